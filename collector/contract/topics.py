@@ -1,0 +1,25 @@
+"""Names of our own topics, and which topics of a cluster are dead letter queues."""
+
+import re
+from collections.abc import Iterable
+
+EVENTS = "deadwatch.events"
+OWN_DLQ = "dlq.deadwatch"
+PARKED_SUFFIX = ".parked"
+
+DLQ_PATTERNS = (r"dlq\..*", r".*[-.](dlq|DLQ|dlt|DLT)")
+"""Regular expressions valid in Python and in Java; a topic matches as a whole."""
+
+
+def is_internal(topic: str) -> bool:
+    """Whether the name is Kafka's own: share-group DLQs may not begin so either (KIP-1191)."""
+    return topic.startswith("__")
+
+
+def is_dead_letter_topic(
+    topic: str, patterns: Iterable[str] = DLQ_PATTERNS, deny: Iterable[str] = ()
+) -> bool:
+    """Whether ``topic`` is read for dead letters: it matches a pattern and is on no deny-list."""
+    if is_internal(topic) or topic in set(deny):
+        return False
+    return any(re.fullmatch(pattern, topic) for pattern in patterns)

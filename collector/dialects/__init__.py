@@ -1,0 +1,1 @@
+"""How others write: one module a log dialect."""

@@ -1,0 +1,1 @@
+"""Spark Structured Streaming: from events and dead letters to rows of the store, exactly once."""

@@ -1,0 +1,1 @@
+"""One aggregate a signal: pure functions from a batch to deltas."""
