@@ -1,0 +1,63 @@
+# What a person types; every target installs what it needs. `make` alone lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+TESTS := tests/unit tests/contract tests/spark tests/integration tests/chaos
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test unit lint fmt lock clean
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(RUNTIME) ## virtual environment and jars; quick when nothing changed
+	@$(BIN)/python -m jars
+
+demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--once" ends by itself)
+	@$(BIN)/deadwatch demo $(ARGS)
+
+test: setup $(DEV) ## every test
+	@$(BIN)/python -m pytest $(wildcard $(TESTS)) $(ARGS)
+
+unit: $(DEV) ## the tests without JVM and network, in seconds
+	@$(BIN)/python -m pytest tests/unit $(ARGS)
+
+lint: $(DEV) ## ruff, mypy --strict, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --verbose
+
+fmt: $(DEV) ## format the code
+	@$(BIN)/ruff check --fix --select I .
+	@$(BIN)/ruff format .
+
+lock: $(DEV) ## resolve the dependencies anew, with hashes
+	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml
+	@$(BIN)/uv pip compile $(COMPILE) --extra build --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+
+COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
+
+clean: ## remove the virtual environment and the tools' caches (the jars stay)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Python 3.11 or newer is needed: apt-get install python3 (or name one: make PYTHON=python3.12)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) >/dev/null || \
+		{ rm -rf $(VENV); echo "Python's venv module is needed: apt-get install python3-venv" >&2; exit 1; }
+
+$(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "installing Python packages"
+	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUNTIME)
+	@echo "installing Python packages for tests"
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@
