@@ -9,7 +9,7 @@ TESTS := tests/unit tests/contract tests/spark tests/integration tests/chaos
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit lint fmt lock clean
+.PHONY: help setup demo test unit lint fmt docs lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -35,6 +35,9 @@ lint: $(DEV) ## ruff, mypy --strict, import-linter
 fmt: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --select I .
 	@$(BIN)/ruff format .
+
+docs: $(RUNTIME) ## write the generated part of the documentation anew
+	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
 
 lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml

@@ -13,6 +13,13 @@ from collector.settings_file import S, SettingsError, load
 REFUSED = 2
 """Exit code when the settings or arguments are refused."""
 
+QUIET = {
+    "kafka": logging.CRITICAL,  # tells each attempt; whoever calls it tells each change
+    "httpx2": logging.WARNING,  # tells each request
+    "httpcore2": logging.WARNING,
+    "py4j": logging.WARNING,
+}
+
 
 def begin(settings: type[S], description: str) -> S:
     """The settings of this process, logging set up; ends it with one line where they are refused."""
@@ -23,7 +30,7 @@ def begin(settings: type[S], description: str) -> S:
     try:
         return load(settings, arguments.config)
     except SettingsError as error:
-        sys.stderr.write(f"{settings.section}: {error}\n")
+        sys.stderr.write(f"{error}\n")
         sys.exit(REFUSED)
 
 
@@ -36,14 +43,18 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(formatter)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for chatty in ("kafka", "py4j", "httpx", "httpcore"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    for name, least in QUIET.items():
+        logging.getLogger(name).setLevel(least)
     logging.captureWarnings(capture=True)
 
 
 def stop_on_signals() -> threading.Event:
     """An event that SIGTERM or SIGINT sets; call it from the main thread."""
     stop = threading.Event()
+
+    def ask(_number: int, _frame: object) -> None:
+        threading.Thread(target=stop.set).start()  # the main thread may hold the event's lock right now
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, ask)
     return stop

@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 from typing import ClassVar, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.contract import topics
@@ -22,6 +23,15 @@ class LogSettings(BaseModel):
         "", description="Connect worker that writes them, HOST:PORT; empty: read from the log."
     )
     timezone: str = Field("UTC", description="IANA name of the zone of times that carry none.")
+
+    @field_validator("timezone")
+    @classmethod
+    def _refuse_unknown_zones(cls, timezone: str) -> str:
+        try:
+            ZoneInfo(timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{timezone!r} is no IANA time zone such as Europe/Berlin") from None
+        return timezone
 
 
 class ConnectSettings(BaseModel):

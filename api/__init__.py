@@ -1,0 +1,1 @@
+"""The api: what the store holds, as metrics and as answers for people. It counts nothing itself."""

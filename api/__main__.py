@@ -1,0 +1,58 @@
+"""``python -m api``: metrics and answers over HTTP until SIGTERM or SIGINT."""
+
+import logging
+import signal
+import socket
+import sys
+
+import uvicorn
+
+from api.app import create_app
+from api.settings import ApiSettings
+from collector.process import REFUSED, begin
+
+GRACEFUL_SHUTDOWN_S = 3
+
+logger = logging.getLogger("api")
+
+
+def main() -> None:
+    """Serve until asked to stop; exit code 0 then, 2 when the settings or the port cannot be used."""
+    settings = begin(ApiSettings, "Serves metrics and the API from the store.")
+    for chatty in ("uvicorn.error", "uvicorn.asgi"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    listener = _listen(settings)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
+        )
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+    host, port = listener.getsockname()[:2]
+    logger.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
+    server.run(sockets=[listener])
+
+
+def _listen(settings: ApiSettings) -> socket.socket:
+    """The socket to serve on; ends the process with one line where it cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        sys.stderr.write(
+            f"api: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; stop what "
+            "uses the port or choose another one (variable API_PORT)\n"
+        )
+        sys.exit(REFUSED)
+    # Connections inherit it; without, a small answer waits 40 ms for the client's delayed acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Dead letters grouped by cause, and samples of a group.
+
+The list is sorted by the time of the newest record, latest first, then by fingerprint backwards, which makes
+the order total: a page begins after the last key of the page before, and ties are neither repeated nor
+left out. A group that receives a record while somebody pages moves to the front.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection, Select, func, select, tuple_
+
+from api.cursor import Key
+from api.errors import StoreUnavailableError, UnknownGroupError
+from api.rows import decoded
+from streaming.store import schema
+
+HEADERS: Final = TypeAdapter(tuple[tuple[str, str | None], ...])
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Dead letters of one cause; ``message`` is the latest record's."""
+
+    fingerprint: str
+    kafka_cluster: str
+    dlq_topic: str
+    dialect: str
+    source_topic: str
+    consumer: str
+    error_class: str
+    message_pattern: str
+    message: str
+    records: int
+    first_ms: int
+    last_ms: int
+
+    @property
+    def key(self) -> Key:
+        """Its place in the list."""
+        return self.last_ms, self.fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRow:
+    """One of the newest records of a group; its payload stays in the store, -1 bytes is null."""
+
+    dlq_topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    headers: tuple[tuple[str, str | None], ...]
+    key_bytes: int
+    value_bytes: int
+
+
+def groups_query(after: Key | None, limit: int) -> Select[tuple[object, ...]]:
+    """Up to ``limit`` groups that come behind ``after``; an index on both columns has their order."""
+    table = schema.groups
+    query = select(table).order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
+    return query if after is None else query.where(tuple_(table.c.last_ms, table.c.fingerprint) < after)
+
+
+def groups_after(connection: Connection, after: Key | None, limit: int) -> list[GroupRow]:
+    """Up to ``limit`` groups that come behind ``after``."""
+    return [GroupRow(**row) for row in connection.execute(groups_query(after, limit)).mappings()]
+
+
+def group(connection: Connection, fingerprint: str) -> GroupRow:
+    """The group of this fingerprint.
+
+    Raises:
+        UnknownGroupError: there is none.
+    """
+    query = select(schema.groups).where(schema.groups.c.fingerprint == fingerprint)
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        raise UnknownGroupError(fingerprint)
+    return GroupRow(**row)
+
+
+def count_groups(connection: Connection) -> int:
+    """How many causes there are."""
+    return connection.execute(select(func.count()).select_from(schema.groups)).scalar_one()
+
+
+def samples(connection: Connection, fingerprint: str) -> list[SampleRow]:
+    """The samples of a group, newest first; keys and values are not read."""
+    table = schema.samples.c
+    columns = (
+        table.dlq_topic,
+        table.partition,
+        table.offset,
+        table.timestamp_ms,
+        table.headers,
+        table.key_bytes,
+        table.value_bytes,
+    )
+    query = select(*columns).where(table.fingerprint == fingerprint)
+    rows = connection.execute(query.order_by(table.timestamp_ms.desc(), table.offset.desc())).mappings()
+    return [SampleRow(**{**row, "headers": _headers(row["headers"])}) for row in rows]
+
+
+def _headers(text: str) -> tuple[tuple[str, str | None], ...]:
+    try:
+        return HEADERS.validate_python(decoded(text or "[]"))
+    except ValidationError:
+        raise StoreUnavailableError("a sample has headers that are no list of pairs: it is damaged") from None

@@ -1,0 +1,80 @@
+"""Errors of the api, and the HTTP status of each.
+
+* ApiError
+  * StoreUnavailableError     the store cannot be read: not there yet, locked, damaged
+  * StoreVersionError         the store was written by another version of this program
+  * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
+  * UnexpectedParameterError  a query parameter that the route does not know
+  * UnknownGroupError         no group of dead letters has this fingerprint
+"""
+
+from typing import ClassVar
+
+
+class ApiError(Exception):
+    """Something the client is told in one sentence; ``kind`` and ``title`` never change."""
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+
+
+class StoreUnavailableError(ApiError):
+    """The store cannot be read; the text says why and what to do."""
+
+    kind = "store-unavailable"
+    title = "The store cannot be read"
+
+
+class StoreVersionError(ApiError):
+    """The store's schema is not the one this program knows."""
+
+    kind = "store-version"
+    title = "The store has another schema version"
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"the store has schema version {found}, this program knows {known}: run streaming and api "
+            "of the same version"
+        )
+        self.found = found
+
+
+class InvalidCursorError(ApiError):
+    """A cursor we did not give out."""
+
+    kind = "invalid-cursor"
+    title = "The cursor is not valid"
+
+    def __init__(self) -> None:
+        super().__init__("'after' is not the 'next' of a page of this list: begin again without it")
+
+
+class UnexpectedParameterError(ApiError):
+    """A query parameter where none is known."""
+
+    kind = "unexpected-parameter"
+    title = "The query has a parameter that this route does not know"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"this route has no query parameter {name[:100]!r}: leave it out")
+        self.name = name
+
+
+class UnknownGroupError(ApiError):
+    """No such group."""
+
+    kind = "unknown-group"
+    title = "There is no such group of dead letters"
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(f"no group of dead letters has the fingerprint {fingerprint!r}")
+        self.fingerprint = fingerprint
+
+
+STATUS: dict[type[ApiError], int] = {
+    StoreUnavailableError: 503,
+    StoreVersionError: 503,
+    InvalidCursorError: 400,
+    UnexpectedParameterError: 422,
+    UnknownGroupError: 404,
+}

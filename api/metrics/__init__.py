@@ -1,0 +1,1 @@
+"""The metrics: declared in ``catalog``, read in ``samples``, written in ``exposition``."""

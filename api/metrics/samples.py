@@ -1,0 +1,111 @@
+"""From rows of the store to samples: one pure function a signal, and which metrics each of them completes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from api.abandoned import Abandoned, evidence_rows, reconcile
+from api.metrics import catalog
+from api.metrics.catalog import Metric
+from api.rows import BatchRow, InstanceRow, SeriesRow, instance_rows, last_batch, series_rows
+from api.sources import SourceRow, source_rows
+from streaming.store.series import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A value of a metric; label values in the order of the metric's labels."""
+
+    metric: Metric
+    labels: tuple[str, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a scrape happens, and after which silence a source counts as down."""
+
+    now_ms: int
+    source_stale_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reading that gives the samples of these metrics, all of them or none."""
+
+    metrics: tuple[Metric, ...]
+    read: Callable[[Connection, Moment], list[Sample]]
+
+
+def of_series(metric: Metric, rows: Iterable[SeriesRow]) -> list[Sample]:
+    """A sample a row."""
+    return [Sample(metric, tuple(row.labels[name] for name in metric.labels), row.value) for row in rows]
+
+
+def of_abandoned(instances: Iterable[Abandoned]) -> list[Sample]:
+    """Current and total of each; current stays at 0 once it is over."""
+    samples = []
+    for instance in instances:
+        labels: tuple[str, ...] = (instance.kafka_cluster, instance.worker, instance.connector)
+        current, total = catalog.ABANDONED_CONNECTORS, catalog.ABANDONED_CONNECTORS_TOTAL
+        if instance.task:
+            labels += (instance.task,)
+            current, total = catalog.ABANDONED_TASKS, catalog.ABANDONED_TASKS_TOTAL
+        samples += [Sample(current, labels, instance.current), Sample(total, labels, instance.total)]
+    return samples
+
+
+def of_instances(instances: Iterable[InstanceRow]) -> list[Sample]:
+    """The state of every task that REST knows."""
+    return [
+        Sample(
+            catalog.CONNECT_TASK_STATE,
+            (row.kafka_cluster, row.worker, row.connector, row.task, row.state),
+            1,
+        )
+        for row in instances
+        if row.task and row.state
+    ]
+
+
+def of_sources(sources: Iterable[SourceRow], moment: Moment) -> list[Sample]:
+    """1 or 0 for every source."""
+    return [
+        Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment.now_ms, moment.source_stale_ms))
+        for row in sources
+    ]
+
+
+def of_batch(batch: BatchRow | None) -> list[Sample]:
+    """Lag and duration of the last batch, in seconds; nothing before the first."""
+    if batch is None:
+        return []
+    return [
+        Sample(catalog.PIPELINE_LAG, (), batch.lag_ms / 1_000),
+        Sample(catalog.BATCH_DURATION, (), batch.duration_ms / 1_000),
+    ]
+
+
+def _series_reader(metric: Metric, series: Series) -> Reader:
+    return Reader((metric,), lambda connection, _: of_series(metric, series_rows(connection, series)))
+
+
+READERS: Final = (
+    *(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None),
+    Reader(
+        (
+            catalog.ABANDONED_TASKS,
+            catalog.ABANDONED_TASKS_TOTAL,
+            catalog.ABANDONED_CONNECTORS,
+            catalog.ABANDONED_CONNECTORS_TOTAL,
+        ),
+        lambda connection, _: of_abandoned(reconcile(evidence_rows(connection))),
+    ),
+    Reader((catalog.CONNECT_TASK_STATE,), lambda connection, _: of_instances(instance_rows(connection))),
+    Reader((catalog.SOURCE_UP,), lambda connection, moment: of_sources(source_rows(connection), moment)),
+    Reader(
+        (catalog.PIPELINE_LAG, catalog.BATCH_DURATION), lambda connection, _: of_batch(last_batch(connection))
+    ),
+)

@@ -1,0 +1,88 @@
+"""What a client is told when something fails: ``application/problem+json`` (RFC 9457).
+
+``type`` is stable: ``urn:deadwatch:problem:`` and the error's kind. What was not expected is told by an id
+only, which stands in the log beside the stack.
+"""
+
+import logging
+import uuid
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from api.errors import STATUS, ApiError
+from api.headers import SECURITY
+
+TYPE_PREFIX: Final = "urn:deadwatch:problem:"
+
+logger = logging.getLogger(__name__)
+
+
+class ProblemResponse(JSONResponse):
+    """A problem."""
+
+    media_type = "application/problem+json"
+
+
+def install(app: FastAPI) -> None:
+    """Answer every failure of ``app`` with a problem."""
+    app.exception_handler(ApiError)(_known)
+    app.exception_handler(RequestValidationError)(_invalid)
+    app.exception_handler(HTTPException)(_http)
+    app.exception_handler(Exception)(_unexpected)
+
+
+def problem(
+    kind: str,
+    title: str,
+    status: int,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **more: object,
+) -> ProblemResponse:
+    """The response that tells of one problem."""
+    body = {"type": TYPE_PREFIX + kind, "title": title, "status": status, "detail": detail, **more}
+    return ProblemResponse(body, status, {**SECURITY, **(headers or {})})
+
+
+def _known(_: Request, error: ApiError) -> ProblemResponse:
+    return problem(error.kind, error.title, STATUS[type(error)], str(error))
+
+
+def _invalid(_: Request, error: RequestValidationError) -> ProblemResponse:
+    errors = [
+        {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": found["msg"]}
+        for found in error.errors()
+    ]
+    detail = "; ".join(f"{one['name'] or one['in']}: {one['detail']}" for one in errors)
+    return problem("invalid-request", "The request is not valid", 422, detail, errors=errors)
+
+
+def _http(request: Request, error: HTTPException) -> ProblemResponse:
+    status = HTTPStatus(error.status_code)
+    kind = status.phrase.lower().replace(" ", "-")
+    detail = (
+        f"{request.method} {request.url.path}: {status.description or status.phrase}; /docs lists the routes"
+    )
+    return problem(kind, status.phrase, status, detail, headers=error.headers)
+
+
+def _unexpected(request: Request, error: Exception) -> ProblemResponse:
+    request_id = uuid.uuid4().hex
+    error.add_note(f"request id {request_id}")  # the server logs the stack when this handler has answered
+    logger.error(
+        "%s %r failed, request id %s: %s", request.method, request.url.path, request_id, type(error).__name__
+    )
+    return problem(
+        "unexpected",
+        "The server failed",
+        500,
+        f"this was not foreseen; the log tells more under the request id {request_id}",
+        request_id=request_id,
+    )

@@ -1,0 +1,112 @@
+"""Dead letters by topic and by cause."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from api import cursor, dead_letter_topics, dead_letters
+from api.dead_letter_topics import TopicRow
+from api.dead_letters import GroupRow, SampleRow
+from api.rows import series_rows
+from api.schemas import (
+    DeadLetterGroup,
+    DeadLetterGroupDetail,
+    DeadLetterGroups,
+    DeadLetterTopic,
+    DeadLetterTopics,
+    Header,
+    Sample,
+)
+from api.service import Serving, no_parameters
+from api.times import instant
+from streaming.store.series import DEAD_LETTERS
+
+router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
+
+
+class PageQuery(BaseModel):
+    """Which page of a list; anything else in the query is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
+    after: str | None = Field(None, description="``next`` of the page before.")
+
+
+Paging = Annotated[PageQuery, Query()]
+Fingerprint = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
+
+
+@router.get("/topics")
+def topics(service: Serving, query: Paging) -> DeadLetterTopics:
+    """Dead letter topics, the one with the newest record first."""
+    after = None if query.after is None else cursor.decode(query.after, names=2)
+    with service.store.read() as connection:
+        rows = dead_letter_topics.topics(series_rows(connection, DEAD_LETTERS))
+    page, following = cursor.cut(dead_letter_topics.topics_after(rows, after, query.limit + 1), query.limit)
+    return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
+
+
+@router.get("/groups")
+def groups(service: Serving, query: Paging) -> DeadLetterGroups:
+    """Dead letters grouped by cause, the group with the newest record first."""
+    after = None if query.after is None else cursor.decode(query.after, names=1)
+    with service.store.read() as connection:
+        rows = dead_letters.groups_after(connection, after, query.limit + 1)
+    page, following = cursor.cut(rows, query.limit)
+    return DeadLetterGroups(items=[_group(row) for row in page], next=following)
+
+
+@router.get("/groups/{fingerprint}", dependencies=[Depends(no_parameters)])
+def group(service: Serving, fingerprint: Fingerprint) -> DeadLetterGroupDetail:
+    """One group and its newest records; payloads are not shown, only their sizes."""
+    with service.store.read() as connection:
+        row = dead_letters.group(connection, fingerprint)
+        samples = dead_letters.samples(connection, fingerprint)
+    return DeadLetterGroupDetail(**dict(_group(row)), samples=[_sample(sample) for sample in samples])
+
+
+def _topic(row: TopicRow) -> DeadLetterTopic:
+    return DeadLetterTopic(
+        kafka_cluster=row.kafka_cluster,
+        dlq_topic=row.dlq_topic,
+        records=row.records,
+        dialects=list(row.dialects),
+        source_topics=list(row.source_topics),
+        first_seen=instant(row.first_ms),
+        last_seen=instant(row.last_ms),
+    )
+
+
+def _group(row: GroupRow) -> DeadLetterGroup:
+    return DeadLetterGroup(
+        fingerprint=row.fingerprint,
+        kafka_cluster=row.kafka_cluster,
+        dlq_topic=row.dlq_topic,
+        dialect=row.dialect,
+        source_topic=row.source_topic,
+        consumer=row.consumer,
+        error_class=row.error_class,
+        message=row.message,
+        message_pattern=row.message_pattern,
+        records=row.records,
+        first_seen=instant(row.first_ms),
+        last_seen=instant(row.last_ms),
+    )
+
+
+def _sample(row: SampleRow) -> Sample:
+    return Sample(
+        dlq_topic=row.dlq_topic,
+        partition=row.partition,
+        offset=row.offset,
+        timestamp=instant(row.timestamp_ms),
+        headers=[Header(name=name, value=value) for name, value in row.headers],
+        key_bytes=_size(row.key_bytes),
+        value_bytes=_size(row.value_bytes),
+    )
+
+
+def _size(size: int) -> int | None:
+    return None if size < 0 else size

@@ -1,0 +1,115 @@
+"""Typed rows of the store and the queries that read them; some signals have a module of their own.
+
+Texts are as stored: "" is "not known". A row that cannot be understood is an error, never left out of a sum.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Connection, func, select
+
+from api.errors import StoreUnavailableError
+from streaming.store import schema
+from streaming.store.series import Series
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRow:
+    """One counter; ``detail`` is a JSON object, facts of the latest event that counted."""
+
+    labels: Mapping[str, str]
+    value: int
+    first_ms: int
+    last_ms: int
+    detail: str
+
+    def fact(self, name: str, kind: type[T]) -> T | None:
+        """One fact of the latest event; None where it has none of this kind."""
+        detail = decoded(self.detail or "{}")
+        value = detail.get(name) if isinstance(detail, dict) else None
+        return value if isinstance(value, kind) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesTotal:
+    """The sum of a series, and when it last grew."""
+
+    value: int = 0
+    last_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """A connector (``task`` empty) or task, as the latest snapshot of its worker saw it."""
+
+    kafka_cluster: str
+    worker: str
+    connector: str
+    task: str
+    state: str
+    abandoned: int
+    observed_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """The batch that was applied last."""
+
+    committed_at_ms: int
+    duration_ms: int
+    records: int
+    lag_ms: int
+
+
+def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
+    """Every row of one series."""
+    table = schema.series.c
+    columns = (table.labels, table.value, table.first_ms, table.last_ms, table.detail)
+    rows = connection.execute(select(*columns).where(table.name == series.name))
+    return [
+        SeriesRow(_labels(series, labels), value, first_ms, last_ms, detail)
+        for labels, value, first_ms, last_ms, detail in rows
+    ]
+
+
+def series_totals(connection: Connection) -> dict[str, SeriesTotal]:
+    """The sum of each series that has rows, by name."""
+    table = schema.series.c
+    columns = (table.name, func.sum(table.value), func.max(table.last_ms))
+    rows = connection.execute(select(*columns).group_by(table.name))
+    return {name: SeriesTotal(int(value), last_ms) for name, value, last_ms in rows}
+
+
+def instance_rows(connection: Connection) -> list[InstanceRow]:
+    """Every instance of every worker."""
+    return [InstanceRow(**row) for row in connection.execute(select(schema.instances)).mappings()]
+
+
+def last_batch(connection: Connection) -> BatchRow | None:
+    """The newest batch; None before the first one."""
+    table = schema.batches.c
+    columns = (table.committed_at_ms, table.duration_ms, table.records, table.lag_ms)
+    row = connection.execute(select(*columns).order_by(table.committed_at_ms.desc()).limit(1)).first()
+    return None if row is None else BatchRow(*row)
+
+
+def decoded(text: str) -> object:
+    """The value of a JSON column; halves of surrogate pairs, which no encoding can carry, become "?"."""
+    try:
+        value: object = json.loads(text)
+        if "\\ud" in text.lower():
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+    except ValueError:
+        raise StoreUnavailableError("the store holds a row that is not JSON: it is damaged") from None
+    return value
+
+
+def _labels(series: Series, text: str) -> dict[str, str]:
+    labels = decoded(text)
+    if not isinstance(labels, dict) or set(labels) != set(series.labels):
+        raise StoreUnavailableError(f"series {series.name} has a row with other labels: it is damaged")
+    return {name: str(value) for name, value in labels.items()}

@@ -1,0 +1,33 @@
+"""``python -m collector``: read what clients, workers and brokers say, and publish it as events."""
+
+import sys
+import time
+from random import Random
+
+from collector.positions import PositionsError
+from collector.process import REFUSED, begin, stop_on_signals
+from collector.service import run
+from collector.settings import CollectorSettings
+
+
+def main() -> int:
+    """The exit code: 0 after a signal, 1 when it cannot go on, 2 when it cannot begin."""
+    settings = begin(CollectorSettings, "Publishes what clients, Connect workers and brokers say as events.")
+    try:
+        failure = run(
+            settings,
+            stop_on_signals(),
+            clock=lambda: time.time_ns() // 1_000_000,
+            pause=lambda pause_ms: time.sleep(pause_ms / 1_000),
+            rng=Random(),
+        )
+    except PositionsError as error:
+        sys.stderr.write(f"collector: {error}\n")
+        return REFUSED
+    if failure:
+        sys.stderr.write(f"collector: {failure}\n")
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""A log file by its name: what was renamed is read to its end before its successor begins."""
+
+import os
+from pathlib import Path
+
+from collector.sources.source import SourceDownError
+
+NOT_THERE = "the file does not exist yet; it will be read from its beginning when it appears"
+GONE = "the file is gone; its successor will be read from its beginning when it appears"
+
+
+class FollowedFile:
+    """An open file, and whether its name has come to mean another one meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def open(self, inode: int | None, offset: int) -> tuple[int, bool]:
+        """Open the file that was left at ``inode`` and ``offset``, by whatever name in its directory.
+
+        Returns the inode, and whether it is another file than the one that was left.
+        """
+        if self._descriptor is None:
+            self._descriptor = self._open(self.path if inode is None else self._find(inode, offset))
+        found = os.fstat(self._descriptor)
+        return found.st_ino, inode is not None and (found.st_ino != inode or found.st_size < offset)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """At most ``size`` bytes from ``offset``; fewer only at the end."""
+        if self._descriptor is None:
+            raise ValueError("the file is not open")
+        try:
+            return os.pread(self._descriptor, size, offset)
+        except OSError as error:
+            raise SourceDownError(_unreadable(error)) from None
+
+    def replaced(self, inode: int) -> bool:
+        """Whether the name now stands for another file. Raises ``SourceDownError`` when it stands for
+        none.
+        """
+        try:
+            return self.path.stat().st_ino != inode
+        except FileNotFoundError:
+            raise SourceDownError(GONE) from None
+        except OSError as error:
+            raise SourceDownError(_unreadable(error)) from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self, path: Path) -> int:
+        try:
+            if not path.is_dir():
+                return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            raise SourceDownError("this is a directory; name a file, or a pattern such as DIRECTORY/*.log")
+        except FileNotFoundError:
+            raise SourceDownError(NOT_THERE) from None
+        except OSError as error:
+            raise SourceDownError(_unreadable(error)) from None
+
+    def _find(self, inode: int, offset: int) -> Path:
+        try:
+            with os.scandir(self.path.parent) as entries:
+                renamed = [
+                    Path(entry.path)
+                    for entry in entries
+                    if entry.inode() == inode and entry.stat().st_size >= offset
+                ]
+        except OSError:
+            return self.path
+        return renamed[0] if renamed else self.path
+
+
+def _unreadable(error: OSError) -> str:
+    return f"the file cannot be read ({error.strerror}); this process needs read access to it"

@@ -1,0 +1,134 @@
+"""What the service needs of Kafka. A network, TLS or login problem is told from the others."""
+
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from confluent_kafka import KafkaError as ConfluentError
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from kafka.errors import AuthorizationError, KafkaError
+
+from collector.kafka import KafkaConnection
+from deadwatch.doctor import Finding, fail, ok, short
+from deadwatch.service import Service
+
+WITHIN_S = 5
+REASON_CHARS = 200
+
+
+def kafka(service: Service) -> Iterator[Finding]:
+    """A broker answers, lets us in, and lets us use our topics."""
+    connection = service.collector.kafka
+    problem = _unreachable(connection)
+    if problem is not None:
+        yield problem
+        return
+    try:
+        admin = KafkaAdminClient(**connection.kafka_python(), bootstrap_timeout_ms=WITHIN_S * 1_000)
+    except KafkaError as error:
+        seen = (
+            f"{connection.bootstrap_servers} answers, but refuses us: {_reason(connection) or short(error)}"
+        )
+        yield fail("Kafka", seen, _login_advice(connection))
+        return
+    try:
+        yield from _cluster(admin, service)
+    except KafkaError as error:
+        yield fail("Kafka", short(error), "look into the broker's log")
+    finally:
+        admin.close()
+
+
+def _unreachable(connection: KafkaConnection) -> Finding | None:
+    """Why no bootstrap server takes a connection; None as soon as one does."""
+    problem = None
+    for address in connection.bootstrap_servers.split(","):
+        problem = _dial(connection, address.strip())
+        if problem is None:
+            break
+    return problem
+
+
+def _dial(connection: KafkaConnection, address: str) -> Finding | None:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=WITHIN_S) as plain:
+            if connection.uses_ssl:
+                _shake_hands(connection, plain, host)
+    except ssl.SSLError as error:
+        advice = "check ssl_ca_location and security_protocol"
+        return fail("Kafka", f"no TLS with {address}: {short(error)}", advice)
+    except (OSError, ValueError) as error:
+        advice = "check --bootstrap-servers, the broker and the network"
+        return fail("Kafka", f"{address} cannot be reached: {short(error)}", advice)
+    return None
+
+
+def _shake_hands(connection: KafkaConnection, plain: socket.socket, host: str) -> None:
+    context = ssl.create_default_context(cafile=connection.ssl_ca_location)
+    if connection.ssl_certificate_location and connection.ssl_key_location:
+        password = connection.ssl_key_password
+        context.load_cert_chain(
+            connection.ssl_certificate_location,
+            connection.ssl_key_location,
+            password.get_secret_value() if password else None,
+        )
+    with context.wrap_socket(plain, server_hostname=host):
+        pass
+
+
+def _reason(connection: KafkaConnection) -> str:
+    """Why a broker refuses us, in librdkafka's words: kafka-python keeps them to itself."""
+    said: list[ConfluentError] = []
+    config: dict[str, Any] = {**connection.librdkafka(), "error_cb": said.append, "log_level": 0}
+    client = AdminClient(config)
+    with suppress(KafkaException):
+        client.list_topics(timeout=WITHIN_S)
+    client.poll(0)
+    reasons = [error for error in said if error.code() != ConfluentError._ALL_BROKERS_DOWN]  # noqa: SLF001 -- its public name
+    return " ".join(reasons[-1].str().split())[:REASON_CHARS] if reasons else ""
+
+
+def _login_advice(connection: KafkaConnection) -> str:
+    if connection.uses_sasl:
+        return "check sasl_mechanism, sasl_username and sasl_password"
+    return f"the listener may not speak {connection.security_protocol}: check security_protocol"
+
+
+def _cluster(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
+    cluster = admin.describe_cluster()
+    yield ok("Kafka", f"cluster {cluster['cluster_id']}, {len(cluster['brokers'])} broker(s)")
+    yield _events_topic(admin, service)
+    features = admin.describe_features().get("share.version", {})
+    level = features.get("finalized", (0, 0))[1]
+    yield ok(
+        "share groups", f"share.version {level}" + (", dead letter queues are possible" if level > 1 else "")
+    )
+
+
+def _events_topic(admin: KafkaAdminClient, service: Service) -> Finding:
+    """We may read and write the topic of events, or create it."""
+    topic = service.collector.events_topic
+    found: Mapping[str, Any] = admin.describe_topics([topic])[0]
+    if found["error_code"] == 0:
+        missing = {"READ", "WRITE"} - set(found["authorized_operations"] or ())
+        if missing:
+            return fail(
+                "permissions", f"no {' and '.join(sorted(missing))} on {topic}", "add the ACL for this user"
+            )
+        return ok("permissions", f"{topic} may be read and written")
+    try:
+        new = NewTopic(topic, service.collector.events_topic_partitions, -1)
+        admin.create_topics([new], validate_only=True)
+    except AuthorizationError as error:
+        return fail(
+            "permissions",
+            f"{topic} is missing and may not be created: {short(error)}",
+            "create it, or add the ACL",
+        )
+    return ok("permissions", f"{topic} may be created")

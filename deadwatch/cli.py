@@ -1,0 +1,135 @@
+"""The command ``deadwatch``. What is refused is one line on standard error and exit code 2."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from collector.process import REFUSED, configure_logging
+from collector.settings_file import SettingsError
+from collector.version import VERSION
+from deadwatch import demo, examination, lab_command
+from deadwatch import up as up_command
+from deadwatch.one_line import OneLine
+from deadwatch.service import DATA, Options, configure
+
+Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Your Kafka; several by commas.")]
+ConnectUrl = Annotated[list[str] | None, typer.Option(metavar="URL", help="A Connect REST URL; repeatable.")]
+JolokiaUrl = Annotated[
+    str, typer.Option(metavar="TEMPLATE", help="Jolokia of its workers, as http://{host}:8778/jolokia")
+]
+Log = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Log files to follow; repeatable.")]
+Data = Annotated[Path, typer.Option(metavar="DIR", help="The only place that is written to.")]
+Port = Annotated[int | None, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")]
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as YAML (deadwatch.yaml).")]
+
+app = typer.Typer(cls=OneLine, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Sees what Kafka gives up on: task timeouts, abandoned tasks, expired deliveries, dead letters."""
+    if version:
+        print(f"deadwatch {VERSION}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
+    configure_logging("deadwatch")
+
+
+@app.command()
+def up(
+    *,
+    bootstrap_servers: Bootstrap = None,
+    connect_url: ConnectUrl = None,
+    jolokia_url: JolokiaUrl = "",
+    log: Log = None,
+    data: Data = DATA,
+    port: Port = None,
+    config: Config = None,
+) -> None:
+    """Run the service on your Kafka until Ctrl-C: collector, streaming and api.
+
+    deadwatch up --bootstrap-servers localhost:9092 --log '/var/log/kafka/*.log'
+
+    deadwatch up --bootstrap-servers kafka:9092 --connect-url http://connect:8083
+    --jolokia-url 'http://{host}:8778/jolokia'
+
+    deadwatch up --config deadwatch.yaml (there: kafka, with TLS and SASL)
+    """
+    options = Options(
+        bootstrap_servers=bootstrap_servers,
+        connect_urls=connect_url or (),
+        jolokia_url=jolokia_url,
+        logs=log or (),
+        data=data,
+        port=port,
+        config=config,
+    )
+    _end(lambda: up_command.run(configure(options)))
+
+
+@app.command("doctor")
+def examine(
+    *,
+    bootstrap_servers: Bootstrap = None,
+    connect_url: ConnectUrl = None,
+    jolokia_url: JolokiaUrl = "",
+    log: Log = None,
+    data: Data = DATA,
+    port: Port = None,
+    config: Config = None,
+) -> None:
+    """Check what the service would meet; takes the options of up. Exit code 1 when something fails.
+
+    deadwatch doctor --bootstrap-servers localhost:9092 --connect-url http://localhost:8083
+    """
+    options = Options(
+        bootstrap_servers=bootstrap_servers,
+        connect_urls=connect_url or (),
+        jolokia_url=jolokia_url,
+        logs=log or (),
+        data=data,
+        port=port,
+        config=config,
+    )
+    _end(lambda: examination.run(configure(options)))
+
+
+@app.command("demo")
+def show(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="End when everything has been seen.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")] = 0,
+) -> None:
+    """Start a real Kafka, make it fail in every way we know, and watch the numbers arrive.
+
+    deadwatch demo --once (exit code 0: every figure was exact)
+    """
+    _end(lambda: demo.run(once=once, port=port))
+
+
+@app.command("lab")
+def experiment() -> None:
+    """Start only the lab (Kafka, Connect, Streams), for trying things by hand; Ctrl-C ends it.
+
+    deadwatch lab
+    """
+    _end(lab_command.run)
+
+
+def _end(command: Callable[[], int]) -> None:
+    """Run a command and end with its exit code; what is refused is said in one line."""
+    try:
+        code = command()
+    except SettingsError as error:
+        sys.stderr.write(f"deadwatch: {error}\n")
+        code = REFUSED
+    raise typer.Exit(code)

@@ -1,0 +1,127 @@
+"""The service as one command knows it: flags become its processes' variables, checked before anything starts.
+
+Strongest first: flags, variables of the environment, the file, and last what follows from ``--data`` (store,
+checkpoint, positions). Secrets stay where they are: every process reads the file itself.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from api.settings import ApiSettings
+from collector.settings import CollectorSettings
+from collector.settings_file import ProcessSettings, SettingsError, load
+from deadwatch.agreement import refuse_contradictions
+from deadwatch.supervisor import Program
+from streaming.settings import StreamingSettings
+
+DATA = Path("deadwatch-data")
+PREFIXES = ("COLLECTOR_", "STREAMING_", "REDRIVE_", "API_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What was said on the command line; None and empty: nothing."""
+
+    bootstrap_servers: str | None = None
+    connect_urls: Sequence[str] = ()
+    jolokia_url: str = ""
+    logs: Sequence[str] = ()
+    data: Path = DATA
+    port: int | None = None
+    config: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The settings of every process, and where the service keeps its files."""
+
+    collector: CollectorSettings
+    streaming: StreamingSettings
+    api: ApiSettings
+    data: Path
+    config: Path | None
+
+    @property
+    def url(self) -> str:
+        """Where the api answers."""
+        return f"http://{self.api.host}:{self.api.port}"
+
+    def programs(self, logs: Path | None = None) -> tuple[Program, ...]:
+        """The processes to run; their lines go to a file each in ``logs``, or to our own stderr."""
+        arguments = ("--config", str(self.config)) if self.config else ()
+        return tuple(
+            Program(settings.section, arguments, logs / f"{settings.section}.log" if logs else None)
+            for settings in (self.collector, self.streaming, self.api)
+        )
+
+
+def configure(options: Options) -> Service:
+    """Put the options into our environment, which the processes inherit, and load their settings from it.
+
+    Raises:
+        SettingsError: a setting is refused, or the processes contradict each other.
+    """
+    os.environ.update(variables(options))
+    config = options.config
+    processes = _load(config)
+    refuse_contradictions(processes)
+    os.environ.update(unsaid(options.data, processes))
+    api = processes[2]
+    if api.port == 0:
+        os.environ["API_PORT"] = str(_free_port(api.host))
+    return Service(*_load(config), options.data, config)
+
+
+def forget_variables() -> None:
+    """Take the service's variables out of our environment: what follows runs on flags and defaults alone."""
+    for name in [name for name in os.environ if name.startswith(PREFIXES)]:
+        del os.environ[name]
+
+
+def variables(options: Options) -> dict[str, str]:
+    """The flags as variables of the processes; what was not said is left out."""
+    said: dict[str, str] = {}
+    if options.bootstrap_servers is not None:
+        said["COLLECTOR_KAFKA__BOOTSTRAP_SERVERS"] = options.bootstrap_servers
+        said["STREAMING_KAFKA__BOOTSTRAP_SERVERS"] = options.bootstrap_servers
+    if options.connect_urls:
+        clusters = [{"url": url, "jolokia_url": options.jolokia_url} for url in options.connect_urls]
+        said["COLLECTOR_CONNECT"] = json.dumps(clusters)
+    elif options.jolokia_url:
+        raise SettingsError(
+            "--jolokia-url goes with --connect-url: it is the agent of that cluster's workers"
+        )
+    if options.logs:
+        said["COLLECTOR_LOGS"] = json.dumps([{"path": path} for path in options.logs])
+    if options.port is not None:
+        said["API_PORT"] = str(options.port)
+    return said
+
+
+def unsaid(data: Path, processes: Sequence[ProcessSettings]) -> dict[str, str]:
+    """Variables for the places that neither file nor environment names: below ``data``."""
+    places: Mapping[str, str] = {
+        "data": str(data / "collector"),
+        "checkpoint": str(data / "checkpoint"),
+        "store_url": f"sqlite:///{(data / 'deadwatch.db').absolute()}",
+    }
+    return {
+        f"{process.section}_{name}".upper(): place
+        for process in processes
+        for name, place in places.items()
+        if name in type(process).model_fields and name not in process.model_fields_set
+    }
+
+
+def _load(config: Path | None) -> tuple[CollectorSettings, StreamingSettings, ApiSettings]:
+    return load(CollectorSettings, config), load(StreamingSettings, config), load(ApiSettings, config)
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as server:
+        port: int = server.getsockname()[1]
+    return port

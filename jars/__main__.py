@@ -1,0 +1,77 @@
+"""``python -m jars [--verify]``: make the jars, or compare every one with its SHA-256."""
+
+import argparse
+import sys
+import time
+from typing import Final
+
+from jars import cache
+from jars.cache import JarsError
+from jars.java import JavaError, find_java
+from jars.manifest import Manifest
+from jars.resolve import discard, resolve
+
+_A_LINE_EVERY_S: Final = 5.0
+
+
+class Printer:
+    """Progress for people: one line rewritten on a terminal, else a line every few seconds."""
+
+    def __init__(self, *, terminal: bool) -> None:
+        self._terminal = terminal
+        self._shown = ""
+        self._shown_at_s = -_A_LINE_EVERY_S
+
+    def show(self, line: str) -> None:
+        """Show ``line`` unless it is what stands there, or too early for another one."""
+        now_s = time.monotonic()
+        if line == self._shown or (not self._terminal and now_s - self._shown_at_s < _A_LINE_EVERY_S):
+            return
+        self._shown, self._shown_at_s = line, now_s
+        print(f"\r\033[K{line}" if self._terminal else line, end="" if self._terminal else "\n", flush=True)
+
+    def close(self) -> None:
+        """Leave the rewritten line."""
+        if self._terminal and self._shown:
+            print()
+
+
+def _verify() -> int:
+    manifest = Manifest.read(cache.home())
+    damaged = manifest.damaged(cache.home()) if manifest else ["all of them"]
+    if manifest is None or damaged:
+        discard()
+        print(f"jars: damaged or missing: {', '.join(damaged)}; run `make setup`", file=sys.stderr)
+        return 1
+    print(f"jars: {len(manifest.jars)} verified in {cache.home()}")
+    return 0
+
+
+def _make() -> int:
+    find_java()
+    printer = Printer(terminal=sys.stdout.isatty())
+    try:
+        home = resolve(printer.show)
+    finally:
+        printer.close()
+    print(f"jars: ready in {home}")
+    return 0
+
+
+def main() -> int:
+    """Run; one line on standard error and exit status 1 where it cannot be done."""
+    parser = argparse.ArgumentParser(prog="python -m jars", description=__doc__)
+    parser.add_argument("--verify", action="store_true", help="compare every jar with its SHA-256")
+    arguments = parser.parse_args()
+    try:
+        return _verify() if arguments.verify else _make()
+    except (JarsError, JavaError) as error:
+        print(f"jars: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("jars: interrupted; the next run goes on from here", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

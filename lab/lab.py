@@ -1,0 +1,147 @@
+"""The lab as a whole: a context that is up within seconds and leaves nothing behind.
+
+Every act provokes one failure, returns when it has happened and adds it to the truth. Acts can be repeated
+and mixed; they are called from one thread at a time.
+"""
+
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Self
+
+from lab import share
+from lab.connect import FILESINK_DLQ, FILESINK_TOPIC
+from lab.errors import LabError
+from lab.processes import read
+from lab.sasl import SaslSsl
+from lab.services import Logs, Services, start
+from lab.streams import OUTPUT, Feeder
+from lab.truth import Truth, count_expired, count_task_timeouts
+
+
+class Lab:
+    """A broker, a Connect worker, a Streams application and a share group, on loopback ports of their own.
+
+    With ``directory`` the files are made there and stay; else they are temporary and end with the lab.
+    """
+
+    def __init__(self, directory: Path | None = None, *, sasl: bool = True) -> None:
+        self._directory, self._with_sasl = directory, sasl
+        self._services: Services | None = None
+        self._abandoned: Counter[str] = Counter()
+        self._abandoned_total = 0
+        self._dead_letters: Counter[str] = Counter()
+
+    def __enter__(self) -> Self:
+        """Start everything; when that fails, nothing is left."""
+        self._services = start(self._directory, with_sasl=self._with_sasl)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End every process and remove the files."""
+        services, self._services = self._running, None
+        services.processes.close()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The plain listener."""
+        return self._running.broker.bootstrap_servers
+
+    @property
+    def sasl_ssl(self) -> SaslSsl:
+        """The encrypted listener of the same broker."""
+        sasl_ssl = self._running.broker.sasl_ssl
+        if sasl_ssl is None:
+            raise LabError("this lab was made with sasl=False")
+        return sasl_ssl
+
+    @property
+    def connect_url(self) -> str:
+        """Connect's REST server."""
+        return self._running.connect.url
+
+    @property
+    def connect_jolokia_url(self) -> str:
+        """The Jolokia agent of the Connect worker."""
+        return self._running.connect.jolokia_url
+
+    @property
+    def broker_jolokia_url(self) -> str:
+        """The Jolokia agent of the broker."""
+        return self._running.broker.jolokia_url
+
+    @property
+    def logs(self) -> Logs:
+        """Where each process logs."""
+        return self._running.logs
+
+    @property
+    def truth(self) -> Truth:
+        """What has been provoked so far; timeouts are counted in the log of Streams."""
+        streams = read(self.logs.streams)
+        expired = count_expired(streams)
+        return Truth(
+            abandoned_tasks_current=self._abandoned.total(),
+            abandoned_tasks_total=self._abandoned_total,
+            share_dead_letters=self._dead_letters[share.DLQ],
+            connect_dead_letters=self._dead_letters[FILESINK_DLQ],
+            task_timeouts=count_task_timeouts(streams),
+            expired_batches=expired.batches,
+            expired_records=expired.records,
+        )
+
+    def abandon_task(self, connector: str = "pipe") -> None:
+        """One more task that Connect gives up on; its thread stays."""
+        self._running.connect.abandon_task(connector)
+        self._abandoned[connector] += 1
+        self._abandoned_total += 1
+
+    def release_task(self, connector: str = "pipe") -> None:
+        """Let every abandoned thread of the connector end."""
+        if not self._abandoned[connector]:
+            raise LabError(f"no task of {connector!r} is abandoned: call abandon_task({connector!r}) first")
+        self._running.connect.release_tasks(connector)
+        del self._abandoned[connector]
+
+    def stall_broker(self, seconds: float = 16) -> None:
+        """Stop the broker while records flow through Streams: tasks time out, batches expire."""
+        running = self._running
+        running.streams.wait()
+        with Feeder(running.broker.bootstrap_servers):
+            running.topics.wait_beyond(OUTPUT, running.topics.end(OUTPUT))
+            running.broker.process.signal(signal.SIGSTOP)
+            try:
+                time.sleep(seconds)
+            finally:
+                running.broker.process.signal(signal.SIGCONT)
+            running.streams.outlive(running.processes)
+
+    def reject_share_records(self, count: int) -> None:
+        """A share group rejects ``count`` records; the broker writes each to the group's dead letters."""
+        running = self._running
+        before = running.topics.end(share.DLQ)
+        running.topics.produce(share.TOPIC, (b'{"order":%d}' % number for number in range(count)))
+        share.reject(running.broker.bootstrap_servers, count)
+        running.topics.wait_beyond(share.DLQ, before + count - 1)
+        self._dead_letters[share.DLQ] += count
+
+    def break_connect_records(self, count: int) -> None:
+        """A sink meets ``count`` records that are not JSON, and as many that are."""
+        running = self._running
+        running.connect.deploy_file_sink("filesink")
+        before = running.topics.end(FILESINK_DLQ)
+        pairs = ((b'{"order":%d}' % number, b'{"order":%d' % number) for number in range(count))
+        running.topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
+        running.topics.wait_beyond(FILESINK_DLQ, before + count - 1)
+        self._dead_letters[FILESINK_DLQ] += count
+
+    def describe(self) -> str:
+        """Where everything is, a line each."""
+        return self._running.describe()
+
+    @property
+    def _running(self) -> Services:
+        if self._services is None:
+            raise LabError("the lab is not running: use it in a with statement")
+        return self._services

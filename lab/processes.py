@@ -1,0 +1,137 @@
+"""Starts the lab's processes and ends every one of them, whatever becomes of the owner.
+
+A process announces itself to the watchdog before it turns into its program, so there is no moment at which it
+runs unwatched; standard input is the line to the watchdog until then. Each lives in a session of its own, so
+Ctrl-C reaches the owner alone.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from lab import watchdog
+from lab.errors import LabError, PortTakenError
+from lab.waiting import until
+
+_ANNOUNCED: Final = 'echo $$ >&0; exec "$@" </dev/null'
+_TAIL_LINES: Final = 15
+_PORT_TAKEN: Final = "Address already in use"
+
+
+class Process:
+    """One process of the lab: what it prints goes to ``output``, what it logs to ``log``."""
+
+    def __init__(self, name: str, popen: subprocess.Popen[bytes], output: Path, log: Path) -> None:
+        self.name = name
+        self.output = output
+        self.log = log
+        self._popen = popen
+
+    @property
+    def pid(self) -> int:
+        """The pid, which is also the id of its process group."""
+        return self._popen.pid
+
+    def signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        self._popen.send_signal(number)
+
+    def wait(self) -> int:
+        """Wait for its end; the exit status."""
+        return self._popen.wait()
+
+    def kill(self) -> None:
+        """End it at once and wait for that."""
+        self._popen.kill()
+        self.wait()
+
+    def until(self, condition: Callable[[], bool], what: str, within_s: float) -> None:
+        """Wait for ``condition``; raises LabError when time is up or the process has ended."""
+        try:
+            until(lambda: self._alive() and condition(), what, within_s)
+        except PortTakenError:
+            raise
+        except LabError as error:
+            raise LabError(f"{self.name}: {error}\n{self.tail()}") from error
+
+    def tail(self) -> str:
+        """The last lines of its log, or of its output where it has not come to logging."""
+        source = self.log if read(self.log) else self.output
+        lines = read(source).splitlines()[-_TAIL_LINES:]
+        return "\n".join(
+            [f"  the end of {source} (kept only by Lab(directory=...)):", *(f"  | {line}" for line in lines)]
+        )
+
+    def _alive(self) -> bool:
+        status = self._popen.poll()
+        if status is None:
+            return True
+        if _PORT_TAKEN in read(self.log) + read(self.output):
+            raise PortTakenError(f"{self.name} found its port taken\n{self.tail()}")
+        raise LabError(f"the process ended with status {status}")
+
+
+class Processes:
+    """All processes of one lab and the watchdog that outlives the owner."""
+
+    def __init__(self, remove: Path | None) -> None:
+        self._started: list[Process] = []
+        reading, writing = os.pipe()
+        self._line = os.fdopen(writing, "wb", buffering=0)
+        directories = [str(remove)] if remove else []
+        self._watchdog = subprocess.Popen(
+            [sys.executable, "-I", watchdog.__file__, *directories], stdin=reading, start_new_session=True
+        )
+        os.close(reading)
+
+    def start(self, name: str, command: Sequence[str | Path], directory: Path, log: Path) -> Process:
+        """Start ``command`` in ``directory``; it is watched from its first instant."""
+        output = log.with_suffix(".out")
+        with output.open("ab") as stream:
+            popen = subprocess.Popen(
+                ["/bin/sh", "-c", _ANNOUNCED, "sh", *command],
+                stdin=self._line,
+                stdout=stream,
+                stderr=stream,
+                cwd=directory,
+                start_new_session=True,
+            )
+        process = Process(name, popen, output, log)
+        self._started.append(process)
+        return process
+
+    def run(self, name: str, command: Sequence[str | Path], directory: Path) -> None:
+        """Start ``command`` and wait for its end; raises LabError when it fails."""
+        process = self.start(name, command, directory, directory / f"{name}.log")
+        status = process.wait()
+        self._forget(process)
+        if status:
+            raise LabError(f"{name} ended with status {status}\n{process.tail()}")
+
+    def end(self, process: Process) -> None:
+        """Kill one process and wait for it."""
+        process.kill()
+        self._forget(process)
+
+    def close(self) -> None:
+        """End everything; the watchdog kills and removes, the owner waits for its children."""
+        self._line.close()
+        self._watchdog.wait()
+        for process in self._started:
+            process.wait()
+        self._started = []
+
+    def _forget(self, process: Process) -> None:
+        self._started.remove(process)
+        self._line.write(b"-%d\n" % process.pid)
+
+
+def read(file: Path) -> str:
+    """The text of a log file; empty while it does not exist."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""

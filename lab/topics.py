@@ -1,0 +1,63 @@
+"""Topics of the lab's broker: make them, fill them, see how far they reach."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from lab.errors import LabError
+from lab.waiting import until
+
+Config = dict[str, str | int | float | bool]
+
+_WITHIN_S: Final = 30.0
+_GROWS_WITHIN_S: Final = 60.0
+_QUIET: Final = 0  # a stalled broker is the lab's trade, no news
+
+
+class Topics:
+    """A client of the plain listener."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._config: Config = {"bootstrap.servers": bootstrap_servers, "log_level": _QUIET}
+        self._admin = AdminClient(self._config)
+
+    def create(self, *names: str, partitions: int = 2) -> None:
+        """Create topics; those that exist stay as they are."""
+        existing = self._admin.list_topics(timeout=_WITHIN_S).topics
+        wanted = [NewTopic(name, partitions, 1) for name in names if name not in existing]
+        if wanted:
+            for future in self._admin.create_topics(wanted).values():
+                future.result(_WITHIN_S)
+
+    def produce(self, topic: str, values: Iterable[bytes]) -> None:
+        """Write records and return when the broker has them all."""
+        producer = Producer(self._config | {"linger.ms": 0})
+        for value in values:
+            producer.produce(topic, value)
+        unsent = producer.flush(_WITHIN_S)
+        if unsent:
+            raise LabError(f"{unsent} records for {topic} were not acknowledged in {_WITHIN_S:.0f} s")
+
+    def end(self, topic: str) -> int:
+        """The sum of the end offsets; 0 for a topic that does not exist."""
+        metadata = self._admin.list_topics(timeout=_WITHIN_S).topics.get(topic)
+        if metadata is None:
+            return 0
+        consumer = Consumer(self._config | {"group.id": "lab"})
+        try:
+            ends = [
+                consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_WITHIN_S)[1]
+                for partition in metadata.partitions
+            ]
+        except KafkaException as error:
+            raise LabError(f"the end of {topic} could not be read: {error}") from error
+        finally:
+            consumer.close()
+        return sum(ends)
+
+    def wait_beyond(self, topic: str, offset: int) -> None:
+        """Return when the topic reaches further than ``offset``."""
+        until(lambda: self.end(topic) > offset, f"{topic} did not grow beyond {offset}", _GROWS_WITHIN_S)

@@ -1,0 +1,12 @@
+"""Abandoned tasks (KIP-611) and sources: events that change a state, for which order is everything."""
+
+from collections.abc import Iterable
+
+from collector.contract.events import Event
+from streaming.aggregates.summary import Summary
+
+
+def ordered_events(summaries: Iterable[Summary]) -> tuple[Event, ...]:
+    """The events of the batch that change a state, each source's in its order."""
+    found = (event for one in summaries for event in one.stateful)
+    return tuple(sorted(found, key=lambda event: (event.source, event.position)))

@@ -1,0 +1,128 @@
+"""What happens to a decoded batch: read once, summed up, merged into the store in one transaction.
+
+Refused events are written to our own dead letter topic first. An exception leaves the store as it was; Spark
+runs the same batch again when the query is restarted.
+"""
+
+import threading
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+
+from streaming import quarantine
+from streaming.aggregates import (
+    abandoned_tasks,
+    clients,
+    dead_letters,
+    delivery_timeouts,
+    pipeline,
+    task_timeouts,
+)
+from streaming.aggregates.samples import samples
+from streaming.aggregates.summary import Summary, after, summarise
+from streaming.queries import QUERY_ID_PROPERTY
+from streaming.settings import StreamingSettings
+from streaming.store.batch import Batch
+from streaming.store.store import Store
+
+LARGE_BATCH = 5_000
+"""Records from which a batch is worth all cores; below, one task is quicker than the exchange between two."""
+
+SIGNALS = (task_timeouts, delivery_timeouts, clients, pipeline)
+
+
+class StoppedError(Exception):
+    """The process is stopping: the batch was not begun."""
+
+
+class Batches:
+    """Spark's ``foreachBatch``; the size of one batch tells how the next is run."""
+
+    def __init__(self, settings: StreamingSettings, store: Store, clock_ms: Callable[[], int]) -> None:
+        self._settings = settings
+        self._store = store
+        self._clock_ms = clock_ms
+        self._busy = threading.Lock()
+        self._stopping = False
+        self._previous_records = LARGE_BATCH
+        self.applied = 0
+        self.error: Exception | None = None
+
+    def stop(self) -> None:
+        """Let the batch under way end, begin no other."""
+        self._stopping = True
+        with self._busy:
+            return
+
+    def __call__(self, records: DataFrame, batch_id: int) -> None:
+        """Apply one decoded batch, once."""
+        with self._busy:
+            if self._stopping:
+                raise StoppedError
+            try:
+                self._apply(records, batch_id)
+            except Exception as error:
+                self.error = error
+                raise
+            self.applied += 1
+
+    def _apply(self, records: DataFrame, batch_id: int) -> None:
+        started_ms = self._clock_ms()
+        query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
+        if self._store.applied(query_id, batch_id):
+            return
+        large = self._previous_records >= LARGE_BATCH
+        decoded = (records if large else records.coalesce(1)).persist()
+        try:
+            batch = self._read(decoded, query_id, batch_id, started_ms)
+            self._store.apply(batch)
+        finally:
+            decoded.unpersist()
+        self._previous_records = batch.records
+
+    def _read(self, decoded: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
+        decoded, summaries = self._summarise(decoded)
+        groups = self._groups(decoded) if any(one.is_letter for one in summaries) else []
+        newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
+        if any(one.refused for one in summaries):
+            quarantine.write(decoded, self._settings)
+        now_ms = self._clock_ms()
+        newest_ms = max((one.observed_ms for one in summaries), default=now_ms)
+        return Batch(
+            query_id=query_id,
+            batch_id=batch_id,
+            committed_at_ms=now_ms,
+            duration_ms=max(0, now_ms - started_ms),
+            records=sum(one.count for one in summaries),
+            lag_ms=max(0, now_ms - newest_ms),
+            offsets=pipeline.next_offsets(summaries),
+            marks=pipeline.marks(summaries),
+            series=(
+                *(delta for signal in SIGNALS for delta in signal.deltas(summaries)),
+                *(delta for group in groups for delta in group.series),
+                *dead_letters.beyond(summaries, groups, self._settings.kafka_cluster),
+            ),
+            groups=tuple(group.delta for group in groups),
+            samples=samples(decoded, newest) if newest else (),
+            events=abandoned_tasks.ordered_events(summaries),
+        )
+
+    def _groups(self, decoded: DataFrame) -> list[dead_letters.Group]:
+        settings = self._settings
+        return dead_letters.groups(
+            decoded,
+            settings.kafka_cluster,
+            samples_per_group=settings.samples_per_group,
+            max_groups=settings.max_groups,
+        )
+
+    def _summarise(self, decoded: DataFrame) -> tuple[DataFrame, list[Summary]]:
+        """The batch and its summary without events that were counted before; rarely are there any."""
+        summaries = summarise(decoded)
+        first = pipeline.first_positions(summaries)
+        marks = self._store.marks(first)
+        repeated = {source: mark for source, mark in marks.items() if first[source] <= mark}
+        if not repeated:
+            return decoded, summaries
+        new = after(decoded, repeated)
+        return new, summarise(new)

@@ -1,0 +1,72 @@
+"""What the query must know of the cluster before it starts: that it answers, and where to begin.
+
+Kafka's offsets that the store keeps count for more than Spark's checkpoint: a query without checkpoint goes
+on from them.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import OffsetSpec
+from kafka.errors import TopicAlreadyExistsError
+
+from streaming import source
+from streaming.settings import StreamingSettings
+
+EARLIEST: Final = "earliest"
+FROM_BEGINNING: Final = -2
+"""Spark's number for the earliest offset of a partition."""
+
+Offsets = Mapping[tuple[str, int], int]
+
+logger = logging.getLogger(__name__)
+
+
+def starting_offsets(stored: Offsets, settings: StreamingSettings) -> str:
+    """Spark's option ``startingOffsets`` for a query that has no checkpoint; also makes our own DLQ."""
+    admin = KafkaAdminClient(
+        **settings.kafka.kafka_python(),
+        request_timeout_ms=settings.request_timeout_ms,
+        bootstrap_timeout_ms=settings.default_api_timeout_ms,
+    )
+    try:
+        _create_topic(admin, settings.quarantine_topic)
+        return spark_offsets(stored, _end_offsets(admin, settings)) if stored else EARLIEST
+    finally:
+        admin.close()
+
+
+def spark_offsets(stored: Offsets, ends: Offsets) -> str:
+    """Every partition that exists, from its stored offset; from its beginning where there is none.
+
+    An offset above the end belongs to a topic that was made anew under its old name.
+    """
+    offsets: dict[str, dict[str, int]] = {}
+    for (topic, partition), end in sorted(ends.items()):
+        known = stored.get((topic, partition), FROM_BEGINNING)
+        offsets.setdefault(topic, {})[str(partition)] = known if known <= end else FROM_BEGINNING
+    return json.dumps(offsets) if offsets else EARLIEST
+
+
+def _create_topic(admin: KafkaAdminClient, topic: str) -> None:
+    if topic in admin.list_topics():
+        return
+    try:
+        admin.create_topics({topic: {"num_partitions": 1}})
+    except TopicAlreadyExistsError:
+        return
+    logger.info("created topic %s", topic)
+
+
+def _end_offsets(admin: KafkaAdminClient, settings: StreamingSettings) -> dict[tuple[str, int], int]:
+    partitions = [
+        TopicPartition(topic["name"], partition["partition_index"])
+        for topic in admin.describe_topics()
+        if source.is_read(topic["name"], settings)
+        for partition in topic["partitions"]
+    ]
+    ends = admin.list_partition_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
+    return {(partition.topic, partition.partition): end.offset for partition, end in ends.items()}

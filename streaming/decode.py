@@ -1,0 +1,68 @@
+"""A batch of Kafka records, decoded: every row is an event, a refused event or a dead letter, never nothing.
+
+Columns out: topic, partition, offset, timestamp_ms, key, value, headers as Kafka has them, and
+
+* ``event``: the struct of ``event_schema``, null unless the record is an event with all fields of its kind,
+* ``refused``: why a record of the events topic is no such event, else null; rows with neither are dead
+  letters, which ``streaming.dead_letter`` reads further.
+"""
+
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from collector.contract.events import KINDS, Instance
+from streaming import quarantine
+from streaming.event_schema import POSITION_PARTS, event_schema, required_fields
+
+KAFKA = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers")
+
+
+def decode(records: DataFrame, events_topic: str) -> DataFrame:
+    """Decode records of Kafka's source with headers; all topics but ``events_topic`` have dead letters."""
+    is_event = F.col("topic") == events_topic
+    parsed = records.withColumn("timestamp_ms", F.unix_millis("timestamp")).select(
+        *KAFKA, F.when(is_event, F.from_json(F.col("value").cast("string"), event_schema())).alias("parsed")
+    )
+    judged = parsed.select("*", F.when(is_event, _refusal()).alias("refused"))
+    accepted = is_event & F.col("refused").isNull()
+    return judged.select(*KAFKA, F.when(accepted, F.col("parsed")).alias("event"), "refused")
+
+
+def is_letter() -> Column:
+    """Whether a decoded row is a dead letter."""
+    return F.col("event").isNull() & F.col("refused").isNull()
+
+
+def _refusal() -> Column:
+    complete, kind = _complete(), F.col("parsed.kind")
+    return (
+        F.when(complete, None)
+        .when(F.json_object_keys(F.col("value").cast("string")).isNull(), quarantine.NOT_JSON)
+        .when(F.coalesce(~kind.isin(*KINDS), F.lit(True)), quarantine.UNKNOWN_KIND)
+        .otherwise(quarantine.INCOMPLETE)
+    )
+
+
+def _complete() -> Column:
+    """Whether every field that the row's kind must have is there, positions and instances in full."""
+    position = F.col("parsed.position")
+    parts = [F.get(position, F.lit(index)).isNotNull() for index in range(POSITION_PARTS)]
+    complete = F.lit(False)
+    for kind, cls in KINDS.items():
+        present = [_present(name) for name in required_fields(cls)]
+        complete = F.when(F.col("parsed.kind") == kind, reduce(and_, present)).otherwise(complete)
+    return (F.size(position) == POSITION_PARTS) & reduce(and_, parts) & complete
+
+
+def _present(name: str) -> Column:
+    field = F.col(f"parsed.{name}")
+    if name != "instances":
+        return field.isNotNull()
+    return field.isNotNull() & F.forall(field, _whole_instance)
+
+
+def _whole_instance(instance: Column) -> Column:
+    return reduce(and_, (instance[name].isNotNull() for name in Instance.__dataclass_fields__))

@@ -1,0 +1,62 @@
+"""Dialects of dead letters: which headers say where a record failed, and why.
+
+A dialect is one entry of ``DIALECTS``. The last header of a record that has a dialect's prefix decides the
+dialect; of several headers of one name the last counts. Values are UTF-8 text, numbers are decimal text.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from collector.contract import headers
+from streaming import quarantine
+
+UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The header of every field of a dead letter; a field without header is empty.
+
+    ``error_classes`` names the causes of a dialect that tells them by message alone.
+    """
+
+    name: str
+    prefix: str
+    source_topic: str
+    source_partition: str
+    source_offset: str
+    message: str
+    consumergroup: str = ""
+    connector: str = ""
+    error_class: str = ""
+    error_classes: Mapping[str, str] = field(default_factory=dict)
+
+
+CONNECT: Final = Dialect(
+    name="connect",
+    prefix=headers.CONNECT,
+    source_topic=headers.CONNECT_TOPIC,
+    source_partition=headers.CONNECT_PARTITION,
+    source_offset=headers.CONNECT_OFFSET,
+    connector=headers.CONNECT_CONNECTOR,
+    error_class=headers.CONNECT_EXCEPTION,
+    message=headers.CONNECT_MESSAGE,
+)
+
+SHARE_GROUP: Final = Dialect(
+    name="share_group",
+    prefix=headers.SHARE,
+    source_topic=headers.SHARE_TOPIC,
+    source_partition=headers.SHARE_PARTITION,
+    source_offset=headers.SHARE_OFFSET,
+    consumergroup=headers.SHARE_GROUP,
+    message=headers.SHARE_MESSAGE,
+    error_classes={
+        "Offset rejected by client.": "rejected",
+        "Offset delivery count exceeded the threshold.": "delivery_count_exceeded",
+        **{message: reason for reason, message in quarantine.MESSAGES.items()},
+    },
+)
+
+DIALECTS: Final = (CONNECT, SHARE_GROUP)

@@ -1,0 +1,86 @@
+"""The query, kept running: what fails is said in one line and begun again from where it was (KIP-580)."""
+
+import logging
+import threading
+from collections.abc import Callable
+from random import Random
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from collector.contract.backoff import Backoff
+from streaming import cluster, source
+from streaming.batches import Batches
+from streaming.decode import decode
+from streaming.failure import failure_of
+from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
+from streaming.queries import FAILURES
+from streaming.settings import StreamingSettings
+from streaming.store.store import Store
+
+POLL_MS = 100
+
+logger = logging.getLogger(__name__)
+
+
+class Job:
+    """Runs the query until ``stop`` is set; the batch under way is finished first."""
+
+    def __init__(
+        self,
+        settings: StreamingSettings,
+        store: Store,
+        heartbeat: Heartbeat,
+        stop: threading.Event,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._heartbeat = heartbeat
+        self._stop = stop
+        self._clock_ms = clock_ms
+
+    def run(self, spark: SparkSession, rng: Random) -> None:
+        """Run the query, and again after every failure."""
+        backoff = Backoff(self._settings.retry_backoff_ms, self._settings.retry_backoff_max_ms)
+        failures = 0
+        while not self._stop.is_set():
+            batches = Batches(self._settings, self._store, self._clock_ms)
+            try:
+                self._run_once(spark, batches)
+            except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
+                failures = 1 if batches.applied else failures + 1
+                self._failed(batches.error or error, failures)
+                self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
+
+    def _run_once(self, spark: SparkSession, batches: Batches) -> None:
+        start = cluster.starting_offsets(self._store.offsets(), self._settings)
+        query = self._begin(spark, batches, start)
+        self._heartbeat.say(KAFKA, up=True)
+        self._heartbeat.say(STREAMING, up=True)
+        try:
+            while query.isActive and not self._stop.wait(POLL_MS / 1_000):
+                continue
+        finally:
+            batches.stop()
+            query.stop()
+        if not self._stop.is_set():
+            raise query.exception() or RuntimeError("the query ended by itself")
+
+    def _begin(self, spark: SparkSession, batches: Batches, starting_offsets: str) -> StreamingQuery:
+        settings = self._settings
+        writer = (
+            decode(source.records(spark, settings, starting_offsets), settings.events_topic)
+            .writeStream.queryName(FAILURES)
+            .option("checkpointLocation", settings.checkpoint.resolve().as_uri())
+            .trigger(processingTime=f"{settings.trigger_interval_ms} milliseconds")
+        )
+        return writer.foreachBatch(batches).start()
+
+    def _failed(self, error: Exception, failures: int) -> None:
+        failure = failure_of(error)
+        what = "Kafka" if failure.kafka else "the query"
+        logger.error("%s failed, next attempt follows (%d so far): %s", what, failures, failure.message)
+        self._heartbeat.say(STREAMING, up=False, message=failure.message)
+        if failure.kafka:
+            self._heartbeat.say(KAFKA, up=False, message=failure.message)

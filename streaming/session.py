@@ -1,0 +1,62 @@
+"""The Spark session of the query: quiet, on this machine alone, and writing nothing where it is started."""
+
+import os
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import jars
+from streaming.settings import StreamingSettings
+
+LOOPBACK = "127.0.0.1"
+LOGGING = Path(__file__).with_name("log4j2.properties")
+SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
+
+SQL = {
+    "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
+    "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.pollingDelay": "20ms",
+}
+"""What results and latency depend on; tests run with the same."""
+
+
+def start(settings: StreamingSettings) -> SparkSession:
+    """The session of this process.
+
+    Raises:
+        JarsError: the jars of Spark's Kafka source are not there.
+    """
+    if settings.master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    builder = SparkSession.builder.master(settings.master).appName("deadwatch-streaming")
+    for name, value in configuration(settings).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    return spark
+
+
+def configuration(settings: StreamingSettings) -> dict[str, str]:
+    """Every setting of the session; none of them is a secret."""
+    local = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    return {
+        **SQL,
+        **(local if settings.master.startswith("local") else {}),
+        "spark.jars": ",".join(str(jar) for jar in jars.files("spark")),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:+UseSerialGC",
+        "spark.redaction.regex": SECRETS,
+        "spark.sql.redaction.options.regex": SECRETS,
+        "spark.sql.warehouse.dir": (settings.checkpoint.resolve().parent / "spark-warehouse").as_uri(),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }

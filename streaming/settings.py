@@ -1,0 +1,64 @@
+"""Settings of ``python -m streaming``: ``STREAMING_*`` or section ``streaming`` of ``deadwatch.yaml``."""
+
+import re
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from collector.contract import topics
+from collector.kafka import KafkaConnection
+from collector.settings_file import ProcessSettings
+
+
+class StreamingSettings(ProcessSettings):
+    """Everything the query needs to know; refused at start when it contradicts itself."""
+
+    section: ClassVar[str] = "streaming"
+    model_config = SettingsConfigDict(
+        env_prefix="STREAMING_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    kafka: KafkaConnection = KafkaConnection()
+    kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
+    events_topic: str = Field(topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$")
+    quarantine_topic: str = Field(
+        topics.OWN_DLQ, pattern=r"^[A-Za-z0-9._-]+$", description="Where events go that cannot be read."
+    )
+    store_url: str = Field("sqlite:///deadwatch-data/deadwatch.db", min_length=1)
+    checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
+    master: str = Field("local[2]", description="Spark master.")
+    driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
+    dlq_topics: tuple[str, ...] = Field(
+        topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
+    )
+    dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
+    max_offsets_per_trigger: int = Field(100_000, ge=1, description="Records of one batch at most.")
+    trigger_interval_ms: int = Field(0, ge=0, description="0: a batch follows the one before at once.")
+    samples_per_group: int = Field(5, ge=0, description="Records kept of every group of dead letters.")
+    max_series: int = Field(10_000, ge=1, description="Rows of one counter; beyond, labels become 'other'.")
+    max_groups: int = Field(5_000, ge=1, description="Groups of dead letters; beyond, they become 'other'.")
+    heartbeat_interval_ms: int = Field(5_000, ge=100)
+    retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
+    retry_backoff_max_ms: int = Field(5_000, ge=0)
+    request_timeout_ms: int = Field(5_000, ge=100, description="Of one request to a broker.")
+    default_api_timeout_ms: int = Field(10_000, ge=100, description="Of one call, its retries included.")
+
+    @field_validator("dlq_topics")
+    @classmethod
+    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+        return patterns
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        if self.events_topic == self.quarantine_topic:
+            raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
+        if self.default_api_timeout_ms < self.request_timeout_ms:
+            raise ValueError("default_api_timeout_ms must be at least request_timeout_ms")
+        return self

@@ -1,0 +1,55 @@
+"""Spark's Kafka source: which topics the query reads, and how."""
+
+import re
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from collector.contract.topics import is_dead_letter_topic
+from streaming.settings import StreamingSettings
+
+LARGE_FETCHES: Mapping[str, str] = {
+    "kafka.max.partition.fetch.bytes": "16777216",
+    "kafka.fetch.max.bytes": "104857600",
+    "kafka.receive.buffer.bytes": "1048576",
+    "kafka.max.poll.records": "20000",
+}
+
+
+def is_read(topic: str, settings: StreamingSettings) -> bool:
+    """Whether the query reads ``topic``, for events or for dead letters."""
+    return topic == settings.events_topic or is_dead_letter_topic(
+        topic, settings.dlq_topics, settings.dlq_topics_deny
+    )
+
+
+def topic_pattern(settings: StreamingSettings) -> str:
+    """``is_read`` as a Java regular expression that matches a topic as a whole."""
+    denied = "".join(f"(?!{re.escape(topic)}$)" for topic in settings.dlq_topics_deny)
+    patterns = "|".join(f"(?:{pattern})" for pattern in settings.dlq_topics)
+    return f"{re.escape(settings.events_topic)}|(?!__){denied}(?:{patterns})"
+
+
+def records(spark: SparkSession, settings: StreamingSettings, starting_offsets: str) -> DataFrame:
+    """The stream of committed records with their headers."""
+    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_options(settings)}
+    reader = spark.readStream.format("kafka").options(**options)
+    return reader.option("startingOffsets", starting_offsets).load()
+
+
+def _options(settings: StreamingSettings) -> dict[str, str]:
+    """A silent broker is noticed within two attempts; what is not there any more is not waited for."""
+    return {
+        "subscribePattern": topic_pattern(settings),
+        "includeHeaders": "true",
+        "failOnDataLoss": "false",
+        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+        "fetchOffset.numRetries": "1",
+        "fetchOffset.retryIntervalMs": "200",
+        "kafkaConsumer.pollTimeoutMs": str(settings.default_api_timeout_ms),
+        "kafka.fetch.max.wait.ms": "10",  # a batch ends with a transaction's marker: nothing comes after it
+        "kafka.isolation.level": "read_committed",
+        "kafka.allow.auto.create.topics": "false",
+        "kafka.request.timeout.ms": str(settings.request_timeout_ms),
+        "kafka.default.api.timeout.ms": str(settings.default_api_timeout_ms),
+    }

@@ -1,0 +1,80 @@
+"""Merging dead letters: groups grow within their bound, every group keeps its newest samples."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from sqlalchemy import Connection, case, delete, func, select
+
+from streaming.store.batch import GroupDelta, Sample, SeriesDelta
+from streaming.store.engine import chunks, greater, insert, lesser, upsert
+from streaming.store.limits import GROUPS, OTHER, admitted, limited, other_group, other_sample
+from streaming.store.schema import groups, samples
+
+
+def merge(
+    connection: Connection,
+    deltas: Sequence[GroupDelta],
+    found: Sequence[Sample],
+    *,
+    max_groups: int,
+    samples_per_group: int,
+) -> tuple[SeriesDelta, ...]:
+    """Add groups and samples; returns the counts that say what was beyond the bound."""
+    known = _known(connection, (delta.fingerprint for delta in deltas))
+    stored = connection.scalar(select(func.count()).select_from(groups)) or 0
+    keys = [delta.fingerprint for delta in deltas]
+    admissible = admitted(keys, known, stored, max_groups) | {OTHER}
+    _add(connection, [one if one.fingerprint in admissible else other_group(one) for one in deltas])
+    kept = [one if one.fingerprint in admissible else other_sample(one) for one in found]
+    upsert(connection, samples, [asdict(sample) for sample in kept])
+    _trim(connection, {sample.fingerprint for sample in kept}, samples_per_group)
+    return tuple(
+        limited(GROUPS, one.records, one.first_ms, one.last_ms)
+        for one in deltas
+        if one.fingerprint not in admissible
+    )
+
+
+def _known(connection: Connection, keys: Iterable[str]) -> set[str]:
+    return {
+        fingerprint
+        for chunk in chunks(keys)
+        for fingerprint in connection.scalars(
+            select(groups.c.fingerprint).where(groups.c.fingerprint.in_(chunk))
+        )
+    }
+
+
+def _add(connection: Connection, deltas: Sequence[GroupDelta]) -> None:
+    if not deltas:
+        return
+    statement = insert(connection, groups)
+    new = statement.excluded
+    changes = {
+        "records": groups.c.records + new.records,
+        "first_ms": lesser(groups.c.first_ms, new.first_ms),
+        "last_ms": greater(groups.c.last_ms, new.last_ms),
+        "message": case((new.last_ms >= groups.c.last_ms, new.message), else_=groups.c.message),
+    }
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=[groups.c.fingerprint], set_=changes),
+        [asdict(delta) for delta in deltas],
+    )
+
+
+def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group: int) -> None:
+    age = (
+        func.row_number()
+        .over(
+            partition_by=samples.c.fingerprint,
+            order_by=[samples.c.timestamp_ms.desc(), samples.c.partition.desc(), samples.c.offset.desc()],
+        )
+        .label("age")
+    )
+    keys = list(samples.primary_key.columns)
+    for chunk in chunks(fingerprints):
+        ranked = select(*keys, age).where(samples.c.fingerprint.in_(chunk)).subquery()
+        for row in (
+            connection.execute(select(ranked).where(ranked.c.age > samples_per_group)).mappings().all()
+        ):
+            connection.execute(delete(samples).where(*(key == row[key.name] for key in keys)))

@@ -1,0 +1,107 @@
+"""Merging what changes state: abandoned instances, snapshots of workers, and how the sources are."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from functools import reduce
+
+from sqlalchemy import Connection, case, delete, select
+
+from collector.contract.events import Event, SourceStatus, WorkerSnapshot
+from streaming.store.abandoned import Abandoned, Place, States, following
+from streaming.store.batch import storable
+from streaming.store.engine import Values, insert, upsert
+from streaming.store.schema import abandoned, instances, sources
+
+FACTS = tuple(Abandoned.__dataclass_fields__)
+
+
+def merge(connection: Connection, events: Sequence[Event]) -> None:
+    """Apply the events in their order."""
+    _merge_abandoned(connection, events)
+    latest = {(one.kafka_cluster, one.worker): one for one in events if isinstance(one, WorkerSnapshot)}
+    for snapshot in latest.values():
+        _replace_instances(connection, snapshot)
+    merge_sources(connection, [_source(one) for one in events if isinstance(one, SourceStatus)])
+
+
+def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
+    """Note how sources are; ``since_ms`` moves only when ``up`` changes, an older row changes nothing."""
+    if not rows:
+        return
+    statement = insert(connection, sources)
+    new = statement.excluded
+    changes = {
+        "kind": new.kind,
+        "up": new.up,
+        "message": new.message,
+        "since_ms": case((sources.c.up != new.up, new.since_ms), else_=sources.c.since_ms),
+        "heartbeat_ms": new.heartbeat_ms,
+    }
+    connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=[sources.c.name], set_=changes, where=new.heartbeat_ms >= sources.c.heartbeat_ms
+        ),
+        list(rows),
+    )
+
+
+def _merge_abandoned(connection: Connection, events: Sequence[Event]) -> None:
+    workers = {worker for event in events if (worker := getattr(event, "worker", None)) is not None}
+    if not workers:
+        return
+    before = _read(connection, workers)
+    after = reduce(following, events, before)
+    changed = [place for place, state in after.items() if before.get(place) != state]
+    upsert(
+        connection,
+        abandoned,
+        [{**_storable(place._asdict()), **_storable(asdict(after[place]))} for place in changed],
+    )
+
+
+def _read(connection: Connection, workers: Iterable[str]) -> States:
+    rows = connection.execute(select(abandoned).where(abandoned.c.worker.in_(list(workers)))).mappings()
+    return {
+        Place(*(row[name] for name in Place._fields)): Abandoned(**{name: row[name] for name in FACTS})
+        for row in rows
+    }
+
+
+def _replace_instances(connection: Connection, snapshot: WorkerSnapshot) -> None:
+    of_worker = (
+        instances.c.kafka_cluster == snapshot.kafka_cluster,
+        instances.c.worker == snapshot.worker,
+    )
+    before = {
+        (row.connector, row.task): row.abandoned
+        for row in connection.execute(select(instances).where(*of_worker))
+    }
+    connection.execute(delete(instances).where(*of_worker))
+    rows = [
+        {
+            **_storable(asdict(one)),
+            "kafka_cluster": snapshot.kafka_cluster,
+            "worker": snapshot.worker,
+            "abandoned": one.abandoned
+            if snapshot.threads_known
+            else before.get((one.connector, one.task), 0),
+            "observed_at_ms": snapshot.observed_at_ms,
+        }
+        for one in snapshot.instances
+    ]
+    upsert(connection, instances, rows)
+
+
+def _source(event: SourceStatus) -> Values:
+    return {
+        "name": storable(event.subject),
+        "kind": storable(event.source_kind),
+        "up": event.up,
+        "message": storable(event.message),
+        "since_ms": event.happened_at_ms,
+        "heartbeat_ms": event.observed_at_ms,
+    }
+
+
+def _storable(values: Values) -> dict[str, object]:
+    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}

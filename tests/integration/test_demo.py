@@ -1,0 +1,44 @@
+"""The demo as a new user runs it: every failure kind of a real Kafka, exactly, in under a second."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+WITHIN_S = 420
+ROWS = {
+    "abandoned tasks, now": r"1, then 0",
+    "abandoned tasks, in all": r"1",
+    "dead letters of a share group": r"10",
+    "dead letters of Connect": r"10",
+    "dead letters of every dialect": r"20",
+    "task timeouts": r"[1-9]\d*",
+    "expired batches": r"[1-9]\d*",
+    "expired records": r"[1-9]\d*",
+    "input that was not understood": r"0",
+}
+
+
+def test_the_demo_sees_every_failure_exactly_and_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deadwatch", "demo", "--once"],
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    for what, expected in ROWS.items():
+        row = rf"^{what} +(?P<expected>{expected}) +(?P=expected)( +\d+\.\d\d s)?$"
+        assert re.search(row, done.stdout, re.MULTILINE), f"{what}\n{done.stdout}"
+    median = re.search(
+        r"event to /metrics: median (\d+\.\d\d) s, p95 \d+\.\d\d s over \d+ events", done.stdout
+    )
+    assert median, done.stdout
+    assert float(median.group(1)) < 1

@@ -1,0 +1,250 @@
+"""The query on a real Kafka: whatever is killed or lost in between, the totals are the truth."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from collector.contract.events import Position, TaskTimeout, encode
+from lab import Lab
+
+pytestmark = pytest.mark.integration
+WITHIN_S = 120.0
+KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
+CHUNK = 20
+Totals = dict[str, int]
+Headers = list[tuple[str, str | bytes | None]]
+Record = tuple[str, bytes, bytes, Headers]
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline_s = time.monotonic() + WITHIN_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class Traffic:
+    """What a collector, Connect and a broker would write, and the truth of it."""
+
+    def __init__(self, servers: str, prefix: str) -> None:
+        self.events_topic = f"{prefix}.events"
+        self.quarantine_topic = f"{prefix}.own.dlq"
+        self.dlq_topic = f"{prefix}.orders.dlq"
+        self.truth: Counter[str] = Counter()
+        self._random = Random(prefix)
+        self._next = Counter[str]()
+        admin = AdminClient({"bootstrap.servers": servers})
+        topics = [NewTopic(self.events_topic, 3, 1), NewTopic(self.dlq_topic, 2, 1)]
+        for created in admin.create_topics(topics).values():
+            created.result()
+        self._producer = Producer({"bootstrap.servers": servers, "transactional.id": prefix})
+        self._producer.init_transactions()
+
+    def write(self, chunks: int = 10) -> None:
+        """Chunks of events, every third sent twice, and beside them dead letters of both dialects."""
+        for _ in range(chunks):
+            source = f"log:{self._random.randrange(4)}"
+            first = self._next[source]
+            self._next[source] += CHUNK
+            for _ in range(self._random.choice((1, 1, 2))):
+                self._transaction(self._events(source, first))
+            self.truth["task_timeouts"] += CHUNK
+            self._transaction(self._letters())
+
+    def write_corrupt(self) -> None:
+        """One record that is no event; refused, it is a dead letter of ours."""
+        self._transaction([(self.events_topic, b"k", b"{corrupt", [])])
+        self.truth["quarantined"] += 1
+
+    def _transaction(self, records: list[Record]) -> None:
+        self._producer.begin_transaction()
+        for topic, key, value, headers in records:
+            self._producer.produce(topic, value, key, headers=headers)
+        self._producer.commit_transaction()
+
+    def _events(self, source: str, first: int) -> list[Record]:
+        events = [
+            TaskTimeout(
+                source=source,
+                position=Position(1, offset, 0),
+                happened_at_ms=offset + 1,
+                observed_at_ms=offset + 1,
+                kafka_cluster="lab",
+                application="app",
+                task=f"0_{offset % 3}",
+                elapsed_ms=300,
+                message="late",
+            )
+            for offset in range(first, first + CHUNK)
+        ]
+        return [(self.events_topic, *encode(event), []) for event in events]
+
+    def _letters(self) -> list[Record]:
+        connect: Headers = [("__connect.errors.topic", "orders"), ("__connect.errors.connector.name", "sink")]
+        share: Headers = [("__dlq.errors.topic", "orders"), ("__dlq.errors.group", "g1")]
+        self.truth["connect"] += 3
+        self.truth["share_group"] += 2
+        return [(self.dlq_topic, b"", b"v", headers) for headers in (*[connect] * 3, *[share] * 2)]
+
+
+class Streaming:
+    """``python -m streaming`` on a directory of its own."""
+
+    def __init__(self, servers: str, traffic: Traffic, directory: Path) -> None:
+        self.checkpoint = directory / "checkpoint"
+        self._store = directory / "deadwatch.db"
+        self._log = directory / "streaming.log"
+        self._directory = directory
+        self._dlq_topic = traffic.dlq_topic
+        self._environment = {
+            **os.environ,
+            "STREAMING_KAFKA__BOOTSTRAP_SERVERS": servers,
+            "STREAMING_EVENTS_TOPIC": traffic.events_topic,
+            "STREAMING_QUARANTINE_TOPIC": traffic.quarantine_topic,
+            "STREAMING_DLQ_TOPICS": json.dumps([rf"{traffic.dlq_topic}|{traffic.quarantine_topic}"]),
+            "STREAMING_STORE_URL": f"sqlite:///{self._store}",
+            "STREAMING_CHECKPOINT": str(self.checkpoint),
+            "STREAMING_MAX_OFFSETS_PER_TRIGGER": "150",
+            "STREAMING_DRIVER_MEMORY": "512m",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        }
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[psutil.Popen]:
+        with self._log.open("ab") as log:
+            process = psutil.Popen(
+                [sys.executable, "-m", "streaming"],
+                env=self._environment,
+                cwd=self._directory,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            yield process
+        finally:
+            children = process.children(recursive=True)
+            process.kill()
+            process.wait()
+            psutil.wait_procs(children, WITHIN_S)
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def totals(self) -> Totals:
+        """Counters by name, dead letters of the topic by dialect."""
+        totals: Counter[str] = Counter()
+        for name, labels, value in self._read("SELECT name, labels, value FROM series"):
+            told = json.loads(labels)
+            if name in {"task_timeouts", "quarantined", "cardinality_limited"}:
+                totals[name] += value
+            elif name == "dead_letters" and told["dlq_topic"] == self._dlq_topic:
+                totals[told["dialect"]] += value
+        return dict(totals)
+
+    def batches(self) -> int:
+        return sum(row[0] + 1 for row in self._read("SELECT batch_id FROM batches"))
+
+    def _read(self, statement: str) -> list[tuple]:  # type: ignore[type-arg]  # rows of any shape
+        if not self._store.exists():
+            return []
+        with contextlib.closing(sqlite3.connect(self._store, timeout=10)) as connection:
+            try:
+                return connection.execute(statement).fetchall()
+            except sqlite3.OperationalError:  # the tables are not there yet
+                return []
+
+
+@pytest.fixture
+def traffic(lab: Lab) -> Traffic:
+    return Traffic(lab.bootstrap_servers, f"streaming-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+def streaming(lab: Lab, traffic: Traffic, tmp_path: Path) -> Streaming:
+    return Streaming(lab.bootstrap_servers, traffic, tmp_path)
+
+
+def settled(streaming: Streaming, traffic: Traffic) -> bool:
+    return eventually(lambda: streaming.totals() == dict(traffic.truth))
+
+
+def dead_letters_of(lab: Lab, topic: str) -> list[tuple[bytes | None, str | bytes | None]]:
+    """Value and group of every record of our own dead letter topic."""
+    consumer = Consumer(
+        {"bootstrap.servers": lab.bootstrap_servers, "group.id": topic, "auto.offset.reset": "earliest"}
+    )
+    try:
+        consumer.subscribe([topic])
+        found = [consumer.poll(WITHIN_S), *consumer.consume(10, 1)]
+    finally:
+        consumer.close()
+    return [
+        (message.value(), dict(message.headers() or [])["__dlq.errors.group"])
+        for message in found
+        if message is not None
+    ]
+
+
+def test_killed_at_any_moment_no_total_changes(streaming: Streaming, traffic: Traffic) -> None:
+    for _ in range(KILLS):
+        traffic.write()
+        before = streaming.batches()
+        with streaming.running():
+            assert eventually(lambda: streaming.batches() > before), streaming.log()  # noqa: B023 -- called at once
+    traffic.write()
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+
+
+def test_without_its_checkpoint_the_query_goes_on_where_the_store_is(
+    streaming: Streaming, traffic: Traffic
+) -> None:
+    traffic.write()
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    shutil.rmtree(streaming.checkpoint)
+    traffic.write()
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+
+
+def test_a_corrupt_event_is_counted_and_kept_for_people_to_read(
+    lab: Lab, streaming: Streaming, traffic: Traffic
+) -> None:
+    traffic.write_corrupt()
+    traffic.write(chunks=1)
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    assert dead_letters_of(lab, traffic.quarantine_topic) == [(b"{corrupt", b"deadwatch")]
+
+
+def test_asked_to_stop_it_ends_with_success_and_leaves_nothing_behind(
+    streaming: Streaming, traffic: Traffic, tmp_path: Path
+) -> None:
+    traffic.write(chunks=1)
+    with streaming.running() as process:
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WITHIN_S) == 0
+    assert "Traceback" not in streaming.log()
+    assert not (tmp_path / "metastore_db").exists()
+    assert not (tmp_path / "artifacts").exists()

@@ -1,0 +1,177 @@
+"""``deadwatch up`` against the lab, through its encrypted listener, with one process killed on the way."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lab import Lab, share
+from lab.connect import FILESINK_DLQ
+
+pytestmark = pytest.mark.integration
+
+WITHIN_S = 120
+STOPS_WITHIN_S = 40
+EXPIRED = (
+    "[2026-11-21 10:00:0{second},000] ERROR stream-thread [words-StreamThread-1] Error encountered sending "
+    "record to topic words for task 0_0 due to:\n"
+    "org.apache.kafka.common.errors.TimeoutException: Expiring 3 record(s) for words-0:3001 ms has passed "
+    "since batch creation. The request has not been sent, or no server response has been received yet.\n"
+)
+
+
+@dataclass(frozen=True)
+class Up:
+    """A running service."""
+
+    process: "subprocess.Popen[bytes]"
+    url: str
+    errors: Path
+
+    def figure(self, name: str, **labels: str) -> int:
+        families = text_string_to_metric_families(
+            httpx2.get(f"{self.url}/metrics", trust_env=False).raise_for_status().text
+        )
+        samples = [sample for family in families for sample in family.samples]
+        return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
+
+    def dead_letters(self, topic: str) -> int:
+        return self.figure("deadwatch_dead_letter_queue_records_total", dlq_topic=topic)
+
+    def child(self, name: str) -> psutil.Process:
+        children = psutil.Process(self.process.pid).children()
+        return next(child for child in children if name in child.cmdline())
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    end_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < end_s, what
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    file = tmp_path / "streams.log"
+    file.write_text("")
+    return file
+
+
+@pytest.fixture
+def config(lab: Lab, log: Path, tmp_path: Path) -> Path:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(f"""
+kafka:
+  bootstrap_servers: {lab.sasl_ssl.bootstrap_servers}
+  security_protocol: SASL_SSL
+  sasl_mechanism: {lab.sasl_ssl.mechanism}
+  sasl_username: {lab.sasl_ssl.username}
+  sasl_password: {lab.sasl_ssl.password}
+  ssl_ca_location: {lab.sasl_ssl.ca_file}
+kafka_cluster: sasl
+events_topic: deadwatch.events.up
+collector:
+  name: up
+  logs:
+    - path: {log}
+""")
+    return file
+
+
+@contextmanager
+def running(config: Path, directory: Path) -> Iterator[Up]:
+    """Start the service and wait for its address; end it whatever happens."""
+    output, errors = directory / "up.out", directory / "up.err"
+    command = [sys.executable, "-m", "deadwatch", "up", "--config", str(config)]
+    with output.open("wb") as out, errors.open("wb") as err:
+        process = subprocess.Popen(
+            [*command, "--data", str(directory / "data"), "--port", "0"],
+            stdout=out,
+            stderr=err,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    try:
+        until(lambda: process.poll() is not None or "is up" in output.read_text(), "it did not come up")
+        found = re.search(r"Deadwatch is up: (\S+)/docs", output.read_text())
+        assert found, errors.read_text()
+        yield Up(process, found.group(1), errors)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def runs(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def append(log: Path, text: str) -> None:
+    with log.open("a") as file:
+        file.write(text)
+
+
+def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
+    lab: Lab, config: Path, log: Path, tmp_path: Path
+) -> None:
+    with running(config, tmp_path) as up:
+
+        def exact(expired: int) -> bool:
+            return (
+                up.dead_letters(share.DLQ) == lab.truth.share_dead_letters
+                and up.dead_letters(FILESINK_DLQ) == lab.truth.connect_dead_letters
+                and up.figure("deadwatch_delivery_timeout_records_total") == expired
+            )
+
+        lab.reject_share_records(5)
+        lab.break_connect_records(5)
+        append(log, EXPIRED.format(second=1) + "[2026-11-21 10:00:01,500] INFO next (a.b.C:1)\n")
+        until(lambda: exact(expired=3), "the first figures did not arrive")
+
+        killed = up.child("streaming")
+        killed.send_signal(signal.SIGKILL)
+        lab.reject_share_records(5)
+        append(log, EXPIRED.format(second=2) + "[2026-11-21 10:00:02,500] INFO next (a.b.C:1)\n")
+        until(lambda: exact(expired=6), "the figures did not arrive after the kill")
+
+        lab.break_connect_records(1)
+        append(log, EXPIRED.format(second=3) + "[2026-11-21 10:00:03,500] INFO next (a.b.C:1)\n")
+        until(lambda: exact(expired=9), "something was counted twice or lost")
+
+        assert re.search(
+            r"streaming ended with exit code -9 \(killed by signal 9\), restarting in \d+ ms \(failure 1\)",
+            up.errors.read_text(),
+        )
+        assert lab.sasl_ssl.password not in up.errors.read_text()
+
+
+def test_it_ends_within_the_limit_and_leaves_no_process(config: Path, tmp_path: Path) -> None:
+    with running(config, tmp_path) as up:
+        descendants = psutil.Process(up.process.pid).children(recursive=True)
+
+        up.process.terminate()
+
+        assert up.process.wait(STOPS_WITHIN_S) == 0
+        assert "Graceful stop" not in up.errors.read_text()
+        until(lambda: not any(map(runs, descendants)), "a process was left behind")
+
+
+def test_nothing_outlives_a_supervisor_that_was_killed(config: Path, tmp_path: Path) -> None:
+    with running(config, tmp_path) as up:
+        descendants = psutil.Process(up.process.pid).children(recursive=True)
+
+        up.process.kill()
+
+        until(lambda: not any(map(runs, descendants)), "a process was left behind")

@@ -1,0 +1,92 @@
+"""A store in a file, filled row by row, and the api in front of it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import Boolean, Engine, LargeBinary, NullPool, Table, Text, create_engine, insert
+
+from api.app import create_app
+from api.settings import ApiSettings
+from streaming.store import schema
+from streaming.store.series import Series
+
+NOW_MS = 1_800_000_000_000
+
+
+@pytest.fixture
+def now_ms() -> int:
+    """The api's clock: 2027-01-15T08:00:00Z."""
+    return NOW_MS
+
+
+@pytest.fixture
+def store_file(tmp_path: Path) -> Path:
+    return tmp_path / "deadwatch.db"
+
+
+@pytest.fixture
+def store(store_file: Path) -> Engine:
+    """An empty store of the known version, as streaming's first start leaves it."""
+    engine = create_engine(f"sqlite:///{store_file}", poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        schema.metadata.create_all(connection)
+        connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
+    return engine
+
+
+@pytest.fixture
+def add_row(store: Engine) -> Callable[..., None]:
+    """Insert a row; columns that are not given are empty, 0, false or null."""
+
+    def add(table: Table, **values: object) -> None:
+        row = {column.name: values.pop(column.name, _empty(column.type)) for column in table.columns}
+        assert not values
+        with store.begin() as connection:
+            connection.execute(insert(table).values(row))
+
+    return add
+
+
+@pytest.fixture
+def add_series(add_row: Callable[..., None]) -> Callable[..., None]:
+    """Insert a row of a series; what is not named is a label."""
+
+    def add(
+        series: Series, value: int, *, detail: object = None, last_ms: int = NOW_MS, **labels: str
+    ) -> None:
+        add_row(
+            schema.series,
+            name=series.name,
+            labels=series.key(labels),
+            value=value,
+            first_ms=NOW_MS - 60_000,
+            last_ms=last_ms,
+            detail=json.dumps(detail or {}),
+        )
+
+    return add
+
+
+@pytest.fixture
+def app(store_file: Path) -> FastAPI:
+    """The api on ``store_file``, whether there is a store or not, at ``NOW_MS``."""
+    return create_app(ApiSettings(store_url=f"sqlite:///{store_file}"), now_ms=lambda: NOW_MS)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as opened:
+        yield opened
+
+
+def _empty(kind: object) -> object:
+    if isinstance(kind, LargeBinary):
+        return None
+    if isinstance(kind, Boolean):
+        return False
+    return "" if isinstance(kind, Text) else 0

@@ -1,0 +1,85 @@
+"""The catalogue is the promise; the store's series are what it stands on."""
+
+import re
+
+import pytest
+
+from api.metrics import catalog
+from api.metrics.catalog import Kind, Metric
+from api.metrics.samples import READERS
+from streaming.store import series
+
+BY_NAME = {metric.name: metric for metric in catalog.ALL}
+CLUSTER = "kafka_cluster"
+PROMISED = {
+    "dead_letter_queue_records_total": (
+        *(CLUSTER, "dlq_topic", "source_topic", "dialect", "consumergroup", "connector", "error_class"),
+    ),
+    "share_group_dead_letters_lost_total": (CLUSTER, "consumergroup"),
+    "connect_abandoned_tasks": (CLUSTER, "worker", "connector", "task"),
+    "connect_abandoned_tasks_total": (CLUSTER, "worker", "connector", "task"),
+    "connect_abandoned_connectors": (CLUSTER, "worker", "connector"),
+    "connect_abandoned_connectors_total": (CLUSTER, "worker", "connector"),
+    "connect_task_state": (CLUSTER, "worker", "connector", "task", "state"),
+    "task_timeouts_total": (CLUSTER, "application", "task"),
+    "delivery_timeout_batches_total": (CLUSTER, "topic", "client_id", "client"),
+    "delivery_timeout_records_total": (CLUSTER, "topic", "client_id", "client"),
+    "client_timeouts_total": (CLUSTER, "client_id", "kind"),
+    "retry_backoff_misconfigured_total": (CLUSTER, "client_id"),
+    "events_total": ("source", "kind"),
+    "quarantined_total": ("source", "reason"),
+    "source_up": ("source", "kind"),
+    "pipeline_lag_seconds": (),
+    "batch_duration_seconds": (),
+    "cardinality_limited_total": ("series",),
+    "store_up": (),
+    "build_info": ("version",),
+}
+"""The names and labels that users hold on to; a change here is a change of the promise."""
+
+
+def test_the_catalogue_keeps_the_promise() -> None:
+    assert {name: metric.labels for name, metric in BY_NAME.items()} == {
+        f"deadwatch_{name}": labels for name, labels in PROMISED.items()
+    }
+    assert len(catalog.ALL) == len(BY_NAME)
+
+
+def test_every_metric_of_the_module_is_in_the_list() -> None:
+    assert {m.name for m in vars(catalog).values() if isinstance(m, Metric)} == set(BY_NAME)
+
+
+def test_every_series_has_one_metric_with_its_labels() -> None:
+    on_series = {m.series.name: m for m in catalog.ALL if m.series is not None}
+    assert set(on_series) == {one.name for one in series.ALL}
+    assert {one.name: one.labels for one in series.ALL} == {name: m.labels for name, m in on_series.items()}
+
+
+def test_every_metric_is_read_exactly_once() -> None:
+    read = [metric.name for reader in READERS for metric in reader.metrics]
+    assert sorted([*read, catalog.STORE_UP.name, catalog.BUILD_INFO.name]) == sorted(BY_NAME)
+
+
+@pytest.mark.parametrize("metric", catalog.ALL, ids=lambda metric: metric.name)
+def test_a_name_follows_the_conventions_and_a_help_says_what_to_make_of_it(metric: Metric) -> None:
+    assert re.fullmatch(r"deadwatch_[a-z_]+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert len(metric.help.split()) >= 10 or metric is catalog.BUILD_INFO
+    if metric.kind is Kind.COUNTER:
+        assert re.search(r"\b0: .*\b(More|No growth)\b", metric.help)
+
+
+@pytest.mark.parametrize(
+    ("seeds_name", "metric"),
+    [
+        ("DeadLetterQueueRecordCount", catalog.DEAD_LETTERS),
+        ("kafka.connect:type=connect-worker-metrics abandoned-tasks-current", catalog.ABANDONED_TASKS),
+        ("kafka.connect:type=connect-worker-metrics abandoned-tasks-total", catalog.ABANDONED_TASKS_TOTAL),
+        ("kafka.connect:type=abandoned-connector-metrics current", catalog.ABANDONED_CONNECTORS),
+        ("task.timeout.ms", catalog.TASK_TIMEOUTS),
+    ],
+)
+def test_a_metric_is_found_by_the_name_that_kafka_s_proposals_give_it(
+    seeds_name: str, metric: Metric
+) -> None:
+    assert seeds_name in metric.seeds_name

@@ -1,0 +1,234 @@
+"""A scrape says what the store says, in both formats, completely or not at all."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+from prometheus_client import Metric
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+from sqlalchemy import Engine, Table, text, update
+
+from api.metrics import catalog
+from api.metrics.exposition import MAX_LABEL_CHARS, label_value
+from api.metrics.samples import Moment, of_sources
+from api.sources import SourceRow
+from collector.version import VERSION
+from streaming.store import schema, series
+from streaming.store import store as written_by_streaming
+
+Add = Callable[..., None]
+OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
+WORKER = "127.0.0.1:8083"
+BUILD = f'deadwatch_build_info{{version="{VERSION}"}} 1.0'
+
+
+def samples_of(answer: httpx2.Response) -> list[str]:
+    return [line for line in answer.text.splitlines() if line and not line.startswith("#")]
+
+
+def openmetrics_families(body: str) -> list[Metric]:
+    return [*openmetrics.text_string_to_metric_families(body)]  # type: ignore[no-untyped-call]  # the library's
+
+
+def value(answer: httpx2.Response, name: str) -> list[float]:
+    families = parse_text(answer.text)
+    return [sample.value for family in families for sample in family.samples if sample.name == name]
+
+
+@pytest.fixture
+def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
+    add_series(series.TASK_TIMEOUTS, 2, kafka_cluster="c", application="wordcount", task="0_1")
+    instance = {"kafka_cluster": "c", "worker": WORKER, "connector": "pipe", "task": "0"}
+    add_row(schema.abandoned, **instance, logged_total=1, logged_current=1, seen_total=1, seen=True)
+    add_row(schema.abandoned, **{**instance, "task": ""}, logged_total=1, logged_current=1)
+    add_row(schema.instances, **instance, state="RUNNING")
+    add_row(schema.instances, **{**instance, "task": ""}, state="RUNNING")
+    add_row(schema.instances, **{**instance, "task": "1"})
+    add_row(schema.sources, name="kafka", kind="kafka", up=True, heartbeat_ms=now_ms)
+    add_row(schema.batches, query_id="old", committed_at_ms=1, lag_ms=99_000)
+    add_row(schema.batches, query_id="new", committed_at_ms=2, lag_ms=250, duration_ms=130)
+
+
+PIPE = 'connector="pipe",kafka_cluster="c"'
+ON_WORKER = 'worker="127.0.0.1:8083"'
+GOLDEN = [
+    f'deadwatch_connect_abandoned_tasks{{{PIPE},task="0",{ON_WORKER}}} 0.0',
+    f'deadwatch_connect_abandoned_tasks_total{{{PIPE},task="0",{ON_WORKER}}} 1.0',
+    f"deadwatch_connect_abandoned_connectors{{{PIPE},{ON_WORKER}}} 1.0",
+    f"deadwatch_connect_abandoned_connectors_total{{{PIPE},{ON_WORKER}}} 1.0",
+    f'deadwatch_connect_task_state{{{PIPE},state="RUNNING",task="0",{ON_WORKER}}} 1.0',
+    'deadwatch_task_timeouts_total{application="wordcount",kafka_cluster="c",task="0_1"} 2.0',
+    'deadwatch_source_up{kind="kafka",source="kafka"} 1.0',
+    "deadwatch_pipeline_lag_seconds 0.25",
+    "deadwatch_batch_duration_seconds 0.13",
+    "deadwatch_store_up 1.0",
+    BUILD,
+]
+
+
+@pytest.mark.usefixtures("filled")
+def test_prometheus_text(client: httpx2.Client) -> None:
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert samples_of(answer) == GOLDEN
+    assert list(parse_text(answer.text))
+
+
+@pytest.mark.usefixtures("filled")
+def test_openmetrics(client: httpx2.Client) -> None:
+    answer = client.get("/metrics", headers=OPENMETRICS)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert samples_of(answer) == GOLDEN
+    assert answer.text.endswith("# EOF\n")
+    types = {family.name: family.type for family in openmetrics_families(answer.text)}
+    assert types["deadwatch_task_timeouts"] == "counter"
+    assert types["deadwatch_build"] == "info"
+    assert (types["deadwatch_connect_abandoned_tasks"], types["deadwatch_connect_abandoned_tasks_total"]) == (
+        "gauge",
+        "unknown",
+    )
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["empty store", "no store"])
+def test_every_metric_is_named_even_without_samples(
+    client: httpx2.Client, request: pytest.FixtureRequest, *, exists: bool
+) -> None:
+    if exists:
+        request.getfixturevalue("store")
+    answer = client.get("/metrics")
+    assert answer.status_code == 200
+    assert samples_of(answer) == [f"deadwatch_store_up {float(exists)}", BUILD]
+    types = {"counter": "counter", "gauge": "gauge", "info": "gauge"}
+    for metric in catalog.ALL:
+        assert (
+            f"# HELP {metric.name} {metric.help}\n# TYPE {metric.name} {types[metric.kind]}\n" in answer.text
+        )
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    ("table", "withheld"),
+    [
+        (schema.abandoned, "connect_abandoned"),
+        (schema.instances, "connect_task_state"),
+        (schema.sources, "source_up"),
+        (schema.series, "task_timeouts"),
+    ],
+    ids=lambda value: str(getattr(value, "name", value)),
+)
+def test_what_cannot_be_read_is_withheld_and_the_rest_goes_on(
+    client: httpx2.Client, store: Engine, table: Table, withheld: str
+) -> None:
+    with store.begin() as connection:
+        connection.execute(text(f"DROP TABLE {table.name}"))
+    expected = [line for line in GOLDEN if withheld not in line]
+    assert len(expected) < len(GOLDEN)
+    expected[-2] = "deadwatch_store_up 0.0"
+    assert samples_of(client.get("/metrics")) == expected
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("labels", ["", "{", "[]", '{"task":"0_1"}', '{"a":"","b":"","c":""}'])
+def test_one_damaged_row_withholds_its_whole_family(
+    client: httpx2.Client, store: Engine, add_series: Add, labels: str
+) -> None:
+    add_series(series.CLIENT_TIMEOUTS, 5, client_id="a")
+    add_series(series.TASK_TIMEOUTS, 7, application="whole")
+    broken = schema.series.c.labels.contains("wordcount")
+    with store.begin() as connection:
+        connection.execute(update(schema.series).where(broken).values(labels=labels))
+    answer = client.get("/metrics")
+    assert value(answer, "deadwatch_task_timeouts_total") == []
+    assert value(answer, "deadwatch_client_timeouts_total") == [5]
+    assert value(answer, "deadwatch_store_up") == [0]
+
+
+@pytest.mark.usefixtures("filled")
+def test_another_schema_version_is_not_read(client: httpx2.Client, store: Engine) -> None:
+    with store.begin() as connection:
+        connection.execute(update(schema.schema_version).values(version=schema.VERSION + 1))
+    assert samples_of(client.get("/metrics")) == ["deadwatch_store_up 0.0", BUILD]
+
+
+def test_a_file_that_is_no_store_is_not_read(client: httpx2.Client, store_file: Path) -> None:
+    store_file.write_bytes(b"no database at all" * 100)
+    assert samples_of(client.get("/metrics")) == ["deadwatch_store_up 0.0", BUILD]
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_store_that_appears_later_or_is_replaced_is_read(
+    client: httpx2.Client, store_file: Path, tmp_path: Path
+) -> None:
+    aside = store_file.rename(tmp_path / "aside.db")
+    assert value(client.get("/metrics"), "deadwatch_store_up") == [0]
+    aside.rename(store_file)
+    assert value(client.get("/metrics"), "deadwatch_task_timeouts_total") == [2]
+    with written_by_streaming.Store(f"sqlite:///{tmp_path / 'new.db'}"):
+        pass
+    (tmp_path / "new.db").replace(store_file)
+    answer = client.get("/metrics")
+    assert value(answer, "deadwatch_task_timeouts_total") == []
+    assert value(answer, "deadwatch_store_up") == [1]
+
+
+HOSTILE = {
+    "quotes": 'a"b\\c',
+    "newlines": "a\nb",
+    "a whole fake sample": 'x"} 1\ndeadwatch_store_up 0\n',
+    "NUL": "a\x00b",
+    "carriage return": "a\rb",
+    "half a surrogate pair": "a\ud800b",
+    "astral": "a😀b",
+    "a megabyte": "x" * 1_000_000,
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("accept", [{}, OPENMETRICS], ids=["text", "openmetrics"])
+def test_no_label_value_breaks_a_scrape(
+    client: httpx2.Client, add_row: Add, name: str, accept: dict[str, str]
+) -> None:
+    labels = json.dumps({"kafka_cluster": "c", "client_id": name})
+    add_row(schema.series, name="retry_backoff_misconfigured", labels=labels, value=3)
+    answer = client.get("/metrics", headers=accept)
+    families = openmetrics_families(answer.text) if accept else parse_text(answer.text)
+    found = [s for family in families for s in family.samples if "misconfigured" in s.name]
+    assert [(s.value, s.labels["kafka_cluster"]) for s in found] == [(3, "c")]
+    assert len(answer.content) < 20_000
+    assert "\ndeadwatch_store_up 1.0\n" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a\x00", "a\x01"), ("x" * 300 + "a", "x" * 300 + "b"), ("\x00", "\N{REPLACEMENT CHARACTER}")],
+    ids=["control characters", "long texts", "what looks like a replacement"],
+)
+def test_two_label_values_never_become_one(one: str, other: str) -> None:
+    assert label_value(one) != label_value(other)
+    assert max(len(label_value(one)), len(label_value(other))) <= MAX_LABEL_CHARS
+
+
+def test_an_ordinary_label_value_stays_as_it_is() -> None:
+    for kept in ("", "dlq.orders", "a b", "ünï😀", "x" * MAX_LABEL_CHARS):
+        assert label_value(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("up", "age_ms", "expected"),
+    [
+        (True, 0, 1),
+        (True, 15_000, 1),
+        (True, 15_001, 0),
+        (True, -60_000, 1),
+        (False, 0, 0),
+        (False, 15_001, 0),
+    ],
+    ids=["fresh", "at the limit", "silent", "a clock ahead of ours", "down by its own word", "down, silent"],
+)
+def test_a_source_is_up_while_it_says_so_and_is_heard(*, up: bool, age_ms: int, expected: int) -> None:
+    row = SourceRow("a", "log", up, "", since_ms=0, heartbeat_ms=100_000 - age_ms)
+    assert [s.value for s in of_sources([row], Moment(100_000, 15_000))] == [expected]

@@ -1,0 +1,45 @@
+"""What the api refuses at the door."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from api.settings import ApiSettings
+from collector.settings_file import SettingsError, load
+from collector.version import VERSION
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_is_served(host: str) -> None:
+    assert ApiSettings(host=host).host == host
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["0.0.0.0", "::", "192.168.1.10", "example.org", "", "localhost.example.org"],  # noqa: S104 - refused
+)
+def test_a_public_address_is_refused_without_authentication(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_HOST", host)
+    with pytest.raises(SettingsError, match=r"^api settings: host: without authentication .*API_HOST\)$"):
+        load(ApiSettings)
+
+
+@pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://u:secret@h/d"])
+def test_a_store_that_streaming_cannot_write_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(ValueError, match="must be a file that streaming writes"):
+        ApiSettings(store_url=url)
+
+
+def test_a_silence_of_no_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="source_stale_ms"):
+        ApiSettings(source_stale_ms=0)
+
+
+def test_the_version_is_the_project_s() -> None:
+    (declared,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert declared == VERSION

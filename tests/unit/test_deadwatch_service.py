@@ -1,0 +1,165 @@
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collector.settings_file import SettingsError
+from deadwatch.service import PREFIXES, Options, configure, forget_variables, variables
+
+KAFKA = "kafka.test:9092"
+
+
+@pytest.fixture(autouse=True)
+def own_environment() -> Iterator[None]:
+    before = dict(os.environ)
+    forget_variables()
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_flags_become_variables_of_the_processes() -> None:
+    options = Options(
+        bootstrap_servers=KAFKA,
+        connect_urls=("http://a:8083", "http://b:8083"),
+        jolokia_url="http://{host}:8778/jolokia",
+        logs=("/var/log/*.log",),
+        port=8001,
+    )
+
+    said = variables(options)
+
+    assert said["COLLECTOR_KAFKA__BOOTSTRAP_SERVERS"] == said["STREAMING_KAFKA__BOOTSTRAP_SERVERS"] == KAFKA
+    assert json.loads(said["COLLECTOR_CONNECT"]) == [
+        {"url": url, "jolokia_url": "http://{host}:8778/jolokia"}
+        for url in ("http://a:8083", "http://b:8083")
+    ]
+    assert json.loads(said["COLLECTOR_LOGS"]) == [{"path": "/var/log/*.log"}]
+    assert said["API_PORT"] == "8001"
+
+
+def test_what_was_not_said_sets_nothing() -> None:
+    assert variables(Options()) == {}
+
+
+def test_every_place_follows_the_data_directory(tmp_path: Path) -> None:
+    service = configure(Options(bootstrap_servers=KAFKA, data=tmp_path))
+
+    assert service.collector.data == tmp_path / "collector"
+    assert service.streaming.checkpoint == tmp_path / "checkpoint"
+    assert service.streaming.store_url == service.api.store_url == f"sqlite:///{tmp_path / 'deadwatch.db'}"
+
+
+def test_a_place_that_the_file_names_stays(tmp_path: Path) -> None:
+    elsewhere = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    file = write(tmp_path, f"store_url: {elsewhere}\nstreaming: {{checkpoint: /elsewhere}}\n")
+
+    service = configure(Options(bootstrap_servers=KAFKA, data=tmp_path, config=file))
+
+    assert service.streaming.store_url == service.api.store_url == elsewhere
+    assert service.streaming.checkpoint == Path("/elsewhere")
+    assert service.collector.data == tmp_path / "collector"
+
+
+def test_a_flag_is_stronger_than_variable_and_file_and_takes_only_its_own_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_PORT", "8002")
+    file = write(
+        tmp_path,
+        "kafka: {bootstrap_servers: 'other:1', security_protocol: SASL_SSL, sasl_mechanism: PLAIN,"
+        " sasl_username: me, sasl_password: hidden}\n",
+    )
+
+    service = configure(Options(bootstrap_servers=KAFKA, port=8003, config=file))
+
+    assert service.api.port == 8003
+    for kafka in (service.collector.kafka, service.streaming.kafka):
+        assert (kafka.bootstrap_servers, kafka.security_protocol) == (KAFKA, "SASL_SSL")
+    assert "hidden" not in str(os.environ)
+
+
+def test_port_0_is_a_free_one() -> None:
+    service = configure(Options(bootstrap_servers=KAFKA, port=0))
+
+    assert service.api.port > 0
+    assert service.url == f"http://127.0.0.1:{service.api.port}"
+
+
+def test_a_configuration_file_reaches_every_process(tmp_path: Path) -> None:
+    file = write(tmp_path, f"kafka: {{bootstrap_servers: {KAFKA}}}\n")
+
+    programs = configure(Options(config=file)).programs(tmp_path)
+
+    assert [program.name for program in programs] == ["collector", "streaming", "api"]
+    assert {program.arguments for program in programs} == {("--config", str(file))}
+    assert [program.output for program in programs] == [
+        tmp_path / f"{name}.log" for name in ("collector", "streaming", "api")
+    ]
+
+
+REFUSED = [
+    ("nobody says which Kafka", "", {}, "which Kafka"),
+    ("a misspelt key", "kafka: {bootstrap_server: x}", {}, "bootstrap_server"),
+    ("not YAML", "kafka: [", {}, "is not YAML"),
+    (
+        "SASL without a password",
+        "kafka: {bootstrap_servers: x, security_protocol: SASL_SSL, sasl_username: me}",
+        {},
+        "SASL_SSL needs sasl_mechanism, sasl_username and sasl_password",
+    ),
+    (
+        "SASL for one process only",
+        "kafka: {bootstrap_servers: x}",
+        {
+            "COLLECTOR_KAFKA__SECURITY_PROTOCOL": "SASL_PLAINTEXT",
+            "COLLECTOR_KAFKA__SASL_MECHANISM": "PLAIN",
+            "COLLECTOR_KAFKA__SASL_USERNAME": "me",
+            "COLLECTOR_KAFKA__SASL_PASSWORD": "hidden",
+        },
+        "collector and streaming disagree on kafka.security_protocol",
+    ),
+    (
+        "events written to one topic and read from another",
+        "kafka: {bootstrap_servers: x}",
+        {"COLLECTOR_EVENTS_TOPIC": "mine"},
+        "collector and streaming disagree on events_topic",
+    ),
+    (
+        "a store that the api does not read",
+        "kafka: {bootstrap_servers: x}",
+        {"STREAMING_STORE_URL": "sqlite:///hidden.db"},
+        "streaming and api disagree on store_url",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "complaint"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_contradictions_are_refused_in_one_line_without_secrets(
+    text: str, environment: dict[str, str], complaint: str, tmp_path: Path
+) -> None:
+    os.environ.update(environment)
+
+    with pytest.raises(SettingsError, match=complaint) as refused:
+        configure(Options(config=write(tmp_path, text)))
+
+    assert "\n" not in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+def test_no_variable_of_the_service_survives_forgetting() -> None:
+    os.environ.update({f"{prefix}SOMETHING": "x" for prefix in PREFIXES})
+
+    forget_variables()
+
+    assert not [name for name in os.environ if name.startswith(PREFIXES)]
