@@ -1,9 +1,12 @@
 """``python -m streaming``: the query, until SIGTERM or SIGINT."""
 
+import contextlib
 import logging
 import sys
 import time
 from random import Random
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 
 from collector import process
 from jars import JarsError
@@ -49,7 +52,8 @@ def run(settings: StreamingSettings, store: Store) -> None:
             "reading %s and dead letter topics of %s", settings.events_topic, settings.kafka.bootstrap_servers
         )
         Job(settings, store, heartbeat, stop, clock_ms).run(spark, Random())
-        spark.stop()
+        with contextlib.suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM first
+            spark.stop()
         heartbeat.say(STREAMING, up=False, message="stopped")
     finally:
         heartbeat.close()

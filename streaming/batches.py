@@ -18,8 +18,9 @@ from streaming.aggregates import (
     pipeline,
     task_timeouts,
 )
+from streaming.aggregates.one_pass import after, summarise
 from streaming.aggregates.samples import samples
-from streaming.aggregates.summary import Summary, after, summarise
+from streaming.aggregates.summary import Summary
 from streaming.queries import QUERY_ID_PROPERTY
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch

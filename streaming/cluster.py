@@ -30,7 +30,7 @@ def starting_offsets(stored: Offsets, settings: StreamingSettings) -> str:
     admin = KafkaAdminClient(
         **settings.kafka.kafka_python(),
         request_timeout_ms=settings.request_timeout_ms,
-        bootstrap_timeout_ms=settings.default_api_timeout_ms,
+        bootstrap_timeout_ms=settings.request_timeout_ms,
     )
     try:
         _create_topic(admin, settings.quarantine_topic)

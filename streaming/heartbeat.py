@@ -53,6 +53,7 @@ class Heartbeat:
             self._changed.wait(self._interval_ms / 1_000)
             self._changed.clear()
             self._write()
+        self._write()  # what was said while the last beat was written
 
     def _write(self) -> None:
         try:

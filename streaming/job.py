@@ -49,6 +49,8 @@ class Job:
             try:
                 self._run_once(spark, batches)
             except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
+                if self._stop.is_set():
+                    break
                 failures = 1 if batches.applied else failures + 1
                 self._failed(batches.error or error, failures)
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)

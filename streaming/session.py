@@ -1,8 +1,10 @@
 """The Spark session of the query: quiet, on this machine alone, and writing nothing where it is started."""
 
+import logging
 import os
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 import jars
@@ -23,7 +25,7 @@ SQL = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.pollingDelay": "50ms",
 }
 """What results and latency depend on; tests run with the same."""
 
@@ -36,6 +38,7 @@ def start(settings: StreamingSettings) -> SparkSession:
     """
     if settings.master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    _quieten()
     builder = SparkSession.builder.master(settings.master).appName("deadwatch-streaming")
     for name, value in configuration(settings).items():
         builder = builder.config(name, value)
@@ -43,6 +46,13 @@ def start(settings: StreamingSettings) -> SparkSession:
     spark.sparkContext.setLogLevel("ERROR")
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
     return spark
+
+
+def _quieten() -> None:
+    """Let failures be told once, by who catches them: not with a stack by every layer they pass."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def configuration(settings: StreamingSettings) -> dict[str, str]:

@@ -129,9 +129,9 @@ class Streaming:
         }
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[psutil.Popen]:
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
         with self._log.open("ab") as log:
-            process = psutil.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-m", "streaming"],
                 env=self._environment,
                 cwd=self._directory,
@@ -141,7 +141,7 @@ class Streaming:
         try:
             yield process
         finally:
-            children = process.children(recursive=True)
+            children = psutil.Process(process.pid).children() if process.poll() is None else []
             process.kill()
             process.wait()
             psutil.wait_procs(children, WITHIN_S)

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from collector.contract import fingerprint
 from streaming.aggregates import dead_letters
+from streaming.aggregates.one_pass import summarise
 from streaming.aggregates.samples import Place, samples
-from streaming.aggregates.summary import summarise
 from streaming.dead_letter import letters
 from streaming.decode import decode
 from streaming.store.series import CARDINALITY_LIMITED, DEAD_LETTERS, QUARANTINED

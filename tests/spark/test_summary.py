@@ -20,7 +20,7 @@ from collector.contract.events import (
 )
 from streaming import quarantine
 from streaming.aggregates import abandoned_tasks, clients, delivery_timeouts, pipeline, task_timeouts
-from streaming.aggregates.summary import after, summarise
+from streaming.aggregates.one_pass import after, summarise
 from streaming.decode import decode
 from streaming.store.batch import SeriesDelta, combined
 

@@ -1,0 +1,19 @@
+"""Settings that contradict themselves are refused."""
+
+import pytest
+from pydantic import ValidationError
+
+from streaming.settings import StreamingSettings
+
+REFUSED = [
+    ("our dead letters would be read as events", {"quarantine_topic": "deadwatch.events"}, "must differ"),
+    ("a pattern that is none", {"dlq_topics": ("dlq.(",)}, "not a regular expression"),
+    ("a call shorter than its requests", {"default_api_timeout_ms": 100}, "at least request_timeout_ms"),
+    ("memory without unit", {"driver_memory": "1024"}, "driver_memory"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_contradictions_are_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        StreamingSettings.model_validate(values)
