@@ -60,7 +60,7 @@ class Broker:
 
     def _format(self, processes: Processes, config: Path) -> None:
         command = [*launcher(self._java, "kafka", 128), "kafka.tools.StorageTool", "format", "--standalone"]
-        command += ["--cluster-id", urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")]
+        command += [f"--cluster-id={_cluster_id()}"]  # it may begin with a dash
         command += ["--config", config]
         if self.sasl_ssl:
             user, password = self.sasl_ssl.username, self.sasl_ssl.password
@@ -95,3 +95,8 @@ def server_properties(ports: Ports, directory: Path, *, with_sasl: bool) -> Prop
         "transaction.state.log.min.isr": 1,
         "share.coordinator.state.topic.min.isr": 1,
     }
+
+
+def _cluster_id() -> str:
+    """A random id as Kafka writes its own: 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

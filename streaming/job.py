@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from collector.contract.backoff import Backoff
-from streaming import cluster, source
+from streaming import cluster, source, warm_up
 from streaming.batches import Batches
 from streaming.decode import decode
 from streaming.failure import failure_of
@@ -42,6 +42,7 @@ class Job:
 
     def run(self, spark: SparkSession, rng: Random) -> None:
         """Run the query, and again after every failure."""
+        self._warm_up(spark)
         backoff = Backoff(self._settings.retry_backoff_ms, self._settings.retry_backoff_max_ms)
         failures = 0
         while not self._stop.is_set():
@@ -54,6 +55,12 @@ class Job:
                 failures = 1 if batches.applied else failures + 1
                 self._failed(batches.error or error, failures)
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
+
+    def _warm_up(self, spark: SparkSession) -> None:
+        began_ms = self._clock_ms()
+        rehearse = Batches(self._settings, self._store, self._clock_ms).rehearse
+        warm_up.run(spark, self._settings.events_topic, rehearse)
+        logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
     def _run_once(self, spark: SparkSession, batches: Batches) -> None:
         start = cluster.starting_offsets(self._store.offsets(), self._settings)
