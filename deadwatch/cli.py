@@ -108,12 +108,13 @@ def show(
     *,
     once: Annotated[bool, typer.Option("--once", help="End when everything has been seen.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")] = 0,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the table as a picture.")] = None,
 ) -> None:
     """Start a real Kafka, make it fail in every way we know, and watch the numbers arrive.
 
     deadwatch demo --once (exit code 0: every figure was exact)
     """
-    _end(lambda: demo.run(once=once, port=port))
+    _end(lambda: demo.run(once=once, port=port, picture=svg))
 
 
 @app.command("lab")

@@ -19,14 +19,14 @@ from lab import Lab, LabError
 INTERRUPTED = 130
 
 
-def run(*, once: bool, port: int) -> int:
+def run(*, once: bool, port: int, picture: Path | None = None) -> int:
     """Run the demo; 0 when every figure was exact."""
     forget_variables()
     try:
         with interruptible(), TemporaryDirectory(prefix="deadwatch-demo-") as directory:
             print("starting Kafka, Connect and Streams", flush=True)
             with Lab(sasl=False) as lab:
-                return _serve(lab, Path(directory), once=once, port=port)
+                return _serve(lab, Path(directory), once=once, port=port, picture=picture)
     except (LabError, DemoError) as error:
         sys.stderr.write(f"deadwatch: {error}\n")
         return 1
@@ -34,7 +34,7 @@ def run(*, once: bool, port: int) -> int:
         return INTERRUPTED if once else 0
 
 
-def _serve(lab: Lab, data: Path, *, once: bool, port: int) -> int:
+def _serve(lab: Lab, data: Path, *, once: bool, port: int, picture: Path | None) -> int:
     """The service beside the lab, and in it the demo."""
     service = configure(_options(lab, data, port))
     require_free(service.api.host, service.api.port)
@@ -52,7 +52,7 @@ def _serve(lab: Lab, data: Path, *, once: bool, port: int) -> int:
             held = show.provoke()
         except DemoError as error:
             raise DemoError(f"{error}\n{tails(logs)}") from None
-        code = show.conclude(logs, held=held)
+        code = show.conclude(logs, held=held, picture=picture)
         if not once:
             show.linger()
     return code

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deadwatch import demo_picture
 from deadwatch.demo_acts import Acts
 from deadwatch.demo_latency import Latencies
 from deadwatch.demo_rows import rows
@@ -71,12 +72,13 @@ class Show:
             self._pause()
         return True
 
-    def conclude(self, logs: Path, *, held: bool) -> int:
+    def conclude(self, logs: Path, *, held: bool, picture: Path | None) -> int:
         """Print the table, the latencies and what is missing; the exit code."""
         final = rows(self.lab.truth, self.watch, happened(self.lab))
-        print(
-            f"\n{plain(final)}\n\n{summary(sum((row.latencies for row in final), Latencies()))}", flush=True
-        )
+        line = summary(sum((row.latencies for row in final), Latencies()))
+        print(f"\n{plain(final)}\n\n{line}", flush=True)
+        if picture is not None:
+            demo_picture.save(picture, final, line)
         if held:
             return 0
         sys.stderr.write("".join(f"missing: {line}\n" for line in missing(final)) + tails(logs) + "\n")

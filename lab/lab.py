@@ -7,6 +7,8 @@ and mixed; they are called from one thread at a time.
 import signal
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -110,12 +112,19 @@ class Lab:
         running.streams.wait()
         with Feeder(running.broker.bootstrap_servers):
             running.topics.wait_beyond(OUTPUT, running.topics.end(OUTPUT))
-            running.broker.process.signal(signal.SIGSTOP)
-            try:
+            with self.broker_stopped():
                 time.sleep(seconds)
-            finally:
-                running.broker.process.signal(signal.SIGCONT)
             running.streams.outlive(running.processes)
+
+    @contextmanager
+    def broker_stopped(self) -> Iterator[None]:
+        """Inside, the broker answers nobody; its connections stay open."""
+        broker = self._running.broker.process
+        broker.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            broker.signal(signal.SIGCONT)
 
     def reject_share_records(self, count: int) -> None:
         """A share group rejects ``count`` records; the broker writes each to the group's dead letters."""

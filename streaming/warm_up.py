@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from collector.contract.events import KINDS, Event, Instance, Position, encode
+from collector.contract.events import KINDS, Position, encode
 from streaming.decode import decode
 from streaming.dialects import DIALECTS, Dialect
 
@@ -28,14 +28,7 @@ SCHEMA = (
 )
 """The columns of Spark's Kafka source that are read, headers included."""
 
-_SOURCE = "warm-up"
-_VALUES: Mapping[object, Any] = {
-    str: _SOURCE,
-    int: 1,
-    bool: True,
-    Position: Position(1),
-    tuple[Instance, ...]: (Instance(connector=_SOURCE, task="0", state="", abandoned=0),),
-}
+_PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}
 
 
 def run(spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], None]) -> None:
@@ -95,6 +88,13 @@ def _record(
     }
 
 
-def _example(cls: type[Event]) -> Event:
+def _example(cls: type) -> Any:  # noqa: ANN401 -- of the class that is asked for
+    """An instance with something in every field, lists of one element included."""
     hints = typing.get_type_hints(cls)
-    return cls(**{field.name: _VALUES[hints[field.name]] for field in dataclasses.fields(cls)})
+    return cls(**{field.name: _value(hints[field.name]) for field in dataclasses.fields(cls)})
+
+
+def _value(hint: Any) -> Any:  # noqa: ANN401 -- a type is what it is
+    if typing.get_origin(hint) is tuple:
+        return (_value(typing.get_args(hint)[0]),)
+    return _PLAIN[hint] if hint in _PLAIN else _example(hint)

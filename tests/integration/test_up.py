@@ -1,4 +1,4 @@
-"""``deadwatch up`` against the lab, through its encrypted listener, with one process killed on the way."""
+"""``deadwatch up`` against the lab: through its encrypted listener, one process killed, much of it away."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 import psutil
 import pytest
+from confluent_kafka import Producer
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab import Lab, share
@@ -89,6 +90,30 @@ collector:
     return file
 
 
+@pytest.fixture
+def away(lab: Lab, log: Path, tmp_path: Path) -> Path:
+    """Settings with a Connect that is not there, a log that does not exist and one nobody can read."""
+    (tmp_path / "loop.log").symlink_to("loop.log")
+    file = tmp_path / "away.yaml"
+    file.write_text(f"""
+kafka:
+  bootstrap_servers: {lab.bootstrap_servers}
+events_topic: deadwatch.events.away
+collector:
+  name: away
+  heartbeat_interval_ms: 1000
+  logs:
+    - path: {log}
+    - path: {tmp_path / "later.log"}
+    - path: {tmp_path / "loop.log"}
+  connect:
+    - url: http://127.0.0.1:1
+streaming:
+  dlq_topics: ["dlq.away"]
+""")
+    return file
+
+
 @contextmanager
 def running(config: Path, directory: Path) -> Iterator[Up]:
     """Start the service and wait for its address; end it whatever happens."""
@@ -155,6 +180,45 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
             up.errors.read_text(),
         )
         assert lab.sasl_ssl.password not in up.errors.read_text()
+
+
+def test_what_is_away_is_said_and_what_it_held_comes_in_later(
+    lab: Lab, away: Path, log: Path, tmp_path: Path
+) -> None:
+    def is_up(source: str) -> int:
+        return up.figure("deadwatch_source_up", source=source)
+
+    def expired() -> int:
+        return up.figure("deadwatch_delivery_timeout_records_total")
+
+    later = tmp_path / "later.log"
+    missing = (f"log:{later}", f"log:{tmp_path / 'loop.log'}", "connect:http://127.0.0.1:1")
+    with running(away, tmp_path) as up:
+        until(lambda: is_up(f"log:{log}") == 1, "the readable log did not come up")
+        assert [is_up(source) for source in missing] == [0, 0, 0]
+
+        with lab.broker_stopped():
+            append(log, EXPIRED.format(second=1))
+            until(lambda: is_up("kafka") == 0, "nobody said that Kafka is away")
+        until(lambda: expired() == 3 and is_up("kafka") == 1, "what was held back did not come in")
+
+        append(later, EXPIRED.format(second=2))
+        until(lambda: expired() == 6 and is_up(f"log:{later}") == 1, "the late log did not come in")
+
+        produce(lab, "deadwatch.events.away", b"no JSON", {})
+        produce(lab, "dlq.away", b"x", {"__connect.errors.partition": b"many"})
+        until(lambda: up.dead_letters("dlq.away") == 1, "a dead letter was lost for its headers")
+        until(lambda: up.figure("deadwatch_quarantined_total") == 2, "not everything odd was counted")
+
+        down = [line for line in up.errors.read_text().splitlines() if "Down: " in line]
+        assert [sum(source in line for line in down) for source in missing] == [1, 1, 1]
+        assert expired() == 6
+
+
+def produce(lab: Lab, topic: str, value: bytes, headers: Mapping[str, bytes]) -> None:
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
+    producer.produce(topic, value, headers=list(headers.items()))
+    assert producer.flush(WITHIN_S) == 0
 
 
 def test_it_ends_within_the_limit_and_leaves_no_process(config: Path, tmp_path: Path) -> None:
