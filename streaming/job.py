@@ -48,7 +48,7 @@ class Job:
         while not self._stop.is_set():
             batches = Batches(self._settings, self._store, self._clock_ms)
             try:
-                self._run_once(spark, batches)
+                self._run_once(spark, batches, again=failures > 0)
             except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
                 if self._stop.is_set():
                     break
@@ -62,9 +62,11 @@ class Job:
         warm_up.run(spark, self._settings.events_topic, rehearse)
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
-    def _run_once(self, spark: SparkSession, batches: Batches) -> None:
+    def _run_once(self, spark: SparkSession, batches: Batches, *, again: bool) -> None:
         start = cluster.starting_offsets(self._store.offsets(), self._settings)
         query = self._begin(spark, batches, start)
+        if again:
+            logger.info("the query runs again, from where it was")
         self._heartbeat.say(KAFKA, up=True)
         self._heartbeat.say(STREAMING, up=True)
         try:
