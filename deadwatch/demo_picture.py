@@ -11,7 +11,7 @@ from rich.console import Console
 
 from deadwatch.demo_table import Row, rich_table
 
-WIDTH: Final = 84
+WIDTH: Final = 76
 FORMAT: Final = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
 
 
