@@ -9,7 +9,7 @@ TESTS := tests/unit tests/contract tests/spark tests/integration tests/chaos
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit lint fmt docs lock clean
+.PHONY: help setup demo test unit bench lint fmt docs lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -25,6 +25,9 @@ test: setup $(DEV) ## every test
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
 	@$(BIN)/python -m pytest tests/unit $(ARGS)
+
+bench: setup $(DEV) ## peers side by side, as ratios (ARGS="clients collector")
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

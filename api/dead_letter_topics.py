@@ -1,15 +1,19 @@
-"""Dead letter topics: sums over every cause, the topic with the newest record first, in a total order."""
+"""Dead letter topics: sums over every cause, and what Kafka holds; newest record first, in a total order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from api.brokers import QueueRow
 from api.cursor import Key
 from api.rows import SeriesRow
+
+Place = tuple[str, str]
+"""Cluster and topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
-    """A dead letter topic: sums over every cause."""
+    """A dead letter topic: sums over every cause; ``queue`` is how it is in Kafka, if that is known."""
 
     kafka_cluster: str
     dlq_topic: str
@@ -18,6 +22,7 @@ class TopicRow:
     source_topics: tuple[str, ...]
     first_ms: int
     last_ms: int
+    queue: QueueRow | None
 
     @property
     def key(self) -> Key:
@@ -25,24 +30,30 @@ class TopicRow:
         return self.last_ms, self.dlq_topic, self.kafka_cluster
 
 
-def topics(rows: Iterable[SeriesRow]) -> list[TopicRow]:
-    """The topics that the series of dead letters tells of, latest first."""
-    by_topic: dict[tuple[str, str], list[SeriesRow]] = {}
+def topics(rows: Iterable[SeriesRow], queues: Iterable[QueueRow]) -> list[TopicRow]:
+    """The topics of which dead letters were counted or that Kafka holds, latest first."""
+    by_topic: dict[Place, list[SeriesRow]] = {}
     for row in rows:
         by_topic.setdefault((row.labels["kafka_cluster"], row.labels["dlq_topic"]), []).append(row)
+    by_place = {(queue.kafka_cluster, queue.dlq_topic): queue for queue in queues}
     found = [
-        TopicRow(
-            kafka_cluster=cluster,
-            dlq_topic=topic,
-            records=sum(row.value for row in members),
-            dialects=_names(members, "dialect"),
-            source_topics=_names(members, "source_topic"),
-            first_ms=min(row.first_ms for row in members),
-            last_ms=max(row.last_ms for row in members),
-        )
-        for (cluster, topic), members in by_topic.items()
+        _topic(place, by_topic.get(place, []), by_place.get(place)) for place in {**by_topic, **by_place}
     ]
     return sorted(found, key=lambda row: row.key, reverse=True)
+
+
+def _topic(place: Place, members: list[SeriesRow], queue: QueueRow | None) -> TopicRow:
+    cluster, topic = place
+    return TopicRow(
+        kafka_cluster=cluster,
+        dlq_topic=topic,
+        records=sum(row.value for row in members),
+        dialects=_names(members, "dialect"),
+        source_topics=_names(members, "source_topic"),
+        first_ms=min((row.first_ms for row in members), default=0),
+        last_ms=max((row.last_ms for row in members), default=0),
+        queue=queue,
+    )
 
 
 def topics_after(rows: list[TopicRow], after: Key | None, limit: int) -> list[TopicRow]:

@@ -113,6 +113,19 @@ class Overview(Answer):
     pipeline: Pipeline
 
 
+class DeadLetterQueue(Answer):
+    """A dead letter topic as it is in Kafka now."""
+
+    exists: bool = Field(description="False: a configuration names it, nobody has made it.", examples=[True])
+    backlog_records: int = Field(description="Records that are on it.", examples=[10])
+    oldest_record: datetime | None = Field(description="Time of the first of them.", examples=[TIME])
+    named_by: str = Field(
+        description="Share groups and connectors that send there.", examples=["share group g1"]
+    )
+    read: bool = Field(description="Whether its records are counted by cause.", examples=[True])
+    to_do: str = Field(description="What to change; empty: nothing.", examples=[""])
+
+
 class DeadLetterTopic(Answer):
     """A dead letter topic: sums over every cause."""
 
@@ -123,6 +136,7 @@ class DeadLetterTopic(Answer):
     source_topics: list[str] = Field(examples=[["orders"]])
     first_seen: datetime | None = Field(examples=[TIME])
     last_seen: datetime | None = Field(examples=[TIME])
+    queue: DeadLetterQueue | None = Field(description="Null: no collector has told of it.")
 
 
 class DeadLetterTopics(Page[DeadLetterTopic]):

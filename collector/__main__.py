@@ -1,5 +1,6 @@
 """``python -m collector``: read what clients, workers and brokers say, and publish it as events."""
 
+import logging
 import sys
 import time
 from random import Random
@@ -13,6 +14,7 @@ from collector.settings import CollectorSettings
 def main() -> int:
     """The exit code: 0 after a signal, 1 when it cannot go on, 2 when it cannot begin."""
     settings = begin(CollectorSettings, "Publishes what clients, Connect workers and brokers say as events.")
+    logging.getLogger("collector").setLevel(settings.log_level)
     try:
         failure = run(
             settings,

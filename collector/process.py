@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+from collector.log_context import add_context
 from collector.settings_file import S, SettingsError, load
 
 REFUSED = 2
@@ -37,10 +38,12 @@ def begin(settings: type[S], description: str) -> S:
 def configure_logging(process: str, level: int = logging.INFO) -> None:
     """One line a record on stderr: UTC time, level, process, message (logger)."""
     formatter = logging.Formatter(
-        f"%(asctime)s.%(msecs)03dZ %(levelname)s [{process}] %(message)s (%(name)s)", "%Y-%m-%dT%H:%M:%S"
+        f"%(asctime)s.%(msecs)03dZ %(levelname)s [{process}] %(context)s%(message)s (%(name)s)",
+        "%Y-%m-%dT%H:%M:%S",
     )
     formatter.converter = time.gmtime
     handler = logging.StreamHandler()
+    handler.addFilter(add_context)
     handler.setFormatter(formatter)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name, least in QUIET.items():

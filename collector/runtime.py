@@ -8,10 +8,12 @@ counted.
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from collector.abandonment import Abandonments
 from collector.contract.backoff import Backoff
+from collector.log_context import Scope, invoke, log_context
 from collector.outbox import Outlet, Parcels
 from collector.publisher import Publisher
 from collector.settings import CollectorSettings
@@ -27,7 +29,7 @@ PUBLISHER_SHARE: Final = 5
 
 
 class Runtime:
-    """Runs sources and the publisher until told to stop; ``abandoned`` counts the tasks that did not."""
+    """Runs sources and the publisher until told to stop; ``abandoned`` knows what did not."""
 
     def __init__(
         self,
@@ -37,7 +39,7 @@ class Runtime:
         around: Surroundings,
         saved: Mapping[str, State],
     ) -> None:
-        self.abandoned = 0
+        self.abandoned = Abandonments()
         self._settings = settings
         self._parcels = parcels
         self._publisher = publisher
@@ -48,19 +50,26 @@ class Runtime:
         self._outlet = Outlet(parcels)
         self._status = self._status_of(f"collector:{settings.name}", "collector")
 
-    def saved(self, source: str) -> State | None:
-        """Where the source of that name was left."""
-        return self._saved.get(source)
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What has been started."""
+        return tuple(self._tasks)
 
-    def start(self, source: Source) -> None:
-        """Begin a source, once for each name; sources may start others."""
+    def saved(self, source: str) -> State | None:
+        """Where the source of that name was left, by its last instance or in the last life of the process."""
+        left = next((task.state for task in self.tasks if task.name == source), None)
+        return self._saved.get(source) if left is None else left
+
+    def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
+        """Begin a source, once for each name; sources may start others. ``make`` makes each instance."""
+        source = make()
         with self._starting:
             if any(task.name == source.name for task in self._tasks):
-                log.warning("%s is set more than once; it is read once", source.name)
-                source.close()
+                _refuse(source)
                 return
             status = self._status_of(source.name, source.kind)
-            task = Task(source, Outlet(self._parcels), status, len(self._tasks) + 1, self._around)
+            outlet = Outlet(self._parcels)
+            task = Task(source, make, scope=scope, outlet=outlet, status=status, around=self._around)
             self._tasks.append(task)
             task.start()
 
@@ -74,26 +83,40 @@ class Runtime:
         return self._publisher.failure
 
     def _announce(self) -> None:
-        for task in tuple(self._tasks):
+        for task in self.tasks:
             task.announce()
         self._status.announce("", self._around.clock(), self._outlet)
 
     def _shut_down(self, publishing: threading.Thread) -> None:
         self._around.stop.set()
-        total_ms = self._settings.connector_shutdown_graceful_timeout_ms
+        total_ms = self._settings.graceful_timeout_ms
         deadline_ms = _monotonic_ms() + total_ms
-        for task in tuple(self._tasks):
+        for task in self.tasks:
             if not task.join(deadline_ms - total_ms / PUBLISHER_SHARE - _monotonic_ms()):
-                self._abandon(task.name)
+                self._abandon(task)
         self._publisher.stop()
         publishing.join(max(deadline_ms - _monotonic_ms(), 0) / 1_000)
         if publishing.is_alive():
-            self._abandon("publisher")
-        log.info("Stopped; %d abandoned", self.abandoned)
+            log.error("Graceful stop of task publisher failed.")
+            self.abandoned.add("publisher", Scope.TASK, publishing.is_alive)
+        self._say_what_is_left()
 
-    def _abandon(self, name: str) -> None:
-        log.error("Graceful stop of task %s failed.", name)
-        self.abandoned += 1
+    def _abandon(self, task: Task) -> None:
+        with log_context(task.name, task.scope, task.sequence):
+            log.error("Graceful stop of task %s failed.", task.name)
+        self.abandoned.add(task.name, task.scope, task.runs)
+        task.abandon()
+
+    def _say_what_is_left(self) -> None:
+        connectors, tasks = (self.abandoned.count(scope) for scope in (Scope.CONNECTOR, Scope.TASK))
+        log.info(
+            "Stopped; abandoned-connectors-current=%d abandoned-connectors-total=%d"
+            " abandoned-tasks-current=%d abandoned-tasks-total=%d",
+            connectors.current,
+            connectors.total,
+            tasks.current,
+            tasks.total,
+        )
 
     def _status_of(self, subject: str, kind: str) -> Status:
         return Status(
@@ -117,6 +140,12 @@ def backoff(settings: CollectorSettings) -> Backoff:
             schedule.max_ms,
         )
     return schedule
+
+
+def _refuse(source: Source) -> None:
+    with log_context(source.name, Scope.VALIDATION):
+        log.warning("%s is set more than once; it is read once", source.name)
+        invoke(source, source.close)
 
 
 def _monotonic_ms() -> float:

@@ -1,14 +1,16 @@
 """Settings of the collector: ``COLLECTOR_*`` variables, or ``collector:`` in ``deadwatch.yaml``."""
 
+import ipaddress
 import re
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.contract import topics
+from collector.dialects.layout import KNOWN, Layout, configured
 from collector.kafka import KafkaConnection
 from collector.settings_file import ProcessSettings
 
@@ -18,11 +20,24 @@ class LogSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    path: str = Field(min_length=1, description="A path or glob; files may appear later.")
+    path: str = Field(
+        min_length=1,
+        description="A path or glob, `.gz` included; files may appear later. `-`: standard input.",
+    )
     worker: str = Field(
         "", description="Connect worker that writes them, HOST:PORT; empty: read from the log."
     )
     timezone: str = Field("UTC", description="IANA name of the zone of times that carry none.")
+    format: Literal["auto", "text", "cri", "docker", "json"] = Field(
+        "auto", description="What the lines are wrapped in; `auto`: told by each file's first line."
+    )
+    entry_pattern: str = Field(
+        "",
+        description="Regular expression of how an entry begins, with a group `time`; empty: known layouts.",
+    )
+    time_format: str = Field(
+        "", description="What `entry_pattern` calls `time`, as Python's strptime has it."
+    )
 
     @field_validator("timezone")
     @classmethod
@@ -32,6 +47,23 @@ class LogSettings(BaseModel):
         except (ZoneInfoNotFoundError, ValueError, OSError):
             raise ValueError(f"{timezone!r} is no IANA time zone such as Europe/Berlin") from None
         return timezone
+
+    @model_validator(mode="after")
+    def _refuse_unusable_layouts(self) -> Self:
+        self.layout()
+        return self
+
+    def layout(self) -> Layout:
+        """How entries begin.
+
+        Raises:
+            ValueError: ``entry_pattern`` and ``time_format`` cannot be used.
+        """
+        if not self.entry_pattern and not self.time_format:
+            return KNOWN
+        if not self.entry_pattern or not self.time_format:
+            raise ValueError("entry_pattern and time_format go together: set both or none")
+        return configured(self.entry_pattern, self.time_format)
 
 
 class ConnectSettings(BaseModel):
@@ -46,6 +78,48 @@ class ConnectSettings(BaseModel):
     )
     poll_interval_ms: int = Field(1_000, ge=100)
     request_timeout_ms: int = Field(2_000, ge=100)
+
+
+class BrokerSettings(BaseModel):
+    """A broker whose share-group meters are read through its Jolokia agent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    jolokia_url: str = Field(pattern=r"^https?://", description="URL of the broker's agent.")
+    name: str = Field("", description="The value of the label broker; empty: host and port of `jolokia_url`.")
+    poll_interval_ms: int = Field(1_000, ge=100)
+    request_timeout_ms: int = Field(2_000, ge=100)
+
+
+class ReceiverSettings(BaseModel):
+    """Where log shippers and clients send what they have to say: OTLP/HTTP logs and events."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    enabled: bool = Field(False, description="Listen for `POST /v1/logs` and `POST /v1/events`.")
+    host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
+    port: int = Field(4318, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    max_body_bytes: int = Field(16 << 20, ge=1_024, description="Of one request, uncompressed.")
+    body_timeout_ms: int = Field(10_000, ge=1, description="How long a body may take to arrive.")
+    commit_timeout_ms: int = Field(
+        8_000, ge=1, description="How long an answer waits for Kafka; then 503. Below the shipper's timeout."
+    )
+
+    @field_validator("host")
+    @classmethod
+    def _refuse_public_hosts(cls, host: str) -> str:
+        if not _is_loopback(host):
+            raise ValueError(
+                "without authentication the receiver stays on this machine; use 127.0.0.1, ::1 or localhost"
+            )
+        return host
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class CollectorSettings(ProcessSettings):
@@ -67,6 +141,16 @@ class CollectorSettings(ProcessSettings):
     data: Path = Field(Path("deadwatch-data"), description="Directory of the positions.")
     logs: tuple[LogSettings, ...] = ()
     connect: tuple[ConnectSettings, ...] = ()
+    receiver: ReceiverSettings = ReceiverSettings()
+    brokers: tuple[BrokerSettings, ...] = ()
+    dlq_topics: tuple[str, ...] = Field(
+        topics.DLQ_PATTERNS,
+        description="As in `streaming`: say it once, at the top level. Others are found by configurations.",
+    )
+    dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
+    dlq_topics_poll_interval_ms: int = Field(
+        2_000, ge=0, description="How often dead letter topics are looked up in Kafka; 0: never."
+    )
     poll_interval_ms: int = Field(100, ge=10, description="How long a source at its end waits for more.")
     heartbeat_interval_ms: int = Field(5_000, ge=100)
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
@@ -77,6 +161,39 @@ class CollectorSettings(ProcessSettings):
     connector_shutdown_graceful_timeout_ms: int = Field(
         5_000, ge=0, description="For all sources together, then what still runs is abandoned (KIP-611)."
     )
+
+    @field_validator("dlq_topics")
+    @classmethod
+    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return topics.refuse_broken(patterns)
+
+    task_shutdown_graceful_timeout_ms: int | None = Field(
+        None,
+        ge=0,
+        description="Deprecated: connector_shutdown_graceful_timeout_ms, which wins where both are set.",
+    )
+    task_timeout_ms: int = Field(
+        300_000, ge=0, description="No-progress limit from a source's first timeout (KIP-572); 0 = no retry."
+    )
+    retries: int | None = Field(None, description="Ignored: task_timeout_ms bounds the retries (KIP-572).")
+    log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="TRACE tells every call of a source's methods (KIP-611)."
+    )
+
+    @property
+    def graceful_timeout_ms(self) -> int:
+        """How long all sources together may take to stop, by the new name or else the deprecated one."""
+        old_ms = self.task_shutdown_graceful_timeout_ms
+        if old_ms is None or "connector_shutdown_graceful_timeout_ms" in self.model_fields_set:
+            return self.connector_shutdown_graceful_timeout_ms
+        return old_ms
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is accepted and better left out."""
+        old = "task_shutdown_graceful_timeout_ms is deprecated; set connector_shutdown_graceful_timeout_ms"
+        ignored = "retries is ignored; set task_timeout_ms, the time a source may go without progress"
+        said = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
+        return tuple(text for value, text in said if value is not None)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

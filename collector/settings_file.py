@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-SHARED = frozenset({"kafka", "kafka_cluster", "store_url", "events_topic"})
+SHARED = frozenset({"kafka", "kafka_cluster", "store_url", "events_topic", "dlq_topics", "dlq_topics_deny"})
 """Keys of the file's top level that more than one process reads."""
 
 SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")

@@ -1,22 +1,28 @@
-"""One source at work in a thread of its own: poll, hand over, wait; with backoff (KIP-580) while it is down.
+"""A source at work in a thread of its own: poll, hand over, wait; with backoff (KIP-580) while it is down.
 
-What goes wrong is one line at each change, with the log context ``[source|task-0|number of the instance]``.
+An instance that fails (KIP-572) is closed, and after the longest backoff the next one takes over where it
+stood: its sequence number is one more. What goes wrong is one line at each change.
 """
 
 import logging
 import threading
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from collector.contract.backoff import Backoff
+from collector.instance import Instance
+from collector.log_context import Scope, log_context
 from collector.outbox import Outlet
-from collector.sources.source import Chunk, Source, SourceDownError, State
+from collector.sources.source import Chunk, Source, State
 from collector.status import Status
+
+log = logging.getLogger(__name__)
 
 BLOCKED_MS: Final = 30_000
 BLOCKED: Final = "the source has not come back from a read for 30 s; it goes on as soon as that returns"
+ABANDONED: Final = "abandoned: the source did not stop in time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,114 +34,159 @@ class Surroundings:
     rng: Random
     backoff: Backoff
     save_interval_ms: int
-
-
-class _Context(logging.LoggerAdapter[logging.Logger]):
-    def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, MutableMapping[str, Any]]:
-        context = self.extra["context"] if self.extra else ""
-        return f"[{context}] {msg}", kwargs
+    task_timeout_ms: int
 
 
 class Task:
-    """Runs a source until it is told to stop."""
+    """Runs instances of one source, one after the other, until it is told to stop.
+
+    ``state`` is what its last chunk has left, ``failures`` how many instances have failed.
+    """
 
     def __init__(
-        self, source: Source, outlet: Outlet, status: Status, sequence: int, around: Surroundings
+        self,
+        source: Source,
+        make: Callable[[], Source],
+        *,
+        scope: Scope,
+        outlet: Outlet,
+        status: Status,
+        around: Surroundings,
     ) -> None:
         self.name = source.name
-        self._source = source
+        self.scope = scope
+        self.state: State | None = None
+        self.failures = 0
+        self._make = make
         self._outlet = outlet
         self._status = status
         self._around = around
-        self._log = _Context(logging.getLogger(__name__), {"context": f"{source.name}|task-0|{sequence}"})
-        self._failures = 0
+        self._instance = self._begun(source)
+        self._attempts = 0
         self._trouble: str | None = None
-        self._polling_since_ms: int | None = None
-        self._blocked = False
+        self._blocked_since_ms: int | None = None
         self._saved_ms = around.clock()
-        self._unsaved: State | None = None
+        self._unsaved = False
+        self._abandoned = False
         self._announcing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=source.name, daemon=True)
+
+    @property
+    def sequence(self) -> int:
+        """The number of the present instance, from 1."""
+        return self.failures + 1
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
 
+    def runs(self) -> bool:
+        """Whether its thread has not ended."""
+        return self._thread.is_alive()
+
     def join(self, timeout_ms: float) -> bool:
         """Whether it has ended within that time."""
         self._thread.join(max(timeout_ms, 0) / 1_000)
-        return not self._thread.is_alive()
+        return not self.runs()
+
+    def abandon(self) -> None:
+        """Nobody waits for it any longer: publish that."""
+        self._abandoned = True
+        with self._announcing:
+            self._status.announce(ABANDONED, self._around.clock(), self._outlet)
 
     def announce(self) -> None:
         """Publish how the source is, if that is due; never waits."""
-        now_ms, since_ms, trouble = self._around.clock(), self._polling_since_ms, self._trouble
-        if since_ms is not None and now_ms - since_ms > BLOCKED_MS:
-            trouble = BLOCKED
-            if not self._blocked:
-                self._log.warning("Down: %s", BLOCKED)
-            self._blocked = True
-        if trouble is None:
+        trouble = BLOCKED if self._is_blocked() else self._trouble
+        if trouble is None or self._abandoned:
             return
         with self._announcing:
-            self._status.announce(trouble, now_ms, self._outlet)
+            self._status.announce(trouble, self._around.clock(), self._outlet)
+
+    def _is_blocked(self) -> bool:
+        """Whether a poll does not come back; one line for each such poll."""
+        since_ms = self._instance.polling_since_ms
+        if since_ms is None or self._around.clock() - since_ms <= BLOCKED_MS:
+            return False
+        if self._blocked_since_ms != since_ms:
+            self._blocked_since_ms = since_ms
+            with log_context(self.name, self.scope, self.sequence):
+                log.warning("Down: %s", BLOCKED)
+        return True
 
     def _run(self) -> None:
-        try:
-            while not self._around.stop.is_set():
-                self._around.stop.wait(self._step() / 1_000)
-            if self._unsaved is not None:
-                self._outlet.offer((), {self.name: self._unsaved})
-        finally:
-            self._source.close()
+        while self._lives():
+            self._renew()
 
-    def _step(self) -> int:
-        """One poll; how many ms to wait after it."""
-        chunk, trouble = self._poll()
+    def _lives(self) -> bool:
+        """Run one instance to its end; whether it has failed and not been told to stop."""
+        stop, failed = self._around.stop, False
+        with log_context(self.name, self.scope, self.sequence):
+            while not failed and not stop.is_set():
+                wait_ms, failed = self._step()
+                stop.wait(wait_ms / 1_000)
+            if self._unsaved and self.state is not None:
+                self._outlet.offer((), {self.name: self.state})
+            self._instance.close()
+            if self._abandoned:
+                log.warning("Ended after it was abandoned")
+        return failed and not stop.is_set()
+
+    def _renew(self) -> None:
+        """The next instance."""
+        self.failures += 1
+        with log_context(self.name, self.scope, self.sequence):
+            while not self._around.stop.is_set():
+                try:
+                    self._instance = self._begun(self._make())
+                except Exception as error:  # noqa: BLE001 - a process loop: tried again until stopped
+                    self._say(f"cannot be started anew ({error!r})")
+                    self.announce()
+                    self._around.stop.wait(self._around.backoff.max_ms / 1_000)
+                else:
+                    return
+
+    def _begun(self, source: Source) -> Instance:
+        return Instance(source, self._around.task_timeout_ms, self._around.clock)
+
+    def _step(self) -> tuple[int, bool]:
+        """One poll; how many ms to wait after it, and whether the instance has failed."""
+        chunk, trouble, failed = self._instance.poll()
         self._say(trouble)
         self.announce()
         if chunk is not None:
             self._hand_over(chunk)
-        if trouble:
-            self._failures += 1
-            return max(
-                self._source.poll_interval_ms, self._around.backoff.delay_ms(self._failures, self._around.rng)
-            )
-        self._failures = 0
-        return 0 if chunk is not None and chunk.more else self._source.poll_interval_ms
+        if failed:
+            return self._around.backoff.max_ms, True
+        return self._wait_ms(trouble, more=chunk is not None and chunk.more), False
 
-    def _poll(self) -> tuple[Chunk | None, str]:
-        self._polling_since_ms = self._around.clock()
-        try:
-            chunk = self._source.poll()
-        except SourceDownError as error:
-            return None, str(error)
-        except Exception as error:  # noqa: BLE001 - a process loop: the source's failure stays its own
-            trouble = f"failed unexpectedly ({error!r}); please report this with the collector's log"
-            if trouble != self._trouble:
-                self._log.exception("Poll failed")
-            return None, trouble
-        finally:
-            self._polling_since_ms, self._blocked = None, False
-        return chunk, chunk.trouble if chunk is not None else ""
+    def _wait_ms(self, trouble: str, *, more: bool) -> int:
+        interval_ms = self._instance.poll_interval_ms
+        if trouble:
+            self._attempts += 1
+            return max(interval_ms, self._around.backoff.delay_ms(self._attempts, self._around.rng))
+        self._attempts = 0
+        return 0 if more else interval_ms
 
     def _say(self, trouble: str) -> None:
         if trouble == self._trouble:
             return
         if trouble:
-            self._log.warning("Down: %s", trouble)
+            log.warning("Down: %s", trouble)
         elif self._trouble is None:
-            self._log.info("Up")
+            log.info("Up")
         else:
-            self._log.info("Up again")
+            log.info("Up again")
         self._trouble = trouble
 
     def _hand_over(self, chunk: Chunk) -> None:
         """Events go at once; a position without events only now and then."""
         now_ms = self._around.clock()
+        self.state = chunk.state
         if not chunk.events and 0 <= now_ms - self._saved_ms < self._around.save_interval_ms:
-            self._unsaved = chunk.state
+            self._unsaved = True
             return
         if self._outlet.offer(chunk.events, {self.name: chunk.state}, self._around.stop):
-            self._saved_ms, self._unsaved = now_ms, None
+            self._saved_ms, self._unsaved = now_ms, False
         elif chunk.events:
-            self._unsaved = None
+            self._unsaved = False

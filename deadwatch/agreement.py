@@ -7,7 +7,15 @@ from pydantic import BaseModel
 
 from collector.settings_file import ProcessSettings, SettingsError
 
-AGREED = ("kafka.bootstrap_servers", "kafka.security_protocol", "events_topic", "kafka_cluster", "store_url")
+AGREED = (
+    "kafka.bootstrap_servers",
+    "kafka.security_protocol",
+    "events_topic",
+    "kafka_cluster",
+    "store_url",
+    "dlq_topics",
+    "dlq_topics_deny",
+)
 """What the processes have to say alike: otherwise one writes where the other does not look."""
 
 

@@ -20,6 +20,9 @@ ConnectUrl = Annotated[list[str] | None, typer.Option(metavar="URL", help="A Con
 JolokiaUrl = Annotated[
     str, typer.Option(metavar="TEMPLATE", help="Jolokia of its workers, as http://{host}:8778/jolokia")
 ]
+BrokerJolokiaUrl = Annotated[
+    list[str] | None, typer.Option(metavar="URL", help="Jolokia of a broker; repeatable.")
+]
 Log = Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Log files to follow; repeatable.")]
 Data = Annotated[Path, typer.Option(metavar="DIR", help="The only place that is written to.")]
 Port = Annotated[int | None, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")]
@@ -50,6 +53,7 @@ def up(
     bootstrap_servers: Bootstrap = None,
     connect_url: ConnectUrl = None,
     jolokia_url: JolokiaUrl = "",
+    broker_jolokia_url: BrokerJolokiaUrl = None,
     log: Log = None,
     data: Data = DATA,
     port: Port = None,
@@ -68,6 +72,7 @@ def up(
         bootstrap_servers=bootstrap_servers,
         connect_urls=connect_url or (),
         jolokia_url=jolokia_url,
+        broker_jolokia_urls=broker_jolokia_url or (),
         logs=log or (),
         data=data,
         port=port,
@@ -82,6 +87,7 @@ def examine(
     bootstrap_servers: Bootstrap = None,
     connect_url: ConnectUrl = None,
     jolokia_url: JolokiaUrl = "",
+    broker_jolokia_url: BrokerJolokiaUrl = None,
     log: Log = None,
     data: Data = DATA,
     port: Port = None,
@@ -95,6 +101,7 @@ def examine(
         bootstrap_servers=bootstrap_servers,
         connect_urls=connect_url or (),
         jolokia_url=jolokia_url,
+        broker_jolokia_urls=broker_jolokia_url or (),
         logs=log or (),
         data=data,
         port=port,

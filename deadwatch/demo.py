@@ -63,6 +63,7 @@ def _options(lab: Lab, data: Path, port: int) -> Options:
         bootstrap_servers=lab.bootstrap_servers,
         connect_urls=(lab.connect_url,),
         jolokia_url=lab.connect_jolokia_url,
+        broker_jolokia_urls=(lab.broker_jolokia_url,),
         logs=tuple(map(str, (lab.logs.broker, lab.logs.connect, lab.logs.streams))),
         data=data,
         port=port,

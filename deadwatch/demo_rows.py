@@ -11,6 +11,7 @@ TITLES: Mapping[Signal, str] = {
     Signal.ABANDONED_NOW: "abandoned tasks, now",
     Signal.ABANDONED_TOTAL: "abandoned tasks, in all",
     Signal.SHARE_DEAD_LETTERS: "dead letters of a share group",
+    Signal.SHARE_METERS: "the same by the broker's own bean",
     Signal.CONNECT_DEAD_LETTERS: "dead letters of Connect",
     Signal.ALL_DEAD_LETTERS: "dead letters of every dialect",
     Signal.TASK_TIMEOUTS: "task timeouts",
@@ -25,6 +26,7 @@ def expected(truth: Truth) -> Mapping[Signal, str | None]:
     happened = {
         Signal.ABANDONED_TOTAL: truth.abandoned_tasks_total,
         Signal.SHARE_DEAD_LETTERS: truth.share_dead_letters,
+        Signal.SHARE_METERS: truth.share_dead_letters,
         Signal.CONNECT_DEAD_LETTERS: truth.connect_dead_letters,
         Signal.ALL_DEAD_LETTERS: truth.share_dead_letters + truth.connect_dead_letters,
         Signal.TASK_TIMEOUTS: truth.task_timeouts,

@@ -49,6 +49,7 @@ class Signal(Enum):
     ABANDONED_NOW = Figure(catalog.ABANDONED_TASKS)
     ABANDONED_TOTAL = Figure(catalog.ABANDONED_TASKS_TOTAL)
     SHARE_DEAD_LETTERS = Figure(catalog.DEAD_LETTERS, (("dialect", "share_group"),))
+    SHARE_METERS = Figure(catalog.SHARE_RECORDS)
     CONNECT_DEAD_LETTERS = Figure(catalog.DEAD_LETTERS, (("dialect", "connect"),))
     ALL_DEAD_LETTERS = Figure(catalog.DEAD_LETTERS)
     TASK_TIMEOUTS = Figure(catalog.TASK_TIMEOUTS)

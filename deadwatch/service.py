@@ -29,6 +29,7 @@ class Options:
     bootstrap_servers: str | None = None
     connect_urls: Sequence[str] = ()
     jolokia_url: str = ""
+    broker_jolokia_urls: Sequence[str] = ()
     logs: Sequence[str] = ()
     data: Path = DATA
     port: int | None = None
@@ -95,6 +96,9 @@ def variables(options: Options) -> dict[str, str]:
         raise SettingsError(
             "--jolokia-url goes with --connect-url: it is the agent of that cluster's workers"
         )
+    if options.broker_jolokia_urls:
+        brokers = [{"jolokia_url": url} for url in options.broker_jolokia_urls]
+        said["COLLECTOR_BROKERS"] = json.dumps(brokers)
     if options.logs:
         said["COLLECTOR_LOGS"] = json.dumps([{"path": path} for path in options.logs])
     if options.port is not None:

@@ -7,14 +7,17 @@ Columns out: topic, partition, offset, timestamp_ms, key, value, headers as Kafk
   letters, which ``streaming.dead_letter`` reads further.
 """
 
-from functools import reduce
+import dataclasses
+from collections.abc import Sequence
+from functools import partial, reduce
 from operator import and_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from collector.contract.events import KINDS, Instance
+from collector.contract.events import KINDS
 from streaming import quarantine
+from streaming.event_rows import NESTED
 from streaming.event_schema import POSITION_PARTS, event_schema, required_fields
 
 KAFKA = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers")
@@ -47,7 +50,7 @@ def _refusal() -> Column:
 
 
 def _complete() -> Column:
-    """Whether every field that the row's kind must have is there, positions and instances in full."""
+    """Whether every field that the row's kind must have is there, positions and what lists hold in full."""
     position = F.col("parsed.position")
     parts = [F.get(position, F.lit(index)).isNotNull() for index in range(POSITION_PARTS)]
     complete = F.lit(False)
@@ -59,10 +62,11 @@ def _complete() -> Column:
 
 def _present(name: str) -> Column:
     field = F.col(f"parsed.{name}")
-    if name != "instances":
+    if name not in NESTED:
         return field.isNotNull()
-    return field.isNotNull() & F.forall(field, _whole_instance)
+    parts = [part.name for part in dataclasses.fields(NESTED[name])]
+    return field.isNotNull() & F.forall(field, partial(_whole, parts))
 
 
-def _whole_instance(instance: Column) -> Column:
-    return reduce(and_, (instance[name].isNotNull() for name in Instance.__dataclass_fields__))
+def _whole(parts: Sequence[str], one: Column) -> Column:
+    return reduce(and_, (one[part].isNotNull() for part in parts))

@@ -1,11 +1,19 @@
 """Events as Spark collects them, turned back into the contract's own."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Row
 
-from collector.contract.events import KINDS, Event, Instance, Position
+from collector.contract.events import KINDS, DeadLetterTopic, Event, Instance, Position, ShareGroup
 from streaming.event_schema import required_fields
+
+NESTED: Mapping[str, type[Instance | ShareGroup | DeadLetterTopic]] = {
+    "instances": Instance,
+    "share_groups": ShareGroup,
+    "dead_letter_topics": DeadLetterTopic,
+}
+"""What the lists of an event hold, by the name of the field."""
 
 
 def event_of(row: Row) -> Event:
@@ -17,6 +25,6 @@ def event_of(row: Row) -> Event:
 def _value(name: str, value: Any) -> Any:  # noqa: ANN401 -- a field's type is known by its name alone
     if name == "position":
         return Position(*value)
-    if name == "instances":
-        return tuple(Instance(**instance.asDict()) for instance in value)
+    if name in NESTED:
+        return tuple(NESTED[name](**one.asDict()) for one in value)
     return value

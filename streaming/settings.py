@@ -1,6 +1,5 @@
 """Settings of ``python -m streaming``: ``STREAMING_*`` or section ``streaming`` of ``deadwatch.yaml``."""
 
-import re
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -48,12 +47,7 @@ class StreamingSettings(ProcessSettings):
     @field_validator("dlq_topics")
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
-        return patterns
+        return topics.refuse_broken(patterns)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -49,6 +49,44 @@ DEAD_LETTERS: Final = Metric(
     series.DEAD_LETTERS,
     ("DeadLetterQueueRecordCount",),
 )
+DEAD_LETTER_BACKLOG: Final = Metric(
+    "deadwatch_dead_letter_queue_backlog_records",
+    Kind.GAUGE,
+    "Records that are on a dead letter topic now, read by somebody or not. 0: it is empty. More: they wait "
+    "for somebody, and retention deletes them unseen; find their causes in /api/v1/dead-letters/groups.",
+    ("kafka_cluster", "dlq_topic"),
+)
+DEAD_LETTER_OLDEST: Final = Metric(
+    "deadwatch_dead_letter_queue_oldest_record_timestamp_seconds",
+    Kind.GAUGE,
+    "Time of the first record that is on a dead letter topic; an empty one has no sample. time() minus this "
+    "is how long it waits: handle it before the topic's retention.ms is over, then it is lost.",
+    ("kafka_cluster", "dlq_topic"),
+)
+SHARE_RECORDS: Final = Metric(
+    "deadwatch_share_group_dead_letter_queue_record_count",
+    Kind.GAUGE,
+    "Dead letters that a broker says it has written for a share group, added up over its restarts. 0: none. "
+    "More than deadwatch_dead_letter_queue_records_total has for the group: a topic is not read or was cut.",
+    ("kafka_cluster", "consumergroup", "broker"),
+    seeds_name=("kafka.server:type=ShareGroupMetrics,name=DeadLetterQueueRecordCount",),
+)
+SHARE_REQUESTS: Final = Metric(
+    "deadwatch_share_group_dead_letter_queue_produce_requests_total",
+    Kind.COUNTER,
+    "Attempts of a broker to write dead letters of a share group. 0: none was due. More: one attempt may "
+    "hold several records; compare with the failed ones.",
+    ("kafka_cluster", "consumergroup", "broker"),
+    seeds_name=("kafka.server:type=ShareGroupMetrics,name=DeadLetterQueueTotalProduceRequestsPerSec",),
+)
+SHARE_FAILED_REQUESTS: Final = Metric(
+    "deadwatch_share_group_dead_letter_queue_failed_produce_requests_total",
+    Kind.COUNTER,
+    "Attempts of a broker to write dead letters of a share group that failed. 0: none that it counts; a "
+    "topic that is missing or not enabled is only in its log. More: records may be lost; read that log.",
+    ("kafka_cluster", "consumergroup", "broker"),
+    seeds_name=("kafka.server:type=ShareGroupMetrics,name=DeadLetterQueueFailedProduceRequestsPerSec",),
+)
 SHARE_DEAD_LETTERS_LOST: Final = Metric(
     "deadwatch_share_group_dead_letters_lost_total",
     Kind.COUNTER,
@@ -211,6 +249,11 @@ BUILD_INFO: Final = Metric(
 
 ALL: Final = (
     DEAD_LETTERS,
+    DEAD_LETTER_BACKLOG,
+    DEAD_LETTER_OLDEST,
+    SHARE_RECORDS,
+    SHARE_REQUESTS,
+    SHARE_FAILED_REQUESTS,
     SHARE_DEAD_LETTERS_LOST,
     ABANDONED_TASKS,
     ABANDONED_TASKS_TOTAL,

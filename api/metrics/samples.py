@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from api.abandoned import Abandoned, evidence_rows, reconcile
+from api.brokers import QueueRow, ShareGroupRow, queue_rows, share_group_rows
 from api.metrics import catalog
 from api.metrics.catalog import Metric
 from api.rows import BatchRow, InstanceRow, SeriesRow, instance_rows, last_batch, series_rows
@@ -70,6 +71,31 @@ def of_instances(instances: Iterable[InstanceRow]) -> list[Sample]:
     ]
 
 
+def of_backlogs(topics: Iterable[QueueRow]) -> list[Sample]:
+    """What each dead letter topic holds, and since when; a topic that does not exist has neither."""
+    samples = []
+    for row in topics:
+        labels = (row.kafka_cluster, row.dlq_topic)
+        if row.partitions:
+            samples.append(Sample(catalog.DEAD_LETTER_BACKLOG, labels, row.records))
+        if row.oldest_at_ms:
+            samples.append(Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / 1_000))
+    return samples
+
+
+def of_share_groups(groups: Iterable[ShareGroupRow]) -> list[Sample]:
+    """The meters of every group and broker, as totals."""
+    return [
+        Sample(metric, (row.kafka_cluster, row.consumergroup, row.broker), value)
+        for row in groups
+        for metric, value in (
+            (catalog.SHARE_RECORDS, row.records_total),
+            (catalog.SHARE_REQUESTS, row.produce_requests_total),
+            (catalog.SHARE_FAILED_REQUESTS, row.failed_produce_requests_total),
+        )
+    ]
+
+
 def of_sources(sources: Iterable[SourceRow], moment: Moment) -> list[Sample]:
     """1 or 0 for every source."""
     return [
@@ -102,6 +128,14 @@ READERS: Final = (
             catalog.ABANDONED_CONNECTORS_TOTAL,
         ),
         lambda connection, _: of_abandoned(reconcile(evidence_rows(connection))),
+    ),
+    Reader(
+        (catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST),
+        lambda connection, _: of_backlogs(queue_rows(connection)),
+    ),
+    Reader(
+        (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
+        lambda connection, _: of_share_groups(share_group_rows(connection)),
     ),
     Reader((catalog.CONNECT_TASK_STATE,), lambda connection, _: of_instances(instance_rows(connection))),
     Reader((catalog.SOURCE_UP,), lambda connection, moment: of_sources(source_rows(connection), moment)),

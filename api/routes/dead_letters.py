@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import cursor, dead_letter_topics, dead_letters
+from api.brokers import QueueRow, queue_rows
 from api.dead_letter_topics import TopicRow
 from api.dead_letters import GroupRow, SampleRow
 from api.rows import series_rows
@@ -13,6 +14,7 @@ from api.schemas import (
     DeadLetterGroup,
     DeadLetterGroupDetail,
     DeadLetterGroups,
+    DeadLetterQueue,
     DeadLetterTopic,
     DeadLetterTopics,
     Header,
@@ -43,7 +45,7 @@ def topics(service: Serving, query: Paging) -> DeadLetterTopics:
     """Dead letter topics, the one with the newest record first."""
     after = None if query.after is None else cursor.decode(query.after, names=2)
     with service.store.read() as connection:
-        rows = dead_letter_topics.topics(series_rows(connection, DEAD_LETTERS))
+        rows = dead_letter_topics.topics(series_rows(connection, DEAD_LETTERS), queue_rows(connection))
     page, following = cursor.cut(dead_letter_topics.topics_after(rows, after, query.limit + 1), query.limit)
     return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
 
@@ -76,6 +78,20 @@ def _topic(row: TopicRow) -> DeadLetterTopic:
         source_topics=list(row.source_topics),
         first_seen=instant(row.first_ms),
         last_seen=instant(row.last_ms),
+        queue=None if row.queue is None else _queue(row.queue),
+    )
+
+
+def _queue(row: QueueRow) -> DeadLetterQueue:
+    return DeadLetterQueue(
+        exists=row.partitions > 0,
+        backlog_records=row.records,
+        oldest_record=instant(row.oldest_at_ms),
+        named_by=row.named_by,
+        read=row.read,
+        to_do=""
+        if row.read
+        else f"add {row.dlq_topic!r} to dlq_topics, at the top level of the settings file",
     )
 
 

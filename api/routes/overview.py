@@ -65,7 +65,7 @@ def _dead_letters(connection: Connection, totals: Totals) -> DeadLettersNow:
     return DeadLettersNow(
         total=total.value,
         last_seen=instant(total.last_ms),
-        topics=len(topics(series_rows(connection, series.DEAD_LETTERS))),
+        topics=len(topics(series_rows(connection, series.DEAD_LETTERS), ())),
         groups=count_groups(connection),
         lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
     )

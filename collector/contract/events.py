@@ -168,6 +168,52 @@ class ShareDeadLetterLost(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShareGroup:
+    """What a broker's meters have counted of a share group's dead letter queue since it was started."""
+
+    consumergroup: str
+    records: int
+    produce_requests: int
+    failed_produce_requests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSnapshot(Event):
+    """Every share group that a broker has meters of; a later ``started_at_ms`` means they began anew."""
+
+    kind: ClassVar[str] = "broker_snapshot"
+    broker: str
+    started_at_ms: int
+    share_groups: tuple[ShareGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterTopic:
+    """A dead letter topic as it is in Kafka.
+
+    ``records`` are present in it; ``oldest_at_ms`` is the time of the first of them, 0 when there is none.
+    ``partitions`` is 0 for a topic that a configuration names and that does not exist. ``named_by`` says
+    which share groups and connectors send there, separated by commas. ``read`` is false for a topic that no
+    pattern of ``dlq_topics`` matches: its records are counted here, but not read.
+    """
+
+    topic: str
+    partitions: int
+    records: int
+    oldest_at_ms: int
+    named_by: str
+    read: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterTopicsSnapshot(Event):
+    """Every dead letter topic of the cluster."""
+
+    kind: ClassVar[str] = "dead_letter_topics_snapshot"
+    dead_letter_topics: tuple[DeadLetterTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Event):
     """How a source is: sent at every change and as a heartbeat; ``subject`` is the source's name."""
 
@@ -200,6 +246,8 @@ KINDS: Final[dict[str, type[Event]]] = {
         ClientTimeout,
         RetryBackoffMisconfigured,
         ShareDeadLetterLost,
+        BrokerSnapshot,
+        DeadLetterTopicsSnapshot,
         SourceStatus,
         Quarantined,
     )

@@ -23,3 +23,13 @@ def is_dead_letter_topic(
     if is_internal(topic) or topic in set(deny):
         return False
     return any(re.fullmatch(pattern, topic) for pattern in patterns)
+
+
+def refuse_broken(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The patterns, if every one is a regular expression; else ``ValueError``."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+    return patterns

@@ -19,6 +19,7 @@ TRIGGERS: Final = (
     "Failed to allocate ",
     " expired before successfully committing offsets",
     " due to request timeout.",
+    "Failed to update metadata after ",
     "A static backoff with value ",
 )
 SAME_BATCH_WITHIN_MS: Final = 50
@@ -44,6 +45,7 @@ _TIMEOUTS: Final = (
     ("commit", re.compile(r"Timeout of \d+ms expired before successfully committing offsets [^)]*")),
     ("request", re.compile(r"Disconnecting from node -?\d+ due to request timeout\.")),
 )
+_PYTHON_METADATA = re.compile(r"Failed to update metadata after [\d.]+ secs\.")
 _BACKOFF = re.compile(
     r"Configuration '[^']*' with value '[^']*' is greater than configuration '[^']*' with value '[^']*'\."
     r" A static backoff with value '[^']*' will be applied\."
@@ -60,6 +62,8 @@ def read(line: str, header: str) -> Iterator[Cause]:
     for timeout, pattern in _TIMEOUTS:
         for match in pattern.finditer(line):
             yield _timeout(timeout, match[0], client_id, wrapped=line.lstrip().startswith("Caused by: "))
+    for match in _PYTHON_METADATA.finditer(line):
+        yield _timeout("metadata", match[0], client_id, client="kafka-python", wrapped=False)
     for match in _BACKOFF.finditer(line):
         event = partial(RetryBackoffMisconfigured, client_id=client_id, message=match[0])
         yield Cause(event, identity=(RetryBackoffMisconfigured.kind, match[0]))
@@ -93,8 +97,8 @@ def _expiry(match: re.Match[str], client_id: str) -> Cause:
     return Cause(event, identity, window_ms=SAME_BATCH_WITHIN_MS, mentions=max(int(match["records"]), 1))
 
 
-def _timeout(timeout: str, message: str, client_id: str, *, wrapped: bool) -> Cause:
+def _timeout(timeout: str, message: str, client_id: str, *, wrapped: bool, client: str = "java") -> Cause:
     """As the cause of another failure, it has most likely been logged by itself just before."""
-    event = partial(ClientTimeout, client="java", client_id=client_id, timeout=timeout, message=message)
+    event = partial(ClientTimeout, client=client, client_id=client_id, timeout=timeout, message=message)
     identity = (ClientTimeout.kind, timeout, message)
     return Cause(event, identity, window_ms=SAME_CAUSE_WITHIN_MS if wrapped else ALWAYS_NEW)

@@ -17,7 +17,7 @@ TRIGGERS: Final = (
     "Graceful stop of task ",
     "failed to properly shut down, ",
     "the orphan task threw an uncaught exception",
-    " shutdown for WorkerConnector{id=",
+    " shutdown for WorkerConnector{id",
     "Kafka Connect worker initializing",
     "Advertised URI: ",
 )

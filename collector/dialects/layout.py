@@ -1,36 +1,45 @@
 """Where an entry of a log begins, and when it was written.
 
 An entry is a line that begins with a time, and every line up to the next such line: stack traces,
-configuration dumps and further lines of one message. Understood are log4j2's and Python's ``2026-11-21
-06:36:31,123`` (with or without brackets, dot or comma, with or without milliseconds) and ISO 8601 with ``T``
-and an optional zone.
+configuration dumps and further lines of one message. Understood are log4j's, Logback's and Python's
+``2026-11-21 06:36:31,123`` (with or without brackets, dot or comma, with or without milliseconds), ISO 8601
+with ``T`` and an optional zone, librdkafka's ``%3|1795268258.258|``, and two that begin an entry without a
+date: Logback's ``06:36:31.123 [thread]`` and Python's ``ERROR:logger:``. NUL bytes before an entry, as
+truncating a log leaves them, are passed over.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from typing import Final
 
-HEADER = re.compile(
-    rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\] \t|])", re.ASCII
+HEADER: Final = re.compile(
+    rb"\0*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\] \t|])"
+    rb"|%[0-7]\|\d{9,11}\.\d{3}\|"
+    rb"|\d\d:\d\d:\d\d[.,]\d{3} \["
+    rb"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:)",
+    re.ASCII,
 )
 _TIME = re.compile(
-    r"\[?(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
+    r"\0*\[?(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
+_EPOCH = re.compile(r"\0*%[0-7]\|(\d{9,11})\.(\d{3})\|", re.ASCII)
+_PROBE = datetime(2026, 11, 21, 6, 36, 31, tzinfo=UTC)
 
 
-def last_header(block: bytes, start: int, end: int) -> int:
-    """Offset of the last header line that begins in ``[start, end)``; -1 for none. ``start`` begins a
-    line.
-    """
-    while start < end:
-        line = max(block.rfind(b"\n", start, end - 1) + 1, start)
-        if HEADER.match(block, line):
-            return line
-        end = line
-    return -1
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the entries of a log begin, and how their first line tells the time, None when it does not."""
+
+    header: re.Pattern[bytes]
+    time_ms: Callable[[str, tzinfo], int | None]
 
 
 def time_ms(header: str, zone: tzinfo) -> int | None:
     """When the entry was written, in ms since the epoch; ``zone`` is that of times which carry none."""
+    if match := _EPOCH.match(header):
+        return int(match[1]) * 1_000 + int(match[2])
     match = _TIME.match(header)
     if match is None:
         return None
@@ -39,9 +48,66 @@ def time_ms(header: str, zone: tzinfo) -> int | None:
         moment = datetime.fromisoformat(f"{day}T{clock}{_iso(offset)}")
     except ValueError:
         return None
+    seconds = _epoch_ms(moment, zone)
+    return None if seconds is None else seconds + int(milliseconds or 0)
+
+
+KNOWN: Final = Layout(HEADER, time_ms)
+
+
+def configured(entry_pattern: str, time_format: str) -> Layout:
+    """The layout whose entries begin with ``entry_pattern``; its group ``time`` has ``time_format``.
+
+    Raises:
+        ValueError: one of them cannot be used; the text says what to change.
+    """
+    try:
+        text = re.compile(entry_pattern.removeprefix("^"))
+        header = re.compile(entry_pattern.removeprefix("^").encode())
+    except re.error as error:
+        raise ValueError(f"entry_pattern is no regular expression: {error}") from None
+    if "time" not in text.groupindex:
+        raise ValueError("entry_pattern needs a named group for the time: (?P<time>...)")
+    if text.match("") is not None:
+        raise ValueError("entry_pattern matches an empty line: every line would begin an entry")
+    _refuse_vague(time_format)
+
+    def read(line: str, zone: tzinfo) -> int | None:
+        match = text.match(line)
+        return None if match is None or match["time"] is None else _parsed(match["time"], time_format, zone)
+
+    return Layout(header, read)
+
+
+def _refuse_vague(time_format: str) -> None:
+    try:
+        back = _parsed(_PROBE.strftime(time_format), time_format, UTC)
+    except re.error:
+        back = None
+    if back != int(_PROBE.timestamp()) * 1_000:
+        raise ValueError(
+            "time_format must tell year, month, day, hour, minute and second in the directives of strptime,"
+            " such as %d/%m/%Y %H:%M:%S.%f"
+        )
+
+
+def _parsed(text: str, time_format: str, zone: tzinfo) -> int | None:
+    try:
+        moment = datetime.strptime(text, time_format)  # noqa: DTZ007 - the zone is that of the source
+    except ValueError:
+        return None
+    seconds = _epoch_ms(moment, zone)
+    return None if seconds is None else seconds + moment.microsecond // 1_000
+
+
+def _epoch_ms(moment: datetime, zone: tzinfo) -> int | None:
+    """Whole seconds since the epoch, in ms; None outside the calendar."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone)
-    return int(moment.astimezone(UTC).timestamp()) * 1_000 + int(milliseconds or 0)
+    try:
+        return int(moment.replace(microsecond=0).astimezone(UTC).timestamp()) * 1_000
+    except OverflowError:
+        return None
 
 
 def _iso(offset: str | None) -> str:

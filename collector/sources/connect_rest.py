@@ -1,12 +1,13 @@
-"""What a Connect cluster's REST tells: which worker runs which connectors and tasks, in what state."""
+"""What a Connect cluster's REST tells: which worker runs what, in what state, and where dead letters go."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 import httpx2
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from collector.sources.abandoned import Key
-from collector.sources.source import SourceDownError
+from collector.sources.kafka_topics import DLQ, Named
+from collector.sources.source import SourceDownError, SourceTimeoutError
 
 UNASSIGNED: Final = "UNASSIGNED"
 
@@ -40,16 +41,47 @@ class Expanded(BaseModel):
 Workers = dict[str, dict[Key, str]]
 """The state of each instance, by worker."""
 
-_ANSWER = TypeAdapter(dict[str, Expanded])
+
+class Info(BaseModel):
+    """``/connectors/{name}``."""
+
+    config: dict[str, str | None]
+
+
+class ExpandedInfo(BaseModel):
+    """One value of ``/connectors?expand=info``."""
+
+    info: Info
+
+
+T = TypeVar("T")
+
+_STATUSES = TypeAdapter(dict[str, Expanded])
+_INFOS = TypeAdapter(dict[str, ExpandedInfo])
 
 
 def workers(client: httpx2.Client, url: str) -> Workers:
     """Everything the cluster runs. Raises ``SourceDownError``."""
+    return _by_worker(_connectors(client, url, "status", _STATUSES))
+
+
+def named_by_connectors(client: httpx2.Client, url: str) -> Named:
+    """The dead letter queues of the cluster's connectors (KIP-298). Raises ``SourceDownError``."""
+    named: Named = {}
+    for name, connector in _connectors(client, url, "info", _INFOS).items():
+        if topic := connector.info.config.get(DLQ):
+            named.setdefault(topic, []).append(f"connector {name}")
+    return named
+
+
+def _connectors(
+    client: httpx2.Client, url: str, expand: str, answer: TypeAdapter[dict[str, T]]
+) -> dict[str, T]:
     try:
-        response = client.get(f"{url.rstrip('/')}/connectors", params={"expand": "status"})
+        response = client.get(f"{url.rstrip('/')}/connectors", params={"expand": expand})
     except httpx2.TimeoutException:
-        raise SourceDownError(
-            "Connect's REST does not answer in time; is a worker stuck or rebalancing?"
+        raise SourceTimeoutError(
+            "GET /connectors", "Connect's REST does not answer in time; is a worker stuck or rebalancing?"
         ) from None
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise SourceDownError("Connect's REST cannot be reached; does a worker run there?") from None
@@ -60,10 +92,9 @@ def workers(client: httpx2.Client, url: str) -> Workers:
     if response.is_error:
         raise SourceDownError(f"Connect's REST answers {response.status_code}; see the worker's own log")
     try:
-        answer = _ANSWER.validate_json(response.content)
+        return answer.validate_json(response.content)
     except ValidationError:
         raise SourceDownError("the URL answers, but not as Connect's REST does; check it") from None
-    return _by_worker(answer)
 
 
 def _by_worker(answer: dict[str, Expanded]) -> Workers:

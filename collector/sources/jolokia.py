@@ -1,11 +1,11 @@
-"""What a Connect worker's Jolokia agent tells: threads of connectors and tasks, and their beans.
+"""What a Jolokia agent tells; of a Connect worker: threads of connectors and tasks, and their beans.
 
 Beans are read before and after the threads, in one request: what is there at either time counts as held.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 import httpx2
 
@@ -21,9 +21,10 @@ _THREADS = {
     "operation": "dumpAllThreads(boolean,boolean,int)",
     "arguments": [False, False, 0],
 }
-_REQUEST: Final = (*_BEANS, _THREADS, *_BEANS)
+_REQUEST: Final[Sequence[dict[str, Any]]] = (*_BEANS, _THREADS, *_BEANS)
 _THREADS_AT: Final = len(_BEANS)
-_NOT_FOUND: Final = 404
+NOT_FOUND: Final = 404
+"""The status of a read whose pattern no bean matches."""
 
 _THREAD = re.compile(
     r"(?:task-thread-(?P<owner>.+)-(?P<task>\d+)|connector-thread-(?P<connector>.+))", re.DOTALL
@@ -31,27 +32,39 @@ _THREAD = re.compile(
 _PROPERTY = re.compile(r'(\w[\w-]*)=("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)', re.DOTALL)
 
 
+T = TypeVar("T")
+
+
 class JolokiaError(Exception):
     """The agent did not tell; the text says why."""
 
 
-def look(client: httpx2.Client, url: str) -> Look:
-    """One look at the worker behind ``url``. Raises ``JolokiaError``."""
+def ask(
+    client: httpx2.Client,
+    url: str,
+    request: Sequence[dict[str, Any]],
+    read: Callable[[list[dict[str, Any]]], T],
+    whose: str,
+) -> T:
+    """What ``read`` makes of the answers, one for each part of ``request``. Raises ``JolokiaError``."""
     try:
-        response = client.post(f"{url.rstrip('/')}/", json=_REQUEST)
+        response = client.post(f"{url.rstrip('/')}/", json=request)
     except httpx2.TimeoutException:
         raise JolokiaError("does not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise JolokiaError("cannot be reached") from None
     try:
-        return _look(response.json())
+        return read([answer for _, answer in zip(request, response.json(), strict=True)])
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise JolokiaError(f"answers {response.status_code}, but not as a Jolokia agent of Connect") from None
+        raise JolokiaError(f"answers {response.status_code}, but not as a Jolokia agent {whose}") from None
+
+
+def look(client: httpx2.Client, url: str) -> Look:
+    """One look at the worker behind ``url``. Raises ``JolokiaError``."""
+    return ask(client, url, _REQUEST, _look, "of Connect")
 
 
 def _look(answers: list[dict[str, Any]]) -> Look:
-    if len(answers) != len(_REQUEST):
-        raise ValueError("one answer a request")
     beans = [answer for place, answer in enumerate(answers) if place != _THREADS_AT]
     threads: dict[Key, frozenset[int]] = {}
     for thread in answers[_THREADS_AT]["value"]:
@@ -61,7 +74,7 @@ def _look(answers: list[dict[str, Any]]) -> Look:
 
 
 def _statuses(answer: dict[str, Any]) -> Iterator[tuple[Key, str]]:
-    if answer["status"] == _NOT_FOUND:
+    if answer["status"] == NOT_FOUND:
         return
     for name, attributes in answer["value"].items():
         properties = bean_properties(name)

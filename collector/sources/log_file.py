@@ -1,10 +1,13 @@
 """A log file by its name: what was renamed is read to its end before its successor begins."""
 
 import os
+import zlib
 from pathlib import Path
+from typing import Final
 
 from collector.sources.source import SourceDownError
 
+TAIL_BYTES: Final = 64
 NOT_THERE = "the file does not exist yet; it will be read from its beginning when it appears"
 GONE = "the file is gone; its successor will be read from its beginning when it appears"
 
@@ -12,19 +15,41 @@ GONE = "the file is gone; its successor will be read from its beginning when it 
 class FollowedFile:
     """An open file, and whether its name has come to mean another one meanwhile."""
 
+    once = False
+    trouble = ""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
 
-    def open(self, inode: int | None, offset: int) -> tuple[int, bool]:
+    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:
         """Open the file that was left at ``inode`` and ``offset``, by whatever name in its directory.
 
-        Returns the inode, and whether it is another file than the one that was left.
+        Returns the inode, and whether it is another file than the one that was left: by number, by size, or
+        because the bytes before ``offset`` have not that ``tail``, be it rewritten in place or new under an
+        old number.
         """
         if self._descriptor is None:
-            self._descriptor = self._open(self.path if inode is None else self._find(inode, offset))
+            found = self.path if inode is None else self._find(inode, offset)
+            self._descriptor = self._open(found)
+            if found != self.path and not self._same(inode, offset, tail):
+                self.close()
+                self._descriptor = self._open(self.path)
+        another = inode is not None and not self._same(inode, offset, tail)
+        return os.fstat(self._descriptor).st_ino, another
+
+    def tail(self, offset: int) -> str:
+        """What the bytes before ``offset`` are told by, "" for none."""
+        before = self.read(max(offset - TAIL_BYTES, 0), min(offset, TAIL_BYTES))
+        return f"{zlib.crc32(before):08x}" if before else ""
+
+    def _same(self, inode: int | None, offset: int, tail: str) -> bool:
+        if self._descriptor is None:
+            return False
         found = os.fstat(self._descriptor)
-        return found.st_ino, inode is not None and (found.st_ino != inode or found.st_size < offset)
+        if found.st_ino != inode or found.st_size < offset:
+            return False
+        return not tail or self.tail(offset) == tail
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; fewer only at the end."""
@@ -34,6 +59,12 @@ class FollowedFile:
             return os.pread(self._descriptor, size, offset)
         except OSError as error:
             raise SourceDownError(_unreadable(error)) from None
+
+    def ends(self, inode: int, offset: int, block: bytes) -> bool:
+        """Whether the file has a successor, and nothing comes after ``block``, which was read at
+        ``offset``.
+        """
+        return self.replaced(inode) and self.read(offset, len(block) + 1) == block
 
     def replaced(self, inode: int) -> bool:
         """Whether the name now stands for another file. Raises ``SourceDownError`` when it stands for

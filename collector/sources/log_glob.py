@@ -1,15 +1,18 @@
 """Log files by a pattern: each file that comes to match is followed by a source of its own.
 
 A file that was followed under one name and is now found under another has been rotated: its source reads it
-to the end, and it is not begun again.
+to the end, and it is not begun again. A gzip file that appears later beside files that are not compressed is
+one of those, compressed after it was read: it is not begun either.
 """
 
 import glob
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from collector.sources.source import Chunk, SourceDownError, State
 
+GZIP: Final = ".gz"
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
@@ -54,7 +57,10 @@ class LogGlob:
     def _is_new(self, path: str, inode: int) -> bool:
         if path in self._followed:
             return False
-        return path in self._known or inode not in self._inodes.values()
+        if path in self._known:
+            return True
+        compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and bool(self._known)
+        return not compressed and inode not in self._inodes.values()
 
 
 def _matches(pattern: str) -> list[str]:

@@ -36,12 +36,15 @@ class Memory:
     """The scanner's state; ``offset`` is the first byte that it has not passed.
 
     ``entry`` is None until the file has shown a header line: until then every line is an entry of its own.
-    ``overlong`` says that ``offset`` lies inside a line that is being passed over.
+    ``overlong`` says that ``offset`` lies inside a line that is being passed over. ``format`` is that of the
+    file, "" until its first line is known; ``plain`` says that a JSON log's last line was none of JSON.
     """
 
     offset: int = 0
     entry: Entry | None = None
     overlong: bool = False
+    format: str = ""
+    plain: bool = False
     worker: Worker = field(default_factory=Worker)
     recent: Mapping[str, Mention] = field(default_factory=dict)
 

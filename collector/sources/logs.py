@@ -1,31 +1,42 @@
 """The log source: follows a file, and publishes what the scanner finds in it.
 
 A file is read from its beginning the first time it is seen. Its position is (number of the file under this
-name, offset of the entry, ordinal of the cause in it).
+name, offset of the entry, ordinal of the cause in it). Gzip files and standard input (``-``) are read once;
+offsets are those of the text. A time more than a day ahead of our clock is not believed.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from collector.contract.events import Event, Position
+from collector.contract.events import Event, Position, Quarantined
+from collector.dialects.cause import Cause
 from collector.positions import PositionsError
-from collector.sources.log_file import FollowedFile
+from collector.sources.log_block import Found
 from collector.sources.log_memory import Memory
-from collector.sources.log_scan import Found, Scanner
+from collector.sources.log_once import STDIN, reader
+from collector.sources.log_scan import Scanner
 from collector.sources.source import Chunk, State
+
+AHEAD_AT_MOST_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a source stands: which file of its name, and what the scanner knows there."""
+    """Where a source stands: which file of its name, what the scanner knows there, whether it is done.
+
+    ``tail`` tells the bytes before this place.
+    """
 
     inode: int | None = None
     epoch: int = 0
     memory: Memory = field(default_factory=Memory)
+    done: bool = False
+    tail: str = ""
 
     def next_file(self, inode: int | None) -> "Place":
         """The beginning of the next file of the name."""
@@ -45,7 +56,7 @@ class LogSource:
         path: Path,
         *,
         saved: State | None,
-        zone: tzinfo,
+        scanner: Scanner,
         worker: str,
         kafka_cluster: str,
         poll_interval_ms: int,
@@ -53,21 +64,25 @@ class LogSource:
     ) -> None:
         self.name = f"log:{path}"
         self.poll_interval_ms = poll_interval_ms
-        self._file = FollowedFile(path)
-        self._scanner = Scanner(zone)
+        self._file = reader(path)
+        self._scanner = scanner
         self._kafka_cluster = kafka_cluster
         self._clock = clock
-        self._place = _named(Place() if saved is None else _restored(self.name, saved), worker)
+        place = Place() if saved is None else _restored(self.name, saved)
+        self._place = _named(replace(place, done=place.done and path != STDIN), worker)
 
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
-        inode, another = self._file.open(self._place.inode, self._place.memory.offset)
+        if self._place.done:
+            return None
+        inode, another = self._file.open(self._place.inode, self._place.memory.offset, self._place.tail)
         place = self._place.next_file(inode) if another else replace(self._place, inode=inode)
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)
-        if memory.offset == place.memory.offset and not another:
+        if memory.offset == place.memory.offset and inode == self._place.inode and not another:
             return self._at_end(replace(place, memory=memory), block)
-        return self._chunk(place.epoch, found, replace(place, memory=memory))
+        tail = self._file.tail(memory.offset)
+        return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -76,13 +91,16 @@ class LogSource:
     def _at_end(self, place: Place, block: bytes) -> Chunk | None:
         """Go on to the next file once this one has a successor and nothing more was written to it."""
         self._place = place
-        if place.inode is None or not self._file.replaced(place.inode):
-            return None
-        if self._file.read(place.memory.offset, len(block) + 1) != block:
+        if place.done or place.inode is None or not self._file.ends(place.inode, place.memory.offset, block):
             return None
         memory, found = self._scanner.scan(place.memory, block, final=True)
+        if self._file.trouble:
+            found = [*found, _broken_off(self._file.trouble, memory.offset)]
         self._file.close()
-        return self._chunk(place.epoch, found, replace(place, memory=memory).next_file(None))
+        place = replace(place, memory=memory)
+        return self._chunk(
+            place.epoch, found, replace(place, done=True) if self._file.once else place.next_file(None)
+        )
 
     def _chunk(self, epoch: int, found: list[Found], place: Place) -> Chunk:
         self._place = place
@@ -94,10 +112,19 @@ class LogSource:
         return found.cause.event(
             source=self.name,
             position=Position(epoch, found.offset, found.ordinal),
-            happened_at_ms=now_ms if found.at_ms is None else found.at_ms,
+            happened_at_ms=_believed(found.at_ms, now_ms),
             observed_at_ms=now_ms,
             kafka_cluster=self._kafka_cluster,
         )
+
+
+def _believed(at_ms: int | None, now_ms: int) -> int:
+    return now_ms if at_ms is None or at_ms > now_ms + AHEAD_AT_MOST_MS else at_ms
+
+
+def _broken_off(reason: str, offset: int) -> Found:
+    event = partial(Quarantined, reason=reason, excerpt=f"after {offset} bytes")
+    return Found(Cause(event, identity=(reason,)), offset, 0, None)
 
 
 def _restored(name: str, saved: State) -> Place:

@@ -14,6 +14,14 @@ class SourceDownError(Exception):
     """The source cannot be read now; the text says what to do and stays the same while the reason does."""
 
 
+class SourceTimeoutError(SourceDownError):
+    """A call has not come back in time; ``call`` names it. It counts towards ``task_timeout_ms``."""
+
+    def __init__(self, call: str, text: str) -> None:
+        super().__init__(text)
+        self.call = call
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """What one poll has brought.
@@ -37,7 +45,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """``log`` or ``connect``."""
+        """``log``, ``connect``, ``broker`` or ``dead_letter_topics``."""
 
     @property
     def poll_interval_ms(self) -> int:

@@ -25,6 +25,8 @@ STATEFUL = tuple(
         events.AbandonedEnded,
         events.WorkerStarted,
         events.WorkerSnapshot,
+        events.BrokerSnapshot,
+        events.DeadLetterTopicsSnapshot,
         events.SourceStatus,
     )
 )

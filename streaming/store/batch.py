@@ -83,6 +83,11 @@ def storable(text: str) -> str:
     return text.replace("\x00", REPLACEMENT)[:MAX_LABEL_CHARS]
 
 
+def storable_values(values: Mapping[str, object]) -> dict[str, object]:
+    """A row whose texts are storable."""
+    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
 def delta(
     series: Series,
     labels: Mapping[str, str],

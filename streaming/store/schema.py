@@ -1,7 +1,9 @@
 """The store's tables: a summary of bounded size. Kafka is the truth, no table has a row for every record.
 
 Times are milliseconds since the epoch; texts are never null, "" is "not known". The same tables serve SQLite
-and PostgreSQL.
+and PostgreSQL. ``open`` adds a table that is missing to a store of the same version.
+
+This module is a table: its length is the number of tables.
 """
 
 from sqlalchemy import (
@@ -97,6 +99,36 @@ instances = Table(
     _text("task", key=True),
     _text("state"),
     _integer("abandoned"),
+    _integer("observed_at_ms"),
+)
+
+share_groups = Table(
+    "share_groups",  # the meters of every broker: as last seen, and added up over its restarts
+    metadata,
+    _text("kafka_cluster", key=True),
+    _text("consumergroup", key=True),
+    _text("broker", key=True),
+    _integer("started_at_ms"),  # of the broker: its meters count from there
+    _integer("records"),
+    _integer("produce_requests"),
+    _integer("failed_produce_requests"),
+    _integer("records_total"),
+    _integer("produce_requests_total"),
+    _integer("failed_produce_requests_total"),
+    _integer("observed_at_ms"),
+)
+
+dead_letter_topics = Table(
+    "dead_letter_topics",  # the latest snapshot, also of topics that are not read
+    metadata,
+    _text("kafka_cluster", key=True),
+    _text("dlq_topic", key=True),
+    _text("source"),  # who told it last: a topic goes when that one no longer tells it
+    _integer("partitions"),
+    _integer("records"),
+    _integer("oldest_at_ms"),  # 0: it is empty
+    _text("named_by"),
+    Column("read", Boolean, nullable=False),
     _integer("observed_at_ms"),
 )
 

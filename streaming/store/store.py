@@ -7,7 +7,7 @@ from typing import Self
 from sqlalchemy import Engine, insert, select
 
 from collector.contract.events import Position
-from streaming.store import counters, letters, progress, workers
+from streaming.store import brokers, counters, letters, progress, workers
 from streaming.store.batch import Batch, storable
 from streaming.store.engine import connect
 from streaming.store.schema import VERSION, metadata, schema_version
@@ -71,6 +71,7 @@ class Store:
             )
             counters.merge(connection, (*batch.series, *limited), self._max_series)
             workers.merge(connection, batch.events)
+            brokers.merge(connection, batch.events)
             progress.merge(connection, batch)
         return True
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, case, delete, select
 
 from collector.contract.events import Event, SourceStatus, WorkerSnapshot
 from streaming.store.abandoned import Abandoned, Place, States, following
-from streaming.store.batch import storable
+from streaming.store.batch import storable, storable_values
 from streaming.store.engine import Values, insert, upsert
 from streaming.store.schema import abandoned, instances, sources
 
@@ -55,7 +55,7 @@ def _merge_abandoned(connection: Connection, events: Sequence[Event]) -> None:
     upsert(
         connection,
         abandoned,
-        [{**_storable(place._asdict()), **_storable(asdict(after[place]))} for place in changed],
+        [{**storable_values(place._asdict()), **storable_values(asdict(after[place]))} for place in changed],
     )
 
 
@@ -79,7 +79,7 @@ def _replace_instances(connection: Connection, snapshot: WorkerSnapshot) -> None
     connection.execute(delete(instances).where(*of_worker))
     rows = [
         {
-            **_storable(asdict(one)),
+            **storable_values(asdict(one)),
             "kafka_cluster": snapshot.kafka_cluster,
             "worker": snapshot.worker,
             "abandoned": one.abandoned
@@ -101,7 +101,3 @@ def _source(event: SourceStatus) -> Values:
         "since_ms": event.happened_at_ms,
         "heartbeat_ms": event.observed_at_ms,
     }
-
-
-def _storable(values: Values) -> dict[str, object]:
-    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}

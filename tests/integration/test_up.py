@@ -108,8 +108,7 @@ collector:
     - path: {tmp_path / "loop.log"}
   connect:
     - url: http://127.0.0.1:1
-streaming:
-  dlq_topics: ["dlq.away"]
+dlq_topics: ["dlq.away"]
 """)
     return file
 

@@ -10,9 +10,13 @@ from pyspark.sql import DataFrame
 
 from collector.contract.events import (
     KINDS,
+    BrokerSnapshot,
+    DeadLetterTopic,
+    DeadLetterTopicsSnapshot,
     Event,
     Instance,
     Position,
+    ShareGroup,
     SourceStatus,
     TaskTimeout,
     WorkerSnapshot,
@@ -40,6 +44,20 @@ SNAPSHOT = WorkerSnapshot(
     worker="w:8083",
     threads_known=True,
     instances=(Instance(connector="c", task="0", state="RUNNING", abandoned=1),),
+)
+METERS = BrokerSnapshot(
+    **COMMON,
+    broker="b:1",
+    started_at_ms=1,
+    share_groups=(ShareGroup(consumergroup="g", records=10, produce_requests=2, failed_produce_requests=0),),
+)
+TOPICS = DeadLetterTopicsSnapshot(
+    **COMMON,
+    dead_letter_topics=(
+        DeadLetterTopic(
+            topic="dlq.a", partitions=1, records=2, oldest_at_ms=3, named_by="share group g", read=True
+        ),
+    ),
 )
 STATUS = SourceStatus(**COMMON, subject="s", source_kind="log", up=False, message="gone")
 
@@ -87,6 +105,8 @@ CASES = [
     Case("a position that is a number", changed(TIMEOUT, position=7), "incomplete"),
     Case("instances that are text", changed(SNAPSHOT, instances="none"), "incomplete"),
     Case("an instance with a hole", changed(SNAPSHOT, instances=[{"connector": "c"}]), "incomplete"),
+    Case("a share group with a hole", changed(METERS, share_groups=[{"records": 1}]), "incomplete"),
+    Case("a topic that is null", changed(TOPICS, dead_letter_topics=[None]), "incomplete"),
     Case("an instance that is null", changed(SNAPSHOT, instances=[None]), "incomplete"),
 ]
 
@@ -98,7 +118,7 @@ def test_every_record_is_taken_or_refused_with_its_reason(kafka: Kafka) -> None:
 
 
 def test_an_event_comes_back_as_it_was_sent(kafka: Kafka) -> None:
-    sent = [TIMEOUT, SNAPSHOT, STATUS]
+    sent = [TIMEOUT, SNAPSHOT, METERS, TOPICS, STATUS]
     rows = decode(kafka([{"value": encode(event)[1]} for event in sent]), EVENTS).orderBy("offset")
     assert [event_of(row.event) for row in rows.collect()] == sent
 

@@ -15,6 +15,11 @@ PROMISED = {
     "dead_letter_queue_records_total": (
         *(CLUSTER, "dlq_topic", "source_topic", "dialect", "consumergroup", "connector", "error_class"),
     ),
+    "dead_letter_queue_backlog_records": (CLUSTER, "dlq_topic"),
+    "dead_letter_queue_oldest_record_timestamp_seconds": (CLUSTER, "dlq_topic"),
+    "share_group_dead_letter_queue_record_count": (CLUSTER, "consumergroup", "broker"),
+    "share_group_dead_letter_queue_produce_requests_total": (CLUSTER, "consumergroup", "broker"),
+    "share_group_dead_letter_queue_failed_produce_requests_total": (CLUSTER, "consumergroup", "broker"),
     "share_group_dead_letters_lost_total": (CLUSTER, "consumergroup"),
     "connect_abandoned_tasks": (CLUSTER, "worker", "connector", "task"),
     "connect_abandoned_tasks_total": (CLUSTER, "worker", "connector", "task"),
@@ -73,6 +78,10 @@ def test_a_name_follows_the_conventions_and_a_help_says_what_to_make_of_it(metri
     ("seeds_name", "metric"),
     [
         ("DeadLetterQueueRecordCount", catalog.DEAD_LETTERS),
+        (
+            "kafka.server:type=ShareGroupMetrics,name=DeadLetterQueueFailedProduceRequestsPerSec",
+            catalog.SHARE_FAILED_REQUESTS,
+        ),
         ("kafka.connect:type=connect-worker-metrics abandoned-tasks-current", catalog.ABANDONED_TASKS),
         ("kafka.connect:type=connect-worker-metrics abandoned-tasks-total", catalog.ABANDONED_TASKS_TOTAL),
         ("kafka.connect:type=abandoned-connector-metrics current", catalog.ABANDONED_CONNECTORS),

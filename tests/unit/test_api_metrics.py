@@ -47,6 +47,14 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
     add_row(schema.instances, **instance, state="RUNNING")
     add_row(schema.instances, **{**instance, "task": ""}, state="RUNNING")
     add_row(schema.instances, **{**instance, "task": "1"})
+    queue = {"kafka_cluster": "c", "source": "s"}
+    add_row(
+        schema.dead_letter_topics, **queue, dlq_topic="dlq.a", partitions=2, records=7, oldest_at_ms=1_500
+    )
+    add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.empty", partitions=1)
+    add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.not-made-yet", named_by="share group g")
+    meters = {"records": 1, "records_total": 10, "produce_requests_total": 3}
+    add_row(schema.share_groups, kafka_cluster="c", consumergroup="g", broker="b:1", **meters)
     add_row(schema.sources, name="kafka", kind="kafka", up=True, heartbeat_ms=now_ms)
     add_row(schema.batches, query_id="old", committed_at_ms=1, lag_ms=99_000)
     add_row(schema.batches, query_id="new", committed_at_ms=2, lag_ms=250, duration_ms=130)
@@ -54,7 +62,14 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
 
 PIPE = 'connector="pipe",kafka_cluster="c"'
 ON_WORKER = 'worker="127.0.0.1:8083"'
+GROUP = 'broker="b:1",consumergroup="g",kafka_cluster="c"'
 GOLDEN = [
+    'deadwatch_dead_letter_queue_backlog_records{dlq_topic="dlq.a",kafka_cluster="c"} 7.0',
+    'deadwatch_dead_letter_queue_backlog_records{dlq_topic="dlq.empty",kafka_cluster="c"} 0.0',
+    'deadwatch_dead_letter_queue_oldest_record_timestamp_seconds{dlq_topic="dlq.a",kafka_cluster="c"} 1.5',
+    f"deadwatch_share_group_dead_letter_queue_record_count{{{GROUP}}} 10.0",
+    f"deadwatch_share_group_dead_letter_queue_produce_requests_total{{{GROUP}}} 3.0",
+    f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{GROUP}}} 0.0",
     f'deadwatch_connect_abandoned_tasks{{{PIPE},task="0",{ON_WORKER}}} 0.0',
     f'deadwatch_connect_abandoned_tasks_total{{{PIPE},task="0",{ON_WORKER}}} 1.0',
     f"deadwatch_connect_abandoned_connectors{{{PIPE},{ON_WORKER}}} 1.0",

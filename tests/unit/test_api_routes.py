@@ -109,8 +109,30 @@ def test_a_topic_is_the_sum_of_its_causes(client: httpx2.Client, add_series: Add
         "source_topics": ["a", "b"],
         "first_seen": "2027-01-15T07:59:00Z",
         "last_seen": NOW,
+        "queue": None,
     }
     assert (other["kafka_cluster"], other["records"], other["dialects"]) == ("d", 9, [])
+
+
+def test_a_topic_shows_what_kafka_holds_and_what_to_do_when_nobody_reads_it(
+    client: httpx2.Client, add_row: Add, add_series: Add, now_ms: int
+) -> None:
+    add_series(series.DEAD_LETTERS, 3, kafka_cluster="c", dlq_topic="dlq.t")
+    held = {"kafka_cluster": "c", "partitions": 1, "records": 2, "oldest_at_ms": now_ms}
+    add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t", read=True)
+    add_row(schema.dead_letter_topics, **held, dlq_topic="errors", named_by="share group g1")
+    add_row(schema.dead_letter_topics, kafka_cluster="c", dlq_topic="dlq.missing", read=True)
+    read, unread, missing = client.get("/api/v1/dead-letters/topics").json()["items"]
+    present = {"exists": True, "backlog_records": 2, "oldest_record": NOW}
+    assert (read["records"], read["queue"]) == (3, {**present, "named_by": "", "read": True, "to_do": ""})
+    assert (unread["dlq_topic"], unread["records"], unread["first_seen"]) == ("errors", 0, None)
+    assert unread["queue"] == {
+        **present,
+        "named_by": "share group g1",
+        "read": False,
+        "to_do": "add 'errors' to dlq_topics, at the top level of the settings file",
+    }
+    assert (missing["queue"]["exists"], missing["queue"]["oldest_record"]) == (False, None)
 
 
 def test_a_group_shows_headers_and_sizes_but_no_payload(

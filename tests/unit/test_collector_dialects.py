@@ -1,6 +1,7 @@
 """Every string that a dialect recognises, as it stands in a log."""
 
 from dataclasses import asdict, dataclass, field
+from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from collector.contract.events import Event, Position, WorkerStarted
 from collector.dialects import brokers, clients, connect, layout, streams
 from collector.dialects.cause import Cause, Mention, mention
+from collector.sources.log_lines import last_header
+from collector.sources.log_text import Text
 
 APP = "wordcount-7f99e2d8-5383-481a-8dd1-773528d54f71"
 STREAMS = f"[2026-11-21 12:35:35,202] ERROR stream-thread [{APP}-StreamThread-1] "
@@ -305,7 +308,7 @@ def test_the_time_of_an_entry(header: str, zone: str, expected: int | None) -> N
     ],
 )
 def test_where_the_last_entry_begins(block: bytes, expected: int) -> None:
-    assert layout.last_header(block, 0, len(block)) == expected
+    assert last_header(Text(layout.KNOWN, UTC), block, 0, len(block), plain=False) == expected
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from collector.contract.events import Event, Position
+from collector.sources.log_block import MAX_FOUND
 from collector.sources.log_memory import Memory
-from collector.sources.log_scan import MAX_FOUND, Scanner
+from collector.sources.log_scan import Scanner
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 TRUTH = json.loads((LOGS / "truth.json").read_text())

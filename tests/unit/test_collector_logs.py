@@ -3,17 +3,18 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from collector.contract.events import Event, TaskAbandoned
 from collector.sources.log_glob import NOTHING_MATCHES, LogGlob, is_pattern
+from collector.sources.log_scan import Scanner
 from collector.sources.logs import LogSource
 from collector.sources.source import SourceDownError, State
 
 Open = Callable[..., LogSource]
+NOW_MS = 1_795_300_000_000
 
 
 def line(task: int) -> str:
@@ -28,7 +29,13 @@ def follow() -> Iterator[Open]:
 
     def follow(path: Path, saved: State | None = None, worker: str = "") -> LogSource:
         source = LogSource(
-            path, saved=saved, zone=UTC, worker=worker, kafka_cluster="c", poll_interval_ms=1, clock=lambda: 7
+            path,
+            saved=saved,
+            scanner=Scanner(),
+            worker=worker,
+            kafka_cluster="c",
+            poll_interval_ms=1,
+            clock=lambda: NOW_MS,
         )
         opened.append(source)
         return source
@@ -69,7 +76,7 @@ def test_times_and_names_of_an_event(tmp_path: Path, follow: Open) -> None:
     append(tmp_path / "a.log", line(0) + "no header\n")
     (event,), _ = drain(follow(tmp_path / "a.log", worker="w:1"))
     assert (event.source, event.position) == (f"log:{tmp_path}/a.log", (0, 0, 0))
-    assert (event.happened_at_ms, event.observed_at_ms) == (1_795_264_523_893, 7)
+    assert (event.happened_at_ms, event.observed_at_ms) == (1_795_264_523_893, NOW_MS)
     assert isinstance(event, TaskAbandoned)
     assert event.worker == "w:1"
 
@@ -77,7 +84,7 @@ def test_times_and_names_of_an_event(tmp_path: Path, follow: Open) -> None:
 def test_what_carries_no_time_happened_when_it_was_seen(tmp_path: Path, follow: Open) -> None:
     append(tmp_path / "a.log", "Graceful stop of task x-0 failed.\n")
     (event,), _ = drain(follow(tmp_path / "a.log"))
-    assert event.happened_at_ms == 7
+    assert event.happened_at_ms == NOW_MS
 
 
 def test_a_restart_goes_on_where_the_saved_state_stands(tmp_path: Path, follow: Open) -> None:

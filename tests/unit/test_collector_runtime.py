@@ -4,24 +4,28 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from collector.abandonment import Count
 from collector.contract.backoff import Backoff
 from collector.contract.events import Position, WorkerStarted
+from collector.log_context import Scope, add_context
 from collector.outbox import Outlet, Parcels
 from collector.positions import Positions
 from collector.producer import Record
 from collector.publisher import Publisher
 from collector.runtime import Runtime, backoff
 from collector.settings import CollectorSettings
-from collector.sources.source import Chunk, SourceDownError
+from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError
 from collector.status import Status
-from collector.task import BLOCKED, BLOCKED_MS, Surroundings
+from collector.task import ABANDONED, BLOCKED, BLOCKED_MS, Surroundings
 
 GRACEFUL_MS = 300
+TASK_TIMEOUT_MS = 1_000
 
 
 @dataclass
@@ -72,7 +76,7 @@ class House:
 
     def begin(self, *sources: Scripted) -> None:
         for source in sources:
-            self.runtime.start(source)
+            self.runtime.start(partial(_same, source))
         self.thread = threading.Thread(target=lambda: self.failure.append(self.runtime.run(self.stop)))
         self.thread.start()
 
@@ -90,7 +94,12 @@ def house(tmp_path: Path) -> Iterator[House]:
     )
     clock_ms, kafka, parcels = [1_000], Kafka(), Parcels()
     around = Surroundings(
-        threading.Event(), lambda: clock_ms[0], Random(1), Backoff(1, 2), save_interval_ms=0
+        threading.Event(),
+        lambda: clock_ms[0],
+        Random(1),
+        Backoff(1, 2),
+        save_interval_ms=0,
+        task_timeout_ms=TASK_TIMEOUT_MS,
     )
     with Positions(tmp_path / "positions.sqlite") as positions:
         publisher = Publisher(
@@ -108,6 +117,11 @@ def until(condition: Callable[[], bool]) -> None:
             return
         waiting.wait(0.01)
     pytest.fail("it did not happen within 10 s")
+
+
+def contextual(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Lines with their context, from WARNING up or as the caller has set the level."""
+    return [f"{vars(record)['context']}{record.message}" for record in caplog.records]
 
 
 def chunk(name: str, offset: int) -> Callable[[], Chunk]:
@@ -138,19 +152,20 @@ def test_events_are_published_in_order_and_positions_follow(house: House) -> Non
     assert [f'"w{number}"' in text for number, text in enumerate(told)] == [True] * 20
     assert house.positions.load()["log:a"] == {"offset": 19}
     assert source.closed
-    assert (house.failure, house.runtime.abandoned) == ([""], 0)
+    assert (house.failure, house.runtime.abandoned.count(Scope.TASK)) == ([""], Count(0, 0))
 
 
 def test_a_source_goes_down_and_comes_back_one_line_each(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "collector.task")
+    caplog.handler.addFilter(add_context)
     down = fail(SourceDownError("the file does not exist yet"))
     house.begin(Scripted("log:a", [down, down, down, chunk("log:a", 1)]))
     until(lambda: house.kafka.holds('"up":true', '"subject":"log:a"'))
     house.end()
     assert house.kafka.holds('"up":false', '"message":"the file does not exist yet"')
-    assert caplog.messages == [
+    assert contextual(caplog) == [
         "[log:a|task-0|1] Down: the file does not exist yet",
         "[log:a|task-0|1] Up again",
     ]
@@ -162,7 +177,7 @@ def test_an_unexpected_failure_stays_its_own(house: House, caplog: pytest.LogCap
     until(lambda: house.kafka.holds('"w1"') and house.kafka.holds('"w2"'))
     house.end()
     assert house.kafka.holds("failed unexpectedly", "ZeroDivisionError")
-    assert caplog.messages.count("[log:a|task-0|1] Poll failed") == 1
+    assert caplog.messages.count("Poll failed") == 1
 
 
 def test_trouble_beside_events_is_down_too(house: House) -> None:
@@ -174,16 +189,80 @@ def test_a_blocked_source_holds_up_nobody_and_is_abandoned(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     release = threading.Event()
+    caplog.handler.addFilter(add_context)
     blocked = Scripted("log:blocked", [lambda: _none(release.wait(30))])
     house.begin(blocked, Scripted("log:b", [chunk("log:b", 2)]))
     until(lambda: house.kafka.holds('"w2"'))
     house.clock_ms[0] += BLOCKED_MS + 1
     until(lambda: house.kafka.holds('"up":false', BLOCKED))
     house.end()
+    abandoned = house.runtime.abandoned
+    assert (abandoned.count(Scope.TASK), abandoned.of("log:blocked")) == (Count(1, 1), Count(1, 1))
+    assert (abandoned.count(Scope.CONNECTOR), abandoned.of("log:b")) == (Count(0, 0), Count(0, 0))
     release.set()
-    assert house.runtime.abandoned == 1
-    assert caplog.messages.count(f"[log:blocked|task-0|1] Down: {BLOCKED}") == 1
-    assert "Graceful stop of task log:blocked failed." in caplog.messages
+    until(lambda: abandoned.of("log:blocked") == Count(0, 1))
+    assert house.kafka.holds('"up":false', '"subject":"log:blocked"', ABANDONED)
+    assert contextual(caplog) == [
+        f"[log:blocked|task-0|1] Down: {BLOCKED}",
+        "[log:blocked|task-0|1] Graceful stop of task log:blocked failed.",
+        "[log:blocked|task-0|1] Ended after it was abandoned",
+    ]
+
+
+def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.addFilter(add_context)
+    timeout = SourceTimeoutError("GET /connectors", "no answer in time")
+
+    def late() -> Chunk:
+        house.clock_ms[0] += TASK_TIMEOUT_MS + 1
+        raise timeout
+
+    first = Scripted("log:a", [chunk("log:a", 1), fail(timeout), late])
+    second = Scripted("log:a", [chunk("log:a", 2)])
+    instances, saved = [first, second], []
+
+    def make() -> Scripted:
+        saved.append(house.runtime.saved("log:a"))
+        return instances.pop(0)
+
+    house.runtime.start(make)
+    house.begin(Scripted("log:b", [chunk("log:b", 3)]))
+    until(lambda: house.kafka.holds('"w2"') and house.kafka.holds('"w3"'))
+    house.end()
+    assert (first.closed, second.closed, saved) == (True, True, [None, {"offset": 1}])
+    assert house.kafka.holds('"up":false', '"message":"failed: no progress within 1000 ms')
+    assert [(task.failures, task.sequence) for task in house.runtime.tasks] == [(1, 2), (0, 1)]
+    assert contextual(caplog)[0] == (
+        "[log:a|task-0|1] GET /connectors timed out; without progress within 1000 ms the source fails"
+    )
+
+
+def test_a_source_that_cannot_be_started_anew_is_tried_until_it_can(house: House) -> None:
+    def timed_out() -> Chunk:
+        house.clock_ms[0] += TASK_TIMEOUT_MS + 1
+        raise SourceTimeoutError("read", "late")
+
+    first, good = Scripted("log:a", [timed_out, timed_out]), Scripted("log:a", [chunk("log:a", 5)])
+    steps: list[Scripted | None] = [first, None, good]
+
+    def make() -> Scripted:
+        source = steps.pop(0)
+        if source is None:
+            raise OSError("no more files")
+        return source
+
+    house.runtime.start(make)
+    house.begin()
+    until(lambda: house.kafka.holds('"w5"'))
+    house.end()
+    assert house.kafka.holds('"up":false', "cannot be started anew", "no more files")
+
+
+def _same(source: Scripted) -> Scripted:
+    """The same source for every instance."""
+    return source
 
 
 def _none(_: object) -> None:
@@ -236,6 +315,32 @@ def test_a_name_that_is_set_twice_is_read_once(house: House, caplog: pytest.LogC
     assert twice.closed
     assert not house.kafka.holds('"w7"')
     assert "log:a is set more than once; it is read once" in caplog.messages
+
+
+GRACEFUL = [
+    ("neither is set", {}, 5_000),
+    ("the deprecated name serves", {"task_shutdown_graceful_timeout_ms": 7}, 7),
+    (
+        "the new name wins",
+        {"task_shutdown_graceful_timeout_ms": 7, "connector_shutdown_graceful_timeout_ms": 5_000},
+        5_000,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "total_ms"), [row[1:] for row in GRACEFUL], ids=[row[0] for row in GRACEFUL]
+)
+def test_one_total_time_to_stop(given: dict[str, int], total_ms: int) -> None:
+    assert CollectorSettings.model_validate(given).graceful_timeout_ms == total_ms
+
+
+def test_settings_of_old_are_accepted_with_a_warning() -> None:
+    settings = CollectorSettings(task_shutdown_graceful_timeout_ms=7, retries=0)
+    deprecated, ignored = settings.warnings()
+    assert deprecated.startswith("task_shutdown_graceful_timeout_ms is deprecated")
+    assert ignored.startswith("retries is ignored")
+    assert CollectorSettings().warnings() == ()
 
 
 def test_a_misconfigured_backoff_is_said_in_kafkas_words(caplog: pytest.LogCaptureFixture) -> None:

@@ -31,6 +31,7 @@ def test_flags_become_variables_of_the_processes() -> None:
         bootstrap_servers=KAFKA,
         connect_urls=("http://a:8083", "http://b:8083"),
         jolokia_url="http://{host}:8778/jolokia",
+        broker_jolokia_urls=("http://k1:8778", "http://k2:8778"),
         logs=("/var/log/*.log",),
         port=8001,
     )
@@ -41,6 +42,10 @@ def test_flags_become_variables_of_the_processes() -> None:
     assert json.loads(said["COLLECTOR_CONNECT"]) == [
         {"url": url, "jolokia_url": "http://{host}:8778/jolokia"}
         for url in ("http://a:8083", "http://b:8083")
+    ]
+    assert json.loads(said["COLLECTOR_BROKERS"]) == [
+        {"jolokia_url": "http://k1:8778"},
+        {"jolokia_url": "http://k2:8778"},
     ]
     assert json.loads(said["COLLECTOR_LOGS"]) == [{"path": "/var/log/*.log"}]
     assert said["API_PORT"] == "8001"
@@ -163,3 +168,15 @@ def test_no_variable_of_the_service_survives_forgetting() -> None:
     forget_variables()
 
     assert not [name for name in os.environ if name.startswith(PREFIXES)]
+
+
+def test_dead_letter_topics_are_said_once_for_all_processes(tmp_path: Path) -> None:
+    kafka = f"kafka: {{bootstrap_servers: '{KAFKA}'}}\n"
+    file = write(tmp_path, f"{kafka}dlq_topics: [errors]\ndlq_topics_deny: [errors-old]\n")
+    service = configure(Options(config=file, data=tmp_path))
+    assert service.collector.dlq_topics == service.streaming.dlq_topics == ("errors",)
+    assert service.collector.dlq_topics_deny == service.streaming.dlq_topics_deny == ("errors-old",)
+
+    file = write(tmp_path, f"{kafka}streaming: {{dlq_topics: [errors]}}\n")
+    with pytest.raises(SettingsError, match="disagree on dlq_topics: say it once, at the top level"):
+        configure(Options(config=file, data=tmp_path))

@@ -6,12 +6,22 @@ import pytest
 from pyspark.sql.types import ArrayType, LongType, StringType, StructType
 
 from collector.contract.events import KINDS, Instance
+from streaming.event_rows import NESTED
 from streaming.event_schema import event_schema
 
 
 def test_every_field_of_every_kind_is_in_the_schema_and_nothing_else() -> None:
     fields = {field.name for cls in KINDS.values() for field in dataclasses.fields(cls)}
     assert set(event_schema().fieldNames()) == fields | {"kind"}
+
+
+def test_every_list_of_structs_is_read_back() -> None:
+    structs = {
+        field.name
+        for field in event_schema().fields
+        if isinstance(field.dataType, ArrayType) and isinstance(field.dataType.elementType, StructType)
+    }
+    assert structs == set(NESTED)
 
 
 @pytest.mark.parametrize("name", ["happened_at_ms", "elapsed_ms", "records", "partition"])

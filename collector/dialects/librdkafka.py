@@ -1,0 +1,55 @@
+"""What librdkafka logs about its timeouts: ``%LEVEL|TIME|FACILITY|NAME#INSTANCE| [thrd:...]: text``.
+
+Requests that ran out of time are told one by one and then once for the broker: the latter line counts. A
+batch that was given up is logged only with ``debug=msg``; without it, it is an error in the application.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from collector.contract.events import ClientTimeout, DeliveryTimeout
+from collector.dialects.cause import Cause
+
+CLIENT: Final = "librdkafka"
+TRIGGERS: Final = (" retry-queued, ", "Application maximum poll interval ", ": message.timeout.ms exceeded")
+
+_REQUESTS = re.compile(
+    r"Timed out \d+ in-flight, \d+ retry-queued, \d+ out-queue, \d+ partially-sent requests"
+)
+_POLL = re.compile(r"Application maximum poll interval \(\d+ms\) exceeded by \d+ms")
+_EXPIRY = re.compile(
+    r": (?P<topic>[A-Za-z0-9._-]+) \[(?P<partition>\d+)\]: timed out (?P<sent>\d+)\+(?P<waiting>\d+)"
+    r" message\(s\) \(MsgId \d+\.\.\d+\): message\.timeout\.ms exceeded",
+    re.ASCII,
+)
+_CLIENT_ID = re.compile(r"%\d\|[\d.]+\|\w+\|([^|]+?)#(?:producer|consumer)-\d+\|")
+
+
+def read(line: str) -> Iterator[Cause]:
+    """The timeouts that the line mentions."""
+    client = _CLIENT_ID.search(line)
+    client_id = client[1] if client else ""
+    for timeout, pattern in (("request", _REQUESTS), ("poll", _POLL)):
+        for match in pattern.finditer(line):
+            event = partial(
+                ClientTimeout, client=CLIENT, client_id=client_id, timeout=timeout, message=match[0]
+            )
+            yield Cause(event, identity=(ClientTimeout.kind, client_id, timeout, match[0]))
+    for match in _EXPIRY.finditer(line):
+        yield _expiry(match, client_id)
+
+
+def _expiry(match: re.Match[str], client_id: str) -> Cause:
+    event = partial(
+        DeliveryTimeout,
+        client=CLIENT,
+        client_id=client_id,
+        topic=match["topic"],
+        partition=int(match["partition"]),
+        records=int(match["sent"]) + int(match["waiting"]),
+        elapsed_ms=0,
+        message=match[0].removeprefix(": "),
+    )
+    return Cause(event, identity=(DeliveryTimeout.kind, client_id, match[0]))

@@ -1,0 +1,102 @@
+"""Events from JSON, strictly: a known kind, every field of it, nothing else, each of its type.
+
+What is wrong is said with its JSON pointer. Numbers are counts, durations and times: none is negative but an
+unknown partition, and none is too large for 64 bits.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from collector.contract.events import KINDS, VERSION, Event, Position
+
+MAX_NUMBER: Final = 2**63 - 1
+MAX_TIME_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
+
+_TYPES: Final[Mapping[object, str]] = {str: "text", int: "an integer", bool: "true or false"}
+
+
+class InvalidEventError(Exception):
+    """``pointer`` is where in the body."""
+
+    def __init__(self, pointer: str, problem: str) -> None:
+        super().__init__(f"{pointer or 'the body'}: {problem}")
+        self.pointer = pointer
+
+
+def event_of(body: object, pointer: str = "") -> Event:
+    """The event that ``body`` is. Raises ``InvalidEventError``."""
+    fields = dict(mapping(body, pointer))
+    version, kind = fields.pop("v", VERSION), fields.pop("kind", None)
+    if version != VERSION:
+        raise InvalidEventError(f"{pointer}/v", f"must be {VERSION}, or left out")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InvalidEventError(f"{pointer}/kind", f"must be one of {', '.join(KINDS)}")
+    return cast("Event", _made(KINDS[kind], fields, pointer))
+
+
+def mapping(body: object, pointer: str) -> Mapping[str, Any]:
+    """``body`` as a JSON object. Raises ``InvalidEventError``."""
+    if not isinstance(body, dict):
+        raise InvalidEventError(pointer, "must be a JSON object")
+    return body
+
+
+def text(value: object, pointer: str) -> str:
+    """``value`` as text that can be written as UTF-8. Raises ``InvalidEventError``."""
+    if not isinstance(value, str):
+        raise InvalidEventError(pointer, "must be text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidEventError(pointer, "must not hold half a surrogate pair") from None
+    return value
+
+
+def _made(cls: type, fields: Mapping[str, object], pointer: str) -> object:
+    hints = typing.get_type_hints(cls)
+    names = [field.name for field in dataclasses.fields(cls)]
+    for name in sorted(set(fields) - set(names)):
+        raise InvalidEventError(f"{pointer}/{_escaped(name)}", f"is unknown; known: {', '.join(names)}")
+    for name in names:
+        if name not in fields:
+            raise InvalidEventError(f"{pointer}/{name}", "is missing")
+    return cls(**{name: _value(hints[name], fields[name], f"{pointer}/{name}") for name in names})
+
+
+def _value(hint: object, value: object, pointer: str) -> object:
+    if hint is str:
+        return text(value, pointer)
+    if hint is int:
+        return _number(value, pointer)
+    if hint is bool and isinstance(value, bool):
+        return value
+    if hint is Position:
+        return _position(value, pointer)
+    if typing.get_origin(hint) is tuple and isinstance(value, list):
+        inner = typing.get_args(hint)[0]
+        return tuple(
+            _made(inner, mapping(one, f"{pointer}/{number}"), f"{pointer}/{number}")
+            for number, one in enumerate(value)
+        )
+    raise InvalidEventError(pointer, f"must be {_TYPES.get(hint, 'a JSON array')}")
+
+
+def _number(value: object, pointer: str) -> int:
+    lowest = -1 if pointer.endswith("/partition") else 0
+    highest = MAX_TIME_MS if pointer.endswith("_at_ms") else MAX_NUMBER
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise InvalidEventError(pointer, f"must be an integer from {lowest} to {highest}")
+    return value
+
+
+def _position(value: object, pointer: str) -> Position:
+    if not isinstance(value, list) or len(value) != len(Position._fields):
+        raise InvalidEventError(pointer, "must be an array of three integers, or left out")
+    return Position(*(_number(part, f"{pointer}/{number}") for number, part in enumerate(value)))
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")[:100].encode(errors="replace").decode()

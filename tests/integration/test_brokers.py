@@ -1,0 +1,151 @@
+"""Share-group meters and dead letter topics of a real broker, as the collector's sources tell of them."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+
+from collector.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLetterTopicsSnapshot, ShareGroup
+from collector.kafka import KafkaConnection
+from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
+from collector.sources.brokers import BrokerSource
+from collector.sources.dead_letter_topics import DeadLetterTopicsSource
+from lab import Lab, share
+from lab.connect import FILESINK_DLQ
+
+pytestmark = pytest.mark.integration
+
+UNREAD = "rejected-by-g9"
+WITHIN_S = 30
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {WITHIN_S} s"
+        time.sleep(0.1)
+
+
+@contextmanager
+def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
+    settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url)
+    source = BrokerSource(settings, saved=None, kafka_cluster="c", heartbeat_interval_ms=0, clock=now_ms)
+
+    def of_group() -> ShareGroup | None:
+        chunk = source.poll()
+        assert chunk is not None
+        (snapshot,) = chunk.events
+        assert isinstance(snapshot, BrokerSnapshot)
+        return next((one for one in snapshot.share_groups if one.consumergroup == share.GROUP), None)
+
+    try:
+        yield of_group
+    finally:
+        source.close()
+
+
+@contextmanager
+def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
+    settings = CollectorSettings(
+        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+        connect=(ConnectSettings(url=lab.connect_url),),
+    )
+    source = DeadLetterTopicsSource(
+        settings.model_copy(update={"heartbeat_interval_ms": 0}), saved=None, clock=now_ms
+    )
+
+    def by_name() -> dict[str, DeadLetterTopic]:
+        chunk = source.poll()
+        assert chunk is not None
+        assert not chunk.trouble
+        (snapshot,) = chunk.events
+        assert isinstance(snapshot, DeadLetterTopicsSnapshot)
+        return {one.topic: one for one in snapshot.dead_letter_topics}
+
+    try:
+        yield by_name
+    finally:
+        source.close()
+
+
+def first_record_at_ms(lab: Lab, topic: str) -> int:
+    """By reading it."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=lab.bootstrap_servers, auto_offset_reset="earliest", group_id=None
+    )
+    try:
+        consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)])
+        found = set[int]()
+
+        def read() -> set[int]:
+            found.update(_times(consumer))
+            return found
+
+        until(read, "reading the first records")
+        return min(found)
+    finally:
+        consumer.close()
+
+
+def _times(consumer: KafkaConsumer) -> list[int]:
+    batches = consumer.poll(timeout_ms=200).values()
+    return [record.timestamp for records in batches for record in records]
+
+
+def test_the_broker_s_meter_and_the_topic_agree(lab: Lab) -> None:
+    with meters(lab) as of_group, topics(lab) as by_name:
+        lab.reject_share_records(7)
+        truth = lab.truth.share_dead_letters
+        until(lambda: (seen := of_group()) and seen.records == truth, "the meter's counting")
+        queue = by_name()[share.DLQ]
+    assert queue == DeadLetterTopic(
+        topic=share.DLQ,
+        partitions=queue.partitions,
+        records=truth,
+        oldest_at_ms=first_record_at_ms(lab, share.DLQ),
+        named_by=f"share group {share.GROUP}",
+        read=True,
+    )
+
+
+def test_a_connector_s_queue_holds_what_the_connector_gave_up(lab: Lab) -> None:
+    with topics(lab) as by_name:
+        lab.break_connect_records(2)
+        until(
+            lambda: by_name()[FILESINK_DLQ].records == lab.truth.connect_dead_letters,
+            "the dead letters' coming",
+        )
+        queue = by_name()[FILESINK_DLQ]
+    assert (queue.named_by, queue.read, queue.partitions) == ("connector filesink", True, 1)
+
+
+def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_it(lab: Lab) -> None:
+    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
+    setting = {"errors.deadletterqueue.topic.name": UNREAD}
+    group = ConfigResource(ConfigResourceType.GROUP, "g9", setting)
+    try:
+        with topics(lab) as by_name:
+            assert UNREAD not in by_name()
+            admin.alter_configs([group])
+            missing = DeadLetterTopic(
+                topic=UNREAD, partitions=0, records=0, oldest_at_ms=0, named_by="share group g9", read=False
+            )
+            until(lambda: by_name().get(UNREAD) == missing, "finding the name")
+            admin.create_topics([NewTopic(UNREAD, 2, 1)])
+            for partition, time_ms in ((0, 5_000), (1, 3_000), (1, 4_000)):
+                producer.send(UNREAD, b"x", partition=partition, timestamp_ms=time_ms).get(WITHIN_S)
+            found = by_name()[UNREAD]
+            assert (found.partitions, found.records, found.oldest_at_ms, found.read) == (2, 3, 3_000, False)
+    finally:
+        producer.close()
+        admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "g9", dict.fromkeys(setting, ""))])
+        admin.delete_topics([UNREAD])
+        admin.close()
