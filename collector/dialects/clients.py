@@ -26,10 +26,10 @@ SAME_BATCH_WITHIN_MS: Final = 50
 SAME_CAUSE_WITHIN_MS: Final = 10_000
 
 _EXPIRY = re.compile(
-    r"Expiring (?P<records>\d+) record\(s\) for "
-    r"(?:TopicPartition\(topic='(?P<topic_repr>[^']+)', partition=(?P<partition_repr>\d+)\): "
-    r"|(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+):)"
-    r"(?P<elapsed>\d+) ms has passed since batch creation"
+    r"Expiring (?P<records>\d{1,9}) record\(s\) for "
+    r"(?:TopicPartition\(topic='(?P<topic_repr>[^']+)', partition=(?P<partition_repr>\d{1,9})\): "
+    r"|(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d{1,9}):)"
+    r"(?P<elapsed>\d{1,18}) ms has passed since batch creation"
     r"(?:\. The request has not been sent, or no server response has been received yet\.)?",
     re.ASCII,
 )

@@ -20,8 +20,9 @@ _REQUESTS = re.compile(
 )
 _POLL = re.compile(r"Application maximum poll interval \(\d+ms\) exceeded by \d+ms")
 _EXPIRY = re.compile(
-    r": (?P<topic>[A-Za-z0-9._-]+) \[(?P<partition>\d+)\]: timed out (?P<sent>\d+)\+(?P<waiting>\d+)"
-    r" message\(s\) \(MsgId \d+\.\.\d+\): message\.timeout\.ms exceeded",
+    r": (?P<topic>[A-Za-z0-9._-]+) \[(?P<partition>\d{1,9})\]:"
+    r" timed out (?P<sent>\d{1,9})\+(?P<waiting>\d{1,9}) message\(s\)"
+    r" \(MsgId \d+\.\.\d+\): message\.timeout\.ms exceeded",
     re.ASCII,
 )
 _CLIENT_ID = re.compile(r"%\d\|[\d.]+\|\w+\|([^|]+?)#(?:producer|consumer)-\d+\|")

@@ -21,7 +21,7 @@ SAME_HIT_WITHIN_MS: Final = 10_000
 
 _TASK = re.compile(
     r"(?:Task (?P<task>\S+) did not make progress|Global task did not make progress to restore state)"
-    r" within (?P<elapsed>\d+) ms\. Adjust `task\.timeout\.ms` if needed\.",
+    r" within (?P<elapsed>\d{1,18}) ms\. Adjust `task\.timeout\.ms` if needed\.",
     re.ASCII,
 )
 _NO_RETRY = re.compile(

@@ -354,3 +354,15 @@ def _event(cause: Cause) -> dict[str, object]:
         source="log:x", position=Position(0), happened_at_ms=0, observed_at_ms=0, kafka_cluster="c"
     )
     return {"kind": event.kind, **asdict(event)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"Expiring {'9' * 5_000} record(s) for topic-0:1 ms has passed since batch creation",
+        f"Task 0_0 did not make progress within {'9' * 5_000} ms. Adjust `task.timeout.ms` if needed.",
+    ],
+    ids=["records", "milliseconds"],
+)
+def test_a_number_that_no_counter_holds_says_nothing(line: str) -> None:
+    assert [*streams.read(line, STREAMS), *clients.read(line, STREAMS)] == []
