@@ -1,6 +1,7 @@
 """Topics of the lab's broker: make them, fill them, see how far they reach."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -47,16 +48,21 @@ class Topics:
         if metadata is None:
             return 0
         consumer = Consumer(self._config | {"group.id": "lab"})
+        ends: dict[int, int] = {}
+
+        def known() -> bool:
+            """Ask again: a broker that was stopped leads its partitions only after a moment."""
+            with suppress(KafkaException):
+                for partition in metadata.partitions:
+                    place = TopicPartition(topic, partition)
+                    ends[partition] = consumer.get_watermark_offsets(place, timeout=_WITHIN_S)[1]
+            return len(ends) == len(metadata.partitions)
+
         try:
-            ends = [
-                consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_WITHIN_S)[1]
-                for partition in metadata.partitions
-            ]
-        except KafkaException as error:
-            raise LabError(f"the end of {topic} could not be read: {error}") from error
+            until(known, f"the end of {topic} could not be read", _WITHIN_S)
         finally:
             consumer.close()
-        return sum(ends)
+        return sum(ends.values())
 
     def wait_beyond(self, topic: str, offset: int) -> None:
         """Return when the topic reaches further than ``offset``."""
