@@ -149,7 +149,7 @@ class CollectorSettings(ProcessSettings):
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
     dlq_topics_poll_interval_ms: int = Field(
-        2_000, ge=0, description="How often dead letter topics are looked up in Kafka; 0: never."
+        10_000, ge=0, description="How often dead letter topics are looked up in Kafka; 0: never."
     )
     poll_interval_ms: int = Field(100, ge=10, description="How long a source at its end waits for more.")
     heartbeat_interval_ms: int = Field(5_000, ge=100)
