@@ -1,11 +1,11 @@
 """Settings of the api: ``API_*`` variables, or ``api:`` in ``deadwatch.yaml``."""
 
-import ipaddress
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
+from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
 
 SQLITE = "sqlite:///"
@@ -35,17 +35,8 @@ class ApiSettings(ProcessSettings):
     @field_validator("host")
     @classmethod
     def _refuse_public_hosts(cls, host: str) -> str:
-        if not _is_loopback(host):
+        if not is_loopback(host):
             raise ValueError(
                 "without authentication the server stays on this machine; use 127.0.0.1, ::1 or localhost"
             )
         return host
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

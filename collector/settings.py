@@ -1,6 +1,5 @@
 """Settings of the collector: ``COLLECTOR_*`` variables, or ``collector:`` in ``deadwatch.yaml``."""
 
-import ipaddress
 import re
 from pathlib import Path
 from typing import ClassVar, Literal, Self
@@ -12,6 +11,7 @@ from pydantic_settings import SettingsConfigDict
 from collector.contract import topics
 from collector.dialects.layout import KNOWN, Layout, configured
 from collector.kafka import KafkaConnection
+from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
 
 
@@ -108,18 +108,11 @@ class ReceiverSettings(BaseModel):
     @field_validator("host")
     @classmethod
     def _refuse_public_hosts(cls, host: str) -> str:
-        if not _is_loopback(host):
+        if not is_loopback(host):
             raise ValueError(
                 "without authentication the receiver stays on this machine; use 127.0.0.1, ::1 or localhost"
             )
         return host
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class CollectorSettings(ProcessSettings):
