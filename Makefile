@@ -9,7 +9,7 @@ TESTS := tests/unit tests/contract tests/spark tests/integration tests/chaos
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit bench lint fmt docs lock clean
+.PHONY: help setup demo test unit bench chaos lint fmt docs migration lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -21,13 +21,17 @@ demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--on
 	@$(BIN)/deadwatch demo $(ARGS)
 
 test: setup $(DEV) ## every test
+	@sh tests/install_packages.sh
 	@$(BIN)/python -m pytest $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
 	@$(BIN)/python -m pytest tests/unit $(ARGS)
 
-bench: setup $(DEV) ## peers side by side, as ratios (ARGS="clients collector")
+bench: setup $(DEV) ## peers side by side, as ratios (ARGS="clients collector streaming")
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+chaos: setup $(DEV) ## the fault tests at full size: kills, crashes, rotations, and what was lost (nothing)
+	@DEADWATCH_CHAOS=$${DEADWATCH_CHAOS:-50} $(BIN)/python -m pytest -m chaos tests $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .
@@ -41,6 +45,11 @@ fmt: $(DEV) ## format the code
 
 docs: $(RUNTIME) ## write the generated part of the documentation anew
 	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
+
+migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
+	@$(BIN)/python -m streaming.store.migrations $(NAME)
+	@$(BIN)/ruff format --quiet streaming/store/migrations/versions
+	@$(BIN)/ruff check --quiet --fix streaming/store/migrations/versions
 
 lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml
