@@ -17,6 +17,7 @@ from collector.contract.events import (
     WorkerSnapshot,
     WorkerStarted,
 )
+from streaming.store.storable import MAX_INTEGER
 
 
 class Place(NamedTuple):
@@ -112,6 +113,6 @@ def _counted(state: Abandoned | None, count: int, event: WorkerSnapshot) -> Aban
         before,
         seen=True,
         seen_current=count,
-        seen_total=before.seen_total + more,
+        seen_total=min(MAX_INTEGER, before.seen_total + more),
         last_ms=max(before.last_ms, event.happened_at_ms) if more else before.last_ms,
     )

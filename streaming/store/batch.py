@@ -1,19 +1,22 @@
 """What one batch changes in the store: plain values, made without a store and applied without Spark."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from collector.contract.events import Event, Position
 from streaming.store.series import Series
-
-MAX_LABEL_CHARS = 1_024
-REPLACEMENT = "\ufffd"
+from streaming.store.storable import storable as storable  # noqa: PLC0414 -- the aggregates use it
+from streaming.store.storable import storable_keys
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesDelta:
-    """What a counter grows by; ``labels`` is ``Series.key``, ``detail`` JSON facts of the latest event."""
+    """What a counter grows by; ``labels`` is ``Series.key``, ``detail`` JSON facts of the latest event.
+
+    ``buckets`` splits ``value`` by the time it happened: start of a bucket in ms -> part of the value.
+    """
 
     series: Series
     labels: str
@@ -21,6 +24,7 @@ class SeriesDelta:
     first_ms: int
     last_ms: int
     detail: str = "{}"
+    buckets: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Sample:
 class Batch:
     """Everything one batch of a query found; applied in one transaction, once.
 
-    ``events`` change states and stand in the order of their source and position.
+    ``events`` change states and stand in the order of their source and position. ``offsets`` are where
+    reading goes on, ``first_offsets`` those of the first records read, ``topic_ids`` Kafka's of the topics.
     """
 
     query_id: str
@@ -71,21 +76,13 @@ class Batch:
     records: int = 0
     lag_ms: int = 0
     offsets: Mapping[tuple[str, int], int]
+    first_offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[str, Position]
     series: tuple[SeriesDelta, ...] = ()
     groups: tuple[GroupDelta, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
-
-
-def storable(text: str) -> str:
-    """Text that every database takes: no NUL, bounded."""
-    return text.replace("\x00", REPLACEMENT)[:MAX_LABEL_CHARS]
-
-
-def storable_values(values: Mapping[str, object]) -> dict[str, object]:
-    """A row whose texts are storable."""
-    return {name: storable(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def delta(
@@ -98,7 +95,7 @@ def delta(
     detail: Mapping[str, int | str] | None = None,
 ) -> SeriesDelta:
     """A delta of one series; texts are made storable."""
-    key = series.key({name: storable(text) for name, text in labels.items()})
+    key = series.key(storable_keys(labels))
     facts = {name: storable(fact) if isinstance(fact, str) else fact for name, fact in (detail or {}).items()}
     return SeriesDelta(series, key, value, first_ms, last_ms, json.dumps(facts, ensure_ascii=False))
 
@@ -119,4 +116,14 @@ def _added(one: SeriesDelta, other: SeriesDelta) -> SeriesDelta:
         first_ms=min(one.first_ms, other.first_ms),
         last_ms=max(one.last_ms, other.last_ms),
         detail=max(one, other, key=lambda delta: delta.last_ms).detail,
+        buckets=_buckets(one, other),
     )
+
+
+def _buckets(one: SeriesDelta, other: SeriesDelta) -> Mapping[int, int]:
+    if not one.buckets and not other.buckets and one.last_ms == other.last_ms:
+        return {}
+    parts: Counter[int] = Counter()
+    for each in (one, other):
+        parts.update(each.buckets or {each.last_ms: each.value})
+    return parts

@@ -1,6 +1,5 @@
 """Merging counters: values grow, the latest detail stands, new rows only within the bound."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -8,10 +7,10 @@ from itertools import groupby
 from sqlalchemy import Connection, case, func, select
 
 from streaming.store.batch import SeriesDelta, combined
-from streaming.store.engine import chunks, greater, insert, lesser
-from streaming.store.limits import admitted, limited, other_labels
+from streaming.store.engine import among, chunks, greater, insert, lesser, many, saturated
+from streaming.store.limits import admitted, limited, other_key
 from streaming.store.schema import series
-from streaming.store.series import CLUSTER
+from streaming.store.storable import clamped, counted
 
 
 def merge(connection: Connection, deltas: Iterable[SeriesDelta], max_series: int) -> None:
@@ -40,8 +39,7 @@ def _bounded(
         if delta.labels in admissible:
             yield delta
         else:
-            cluster = json.loads(delta.labels).get(CLUSTER, "")
-            yield replace(delta, labels=delta.series.key(other_labels(delta.series, cluster)))
+            yield replace(delta, labels=other_key(delta.series, delta.labels))
             yield limited(name, delta.value, delta.first_ms, delta.last_ms)
 
 
@@ -50,7 +48,7 @@ def _known(connection: Connection, name: str, keys: Iterable[str]) -> set[str]:
         labels
         for chunk in chunks(keys)
         for labels in connection.scalars(
-            select(series.c.labels).where(series.c.name == name, series.c.labels.in_(chunk))
+            select(series.c.labels).where(series.c.name == name, among(connection, series.c.labels, chunk))
         )
     }
 
@@ -65,23 +63,22 @@ def _add(connection: Connection, deltas: Sequence[SeriesDelta]) -> None:
     statement = insert(connection, series)
     new = statement.excluded
     changes = {
-        "value": series.c.value + new.value,
+        "value": saturated(series.c.value, new.value),
         "first_ms": lesser(series.c.first_ms, new.first_ms),
         "last_ms": greater(series.c.last_ms, new.last_ms),
         "detail": case((new.last_ms >= series.c.last_ms, new.detail), else_=series.c.detail),
     }
     keys = [series.c.name, series.c.labels]
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=keys, set_=changes), [_row(delta) for delta in deltas]
-    )
+    upserted = statement.on_conflict_do_update(index_elements=keys, set_=changes)
+    many(connection, upserted, [_row(delta) for delta in deltas])
 
 
 def _row(delta: SeriesDelta) -> dict[str, int | str]:
     return {
         "name": delta.series.name,
         "labels": delta.labels,
-        "value": delta.value,
-        "first_ms": delta.first_ms,
-        "last_ms": delta.last_ms,
+        "value": counted(delta.value),
+        "first_ms": clamped(delta.first_ms),
+        "last_ms": clamped(delta.last_ms),
         "detail": delta.detail,
     }

@@ -5,10 +5,12 @@ from dataclasses import asdict
 
 from sqlalchemy import Connection, case, delete, func, select
 
+from streaming.store import trends
 from streaming.store.batch import GroupDelta, Sample, SeriesDelta
-from streaming.store.engine import chunks, greater, insert, lesser, upsert
+from streaming.store.engine import among, chunks, greater, insert, lesser, saturated, upsert
 from streaming.store.limits import GROUPS, OTHER, admitted, limited, other_group, other_sample
 from streaming.store.schema import groups, samples
+from streaming.store.storable import counted, storable_values
 
 
 def merge(
@@ -18,15 +20,18 @@ def merge(
     *,
     max_groups: int,
     samples_per_group: int,
+    now_ms: int,
 ) -> tuple[SeriesDelta, ...]:
-    """Add groups and samples; returns the counts that say what was beyond the bound."""
+    """Add groups, trends and samples; returns the counts that say what was beyond the bound."""
     known = _known(connection, (delta.fingerprint for delta in deltas))
     stored = connection.scalar(select(func.count()).select_from(groups)) or 0
     keys = [delta.fingerprint for delta in deltas]
     admissible = admitted(keys, known, stored, max_groups) | {OTHER}
-    _add(connection, [one if one.fingerprint in admissible else other_group(one) for one in deltas])
+    added = [one if one.fingerprint in admissible else other_group(one) for one in deltas]
+    _add(connection, added)
+    trends.merge(connection, added, now_ms)
     kept = [one if one.fingerprint in admissible else other_sample(one) for one in found]
-    upsert(connection, samples, [asdict(sample) for sample in kept])
+    upsert(connection, samples, [storable_values(asdict(sample)) for sample in kept])
     _trim(connection, {sample.fingerprint for sample in kept}, samples_per_group)
     return tuple(
         limited(GROUPS, one.records, one.first_ms, one.last_ms)
@@ -40,7 +45,7 @@ def _known(connection: Connection, keys: Iterable[str]) -> set[str]:
         fingerprint
         for chunk in chunks(keys)
         for fingerprint in connection.scalars(
-            select(groups.c.fingerprint).where(groups.c.fingerprint.in_(chunk))
+            select(groups.c.fingerprint).where(among(connection, groups.c.fingerprint, chunk))
         )
     }
 
@@ -51,14 +56,14 @@ def _add(connection: Connection, deltas: Sequence[GroupDelta]) -> None:
     statement = insert(connection, groups)
     new = statement.excluded
     changes = {
-        "records": groups.c.records + new.records,
+        "records": saturated(groups.c.records, new.records),
         "first_ms": lesser(groups.c.first_ms, new.first_ms),
         "last_ms": greater(groups.c.last_ms, new.last_ms),
         "message": case((new.last_ms >= groups.c.last_ms, new.message), else_=groups.c.message),
     }
     connection.execute(
         statement.on_conflict_do_update(index_elements=[groups.c.fingerprint], set_=changes),
-        [asdict(delta) for delta in deltas],
+        [{**storable_values(asdict(one)), "records": counted(one.records)} for one in deltas],
     )
 
 

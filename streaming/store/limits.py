@@ -1,5 +1,6 @@
 """Bounds of the store: beyond them labels become ``other`` and a counter says so."""
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
@@ -15,6 +16,11 @@ GROUPS: Final = "dead_letter_groups"
 def other_labels(series: Series, kafka_cluster: str) -> dict[str, str]:
     """The labels of what is beyond the bound; the cluster stays what it is."""
     return {label: kafka_cluster if label == CLUSTER else OTHER for label in series.labels}
+
+
+def other_key(series: Series, labels: str) -> str:
+    """The key of the row that is added to in place of the one with ``labels``."""
+    return series.key(other_labels(series, json.loads(labels).get(CLUSTER, "")))
 
 
 def limited(name: str, value: int, first_ms: int, last_ms: int) -> SeriesDelta:

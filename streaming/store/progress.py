@@ -6,8 +6,10 @@ from sqlalchemy import Connection, select, tuple_
 
 from collector.contract.events import Position
 from streaming.store.batch import Batch
+from streaming.store.caps import Caps
 from streaming.store.engine import chunks, insert, upsert
 from streaming.store.schema import batches, marks, offsets
+from streaming.store.storable import storable_key
 
 
 def applied(connection: Connection, query_id: str, batch_id: int) -> bool:
@@ -16,7 +18,7 @@ def applied(connection: Connection, query_id: str, batch_id: int) -> bool:
     return last is not None and batch_id <= last
 
 
-def merge(connection: Connection, batch: Batch) -> None:
+def merge(connection: Connection, batch: Batch, caps: Caps) -> None:
     """Note the batch, where reading goes on and what has been counted of every source."""
     names = [column.name for column in batches.c]
     upsert(connection, batches, [{name: getattr(batch, name) for name in names}])
@@ -28,11 +30,13 @@ def merge(connection: Connection, batch: Batch) -> None:
             for (topic, partition), offset in batch.offsets.items()
         ],
     )
-    _advance(connection, batch)
+    _advance(connection, batch, caps)
 
 
-def _advance(connection: Connection, batch: Batch) -> None:
-    if not batch.marks:
+def _advance(connection: Connection, batch: Batch, caps: Caps) -> None:
+    told = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
+    rows = caps.fitting(connection, marks, told)
+    if not rows:
         return
     statement = insert(connection, marks)
     parts = Position._fields
@@ -45,17 +49,24 @@ def _advance(connection: Connection, batch: Batch) -> None:
             set_={name: statement.excluded[name] for name in parts},
             where=forward,
         ),
-        [{"source": source, **position._asdict()} for source, position in batch.marks.items()],
+        rows,
     )
 
 
 def read_marks(connection: Connection, names: Iterable[str]) -> dict[str, Position]:
     """The marks of these sources, as far as there are any."""
-    return {
+    keys = {name: storable_key(name) for name in names}
+    found = {
         row.source: Position(row.epoch, row.offset, row.ordinal)
-        for chunk in chunks(names)
+        for chunk in chunks(set(keys.values()))
         for row in connection.execute(select(marks).where(marks.c.source.in_(chunk)))
     }
+    return {name: found[key] for name, key in keys.items() if key in found}
+
+
+def read_batches(connection: Connection) -> dict[str, int]:
+    """The last batch of every query."""
+    return {row.query_id: row.batch_id for row in connection.execute(select(batches))}
 
 
 def read_offsets(connection: Connection) -> dict[tuple[str, int], int]:

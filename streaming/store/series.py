@@ -31,6 +31,8 @@ DEAD_LETTERS: Final = Series(
     (CLUSTER, "dlq_topic", "source_topic", "dialect", "consumergroup", "connector", "error_class"),
 )
 TASK_TIMEOUTS: Final = Series("task_timeouts", (CLUSTER, "application", "task"))
+TASKS_CORRUPTED: Final = Series("tasks_corrupted", (CLUSTER, "application", "task"))
+STREAM_THREAD_DEATHS: Final = Series("stream_thread_deaths", (CLUSTER, "application", "decision"))
 DELIVERY_TIMEOUT_BATCHES: Final = Series(
     "delivery_timeout_batches", (CLUSTER, "topic", "client_id", "client")
 )
@@ -40,19 +42,29 @@ DELIVERY_TIMEOUT_RECORDS: Final = Series(
 CLIENT_TIMEOUTS: Final = Series("client_timeouts", (CLUSTER, "client_id", "kind"))
 RETRY_BACKOFF_MISCONFIGURED: Final = Series("retry_backoff_misconfigured", (CLUSTER, "client_id"))
 SHARE_DEAD_LETTERS_LOST: Final = Series("share_dead_letters_lost", (CLUSTER, "consumergroup"))
+REDRIVE_RECORDS: Final = Series("redrive_records", (CLUSTER, "dlq_topic", "target_topic", "outcome"))
+REDRIVE_ORDERS: Final = Series("redrive_orders", ("order", "outcome", "outcome_reason"))
 EVENTS: Final = Series("events", ("source", "kind"))
 QUARANTINED: Final = Series("quarantined", ("source", "reason"))
+RECORDS_MISSED: Final = Series("records_missed", (CLUSTER, "topic", "reason"))
+BATCH_FAILURES: Final = Series("batch_failures", ("cause",))
 CARDINALITY_LIMITED: Final = Series("cardinality_limited", ("series",))
 
 ALL: Final = (
     DEAD_LETTERS,
     TASK_TIMEOUTS,
+    TASKS_CORRUPTED,
+    STREAM_THREAD_DEATHS,
     DELIVERY_TIMEOUT_BATCHES,
     DELIVERY_TIMEOUT_RECORDS,
     CLIENT_TIMEOUTS,
     RETRY_BACKOFF_MISCONFIGURED,
     SHARE_DEAD_LETTERS_LOST,
+    REDRIVE_RECORDS,
+    REDRIVE_ORDERS,
     EVENTS,
     QUARANTINED,
+    RECORDS_MISSED,
+    BATCH_FAILURES,
     CARDINALITY_LIMITED,
 )

@@ -7,12 +7,10 @@ known to anybody.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from collector.contract.events import BrokerSnapshot, ShareGroup
-
-MAX_TOTAL: Final = 2**63 - 1
-"""What a database holds: no event makes a total overflow."""
+from streaming.store.storable import MAX_INTEGER
 
 
 class Place(NamedTuple):
@@ -53,7 +51,7 @@ def _after(before: Meters, now: ShareGroup, event: BrokerSnapshot) -> Meters:
     restarted = event.started_at_ms != before.started_at_ms
 
     def added(total: int, old: int, new: int) -> int:
-        return min(MAX_TOTAL, total + (new if restarted or new < old else new - old))
+        return min(MAX_INTEGER, total + (new if restarted or new < old else new - old))
 
     return Meters(
         started_at_ms=event.started_at_ms,

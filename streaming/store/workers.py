@@ -8,20 +8,22 @@ from sqlalchemy import Connection, case, delete, select
 
 from collector.contract.events import Event, SourceStatus, WorkerSnapshot
 from streaming.store.abandoned import Abandoned, Place, States, following
-from streaming.store.batch import storable, storable_values
-from streaming.store.engine import Values, insert, upsert
+from streaming.store.caps import Caps
+from streaming.store.engine import Values, chunks, insert, upsert
 from streaming.store.schema import abandoned, instances, sources
+from streaming.store.storable import storable, storable_values
 
 FACTS = tuple(Abandoned.__dataclass_fields__)
 
 
-def merge(connection: Connection, events: Sequence[Event]) -> None:
+def merge(connection: Connection, events: Sequence[Event], caps: Caps) -> None:
     """Apply the events in their order."""
-    _merge_abandoned(connection, events)
+    _merge_abandoned(connection, events, caps)
     latest = {(one.kafka_cluster, one.worker): one for one in events if isinstance(one, WorkerSnapshot)}
     for snapshot in latest.values():
-        _replace_instances(connection, snapshot)
-    merge_sources(connection, [_source(one) for one in events if isinstance(one, SourceStatus)])
+        _replace_instances(connection, snapshot, caps)
+    told = [_source(one) for one in events if isinstance(one, SourceStatus)]
+    merge_sources(connection, caps.fitting(connection, sources, told))
 
 
 def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
@@ -45,29 +47,26 @@ def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
     )
 
 
-def _merge_abandoned(connection: Connection, events: Sequence[Event]) -> None:
+def _merge_abandoned(connection: Connection, events: Sequence[Event], caps: Caps) -> None:
     workers = {worker for event in events if (worker := getattr(event, "worker", None)) is not None}
     if not workers:
         return
     before = _read(connection, workers)
     after = reduce(following, events, before)
     changed = [place for place, state in after.items() if before.get(place) != state]
-    upsert(
-        connection,
-        abandoned,
-        [{**storable_values(place._asdict()), **storable_values(asdict(after[place]))} for place in changed],
-    )
+    rows = [{**place._asdict(), **storable_values(asdict(after[place]))} for place in changed]
+    upsert(connection, abandoned, caps.fitting(connection, abandoned, rows))
 
 
 def _read(connection: Connection, workers: Iterable[str]) -> States:
-    rows = connection.execute(select(abandoned).where(abandoned.c.worker.in_(list(workers)))).mappings()
     return {
         Place(*(row[name] for name in Place._fields)): Abandoned(**{name: row[name] for name in FACTS})
-        for row in rows
+        for chunk in chunks(workers)
+        for row in connection.execute(select(abandoned).where(abandoned.c.worker.in_(chunk))).mappings()
     }
 
 
-def _replace_instances(connection: Connection, snapshot: WorkerSnapshot) -> None:
+def _replace_instances(connection: Connection, snapshot: WorkerSnapshot, caps: Caps) -> None:
     of_worker = (
         instances.c.kafka_cluster == snapshot.kafka_cluster,
         instances.c.worker == snapshot.worker,
@@ -89,12 +88,12 @@ def _replace_instances(connection: Connection, snapshot: WorkerSnapshot) -> None
         }
         for one in snapshot.instances
     ]
-    upsert(connection, instances, rows)
+    upsert(connection, instances, caps.fitting(connection, instances, rows))
 
 
 def _source(event: SourceStatus) -> Values:
     return {
-        "name": storable(event.subject),
+        "name": event.subject,
         "kind": storable(event.source_kind),
         "up": event.up,
         "message": storable(event.message),
