@@ -1,0 +1,159 @@
+"""What an order has to be before it is accepted. Pure: Kafka was asked before, the scan comes after.
+
+The first thing that does not fit is said, with what to do about it; what is unwise is a warning.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from streaming.filter import Filter
+from streaming.redrive.errors import ConfirmError, RefusedOrderError
+from streaming.redrive.order import MapTarget, OrderRequest, RetryTarget, TopicTarget
+from streaming.redrive.plan import Plan
+from streaming.redrive.targets import SkipReason, TargetRules, cycle
+
+REQUEST_TIMEOUT_MS: Final = 30_000
+"""Of the mover's producer: an outcome cannot be known earlier than one request may take (KIP-91)."""
+
+SAID: Final = {
+    SkipReason.TARGET_INTERNAL: "is Kafka's or our own",
+    SkipReason.TARGET_IS_DLQ: "holds dead letters itself",
+    SkipReason.TARGET_NOT_ALLOWED: "is not on the allow-list: add it to targets_allow",
+    SkipReason.TARGET_MISSING: "does not exist: make it, or name another one",
+}
+
+KnownGroup = Callable[[str], bool]
+"""Whether a group of dead letters of the order's topic has this fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What came of looking: the compiled filter, and what is accepted and better left out."""
+
+    matcher: Filter | None
+    warnings: tuple[str, ...]
+
+
+def admit(request: OrderRequest, rules: TargetRules, known_group: KnownGroup) -> Admitted:
+    """The order as far as it can be judged without reading a record.
+
+    Raises:
+        FilterError: the filter does not compile.
+        RefusedOrderError: anything else that cannot be carried out.
+    """
+    _check_topic(request.dlq_topic, rules)
+    matcher = None if request.selection.filter is None else Filter(request.selection.filter)
+    group = request.selection.group
+    if group is not None and not known_group(group):
+        raise RefusedOrderError(
+            f"no group of dead letters on {request.dlq_topic} has the fingerprint {group}; "
+            "/api/v1/dead-letters/groups lists them"
+        )
+    _check_partitions(request, rules.partitions[request.dlq_topic])
+    for topic in _named(request):
+        refusal = rules.refusal(topic)
+        if refusal is not None:
+            raise RefusedOrderError(f"target {topic} {SAID[refusal]}")
+    _check_contradictions(request)
+    return Admitted(matcher, tuple(_warnings(request)))
+
+
+def check_terms(request: OrderRequest, rules: TargetRules) -> None:
+    """What is wrong with an order whatever Kafka holds: ``rules`` need no topics.
+
+    Raises:
+        FilterError: the filter does not compile.
+        RefusedOrderError: anything else that can never be carried out.
+    """
+    if request.selection.filter is not None:
+        Filter(request.selection.filter)
+    for topic in _named(request):
+        refusal = rules.refusal(topic)
+        if refusal not in {None, SkipReason.TARGET_MISSING}:
+            raise RefusedOrderError(f"target {topic} {SAID[refusal]}")
+    _check_contradictions(request)
+
+
+def check_plan(request: OrderRequest, plan: Plan, max_unconfirmed: int) -> None:
+    """Refuse an order that would move nothing, or much that nobody has confirmed; a dry run may do both.
+
+    Raises:
+        RefusedOrderError: there is nothing to do.
+        ConfirmError: say the number.
+    """
+    if request.dry_run:
+        return
+    if plan.selected == 0 and not plan.at_least:
+        raise RefusedOrderError(
+            f"the selection matches none of the {plan.read} records read from {request.dlq_topic}"
+            + _problems(plan)
+        )
+    if plan.to_move + plan.to_park == 0 and not plan.at_least:
+        reasons = ", ".join(f"{reason} {count}" for reason, count in plan.skip_reasons.items())
+        raise RefusedOrderError(f"every record of the selection would be skipped: {reasons}")
+    if plan.at_most > max_unconfirmed and (request.confirm is None or request.confirm < plan.at_most):
+        raise ConfirmError(plan.at_most, max_unconfirmed, request.confirm)
+
+
+def _problems(plan: Plan) -> str:
+    said = ", ".join(f"{problem} ({count} times)" for problem, count in plan.filter_problems.items())
+    return f"; the filter could not be evaluated: {said}" if said else ""
+
+
+def _check_topic(topic: str, rules: TargetRules) -> None:
+    if topic not in rules.partitions:
+        close = difflib.get_close_matches(topic, filter(rules.is_dlq, rules.partitions), n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise RefusedOrderError(f"topic {topic} does not exist, or we may not see it (DESCRIBE){meant}")
+    if not rules.is_dlq(topic):
+        raise RefusedOrderError(
+            f"{topic} is no dead letter topic: no pattern of dlq_topics matches it and no configuration "
+            "names it; add it to dlq_topics"
+        )
+
+
+def _check_partitions(request: OrderRequest, count: int) -> None:
+    named = {*(request.selection.offsets or ()), *(one.partition for one in request.selection.records or ())}
+    beyond = sorted(partition for partition in named if partition >= count)
+    if beyond:
+        raise RefusedOrderError(
+            f"{request.dlq_topic} has no partition {beyond[0]}: it has {count}, counted from 0"
+        )
+
+
+def _named(request: OrderRequest) -> Iterable[str]:
+    """The topics that the target rule names; in a map those at the end of the way."""
+    target = request.target
+    if isinstance(target, MapTarget):
+        circle = cycle(target.map)
+        if circle:
+            raise RefusedOrderError(f"the map goes round in a circle: {' -> '.join(circle)}")
+        return sorted(set(target.map.values()) - set(target.map))
+    if isinstance(target, TopicTarget):
+        return [target.topic]
+    return [target.topic] if isinstance(target, RetryTarget) and target.topic is not None else []
+
+
+def _check_contradictions(request: OrderRequest) -> None:
+    if request.delivery_timeout_ms < REQUEST_TIMEOUT_MS:
+        raise RefusedOrderError(
+            f"delivery_timeout_ms must be at least {REQUEST_TIMEOUT_MS}, the time of one request (KIP-91)"
+        )
+    if (request.guards.max_target_lag is None) != (request.guards.lag_group is None):
+        raise RefusedOrderError("max_target_lag and lag_group go together: set both or none")
+    if request.engine == "spark":
+        raise RefusedOrderError('engine spark is not there yet: leave it out, or say "local"')
+
+
+def _warnings(request: OrderRequest) -> Iterable[str]:
+    retry = request.retry
+    if retry.retry_backoff_ms > retry.retry_backoff_max_ms:
+        yield "retry_backoff_ms is above retry_backoff_max_ms: every wait is the maximum (KIP-580)"
+    if 0 < request.task_timeout_ms < request.delivery_timeout_ms:
+        yield "task_timeout_ms is below delivery_timeout_ms: a target's second timeout is its last (KIP-572)"
+    if request.dry_run and request.confirm is not None:
+        yield "confirm has no effect on a dry run"
+    if request.limits.records_per_second is None and request.limits.bytes_per_second is None:
+        yield "without a limit of records or bytes a second, the targets get all at once"

@@ -1,0 +1,127 @@
+"""What one transaction does: the records it writes, the dead letters it is done with, and the outcomes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from collector.contract.events import Position, RedriveOutcome
+from streaming.redrive.moved import Record, Subject
+from streaming.redrive.received import Received
+
+
+class Result(StrEnum):
+    """Values of ``RedriveOutcome.outcome``."""
+
+    SENT = "sent"
+    PARKED = "parked"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+    __hash__ = str.__hash__  # that of enumerations is slow, and every record is counted
+
+
+class Outcome(NamedTuple):
+    """What records share that are counted together; ``backoff_ms`` is the delay without its jitter."""
+
+    target_topic: str
+    result: Result
+    reason: str = ""
+    attempt: int = 0
+    backoff_ms: int = 0
+
+
+@dataclass(slots=True)
+class Item:
+    """One dead letter in hand. ``refused`` says why it cannot be moved whatever its target."""
+
+    subject: Subject
+    refused: str = ""
+    failed: bool = False
+    waited_ms: int = 0
+    """The time that it had to wait for; 0: it did not."""
+    reserved: bool = False
+    """Whether its share of the target's rate is taken already."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Grows until it is committed."""
+
+    items: list[Item] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    moved: Counter[int] = field(default_factory=Counter)
+    """Records that go to a target, by partition of the dead letter topic."""
+    size: int = 0
+    straight: list[Received] = field(default_factory=list)
+    """Records that were written without an item."""
+    places: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Their offsets by partition, ascending."""
+    written: int = 0
+    written_for: Item | None = None
+    """The letter of the last record."""
+
+    def unwritten(self) -> list[Record]:
+        """The records since it was asked last."""
+        new, self.written = self.records[self.written :], len(self.records)
+        return new
+
+    @property
+    def count(self) -> int:
+        """How many records are written."""
+        return len(self.records) + len(self.straight)
+
+    @property
+    def done(self) -> int:
+        """How many dead letters."""
+        return len(self.items) + len(self.straight)
+
+    def add_straight(self, message: Received, partition: int, offset: int, outcome: Outcome) -> None:
+        """One more record is written."""
+        self.straight.append(message)
+        self.places[partition].append(offset)
+        self.outcomes[outcome] += 1
+        self.moved[partition] += 1
+
+    def add(self, item: Item, outcome: Outcome, record: Record | None = None) -> None:
+        """One more letter is done."""
+        self.items.append(item)
+        self.outcomes[outcome] += 1
+        if record is not None:
+            self.records.append(record)
+            self.written_for = item
+            self.size += record.size
+        if outcome.result is Result.SENT:
+            self.moved[item.subject.letter.partition] += 1
+
+    def events(self, frame: "Frame", number: int, now_ms: int) -> Iterator[RedriveOutcome]:
+        """The outcomes of transaction ``number``."""
+        for ordinal, (outcome, records) in enumerate(self.outcomes.items()):
+            yield RedriveOutcome(
+                source=f"redrive:{frame.order}",
+                position=Position(frame.epoch, number, ordinal),
+                happened_at_ms=now_ms,
+                observed_at_ms=now_ms,
+                kafka_cluster=frame.kafka_cluster,
+                order=frame.order,
+                dlq_topic=frame.dlq_topic,
+                target_topic=outcome.target_topic,
+                outcome=outcome.result,
+                outcome_reason=outcome.reason,
+                attempt=outcome.attempt,
+                records=records,
+                backoff_ms=outcome.backoff_ms,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all outcomes of one claim share."""
+
+    order: str
+    epoch: int
+    dlq_topic: str
+    kafka_cluster: str
+    events_topic: str

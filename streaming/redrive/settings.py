@@ -1,0 +1,83 @@
+"""Settings of ``python -m streaming.redrive``: ``REDRIVE_*`` or section ``redrive`` of ``deadwatch.yaml``."""
+
+from typing import ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from collector.contract import topics
+from collector.kafka import KafkaConnection
+from collector.settings_file import ProcessSettings
+from streaming.store.urls import checked
+
+
+class RedriveSettings(ProcessSettings):
+    """Everything a worker needs to know; how an order is moved is said in the order."""
+
+    section: ClassVar[str] = "redrive"
+    module: ClassVar[str] = "streaming.redrive"
+    model_config = SettingsConfigDict(
+        env_prefix="REDRIVE_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
+
+    name: str = Field(
+        "",
+        description="The worker's name in the orders and in `deadwatch_source_up`, one each; unless set: "
+        "host and process id, and `redrive`.",
+    )
+    kafka: KafkaConnection = KafkaConnection()
+    kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
+    events_topic: str = Field(topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$")
+    store_url: str = Field(
+        "sqlite:///deadwatch-data/deadwatch.db", repr=False, description="As in `streaming`: the orders."
+    )
+    dlq_topics: tuple[str, ...] = Field(
+        topics.DLQ_PATTERNS, description="As in `streaming`: what matches is never a target."
+    )
+    dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
+    targets_allow: tuple[str, ...] = Field(
+        (".*",), description="Regular expressions; a target matches one of them as a whole."
+    )
+    lease_ms: int = Field(
+        5_000, ge=1_000, le=60_000, description="After this the order of a dead worker is another's."
+    )
+    poll_interval_ms: int = Field(
+        250, ge=10, le=1_000, description="How often a worker looks for orders and for what users want."
+    )
+    heartbeat_interval_ms: int = Field(5_000, ge=100, le=60_000)
+    retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
+    retry_backoff_max_ms: int = Field(5_000, ge=0)
+    linger_ms: int = Field(5, ge=0)
+    request_timeout_ms: int = Field(30_000, ge=1)
+    policies_interval_ms: int = Field(
+        5_000, ge=100, description="How often the policies are looked at for orders that are due."
+    )
+    policies_max_records: int = Field(
+        10_000, ge=1, description="Offsets that an order of a policy covers at most; the next takes the rest."
+    )
+    shutdown_graceful_timeout_ms: int = Field(
+        700, ge=0, description="How long a transaction may still take after its order was stopped."
+    )
+
+    @field_validator("store_url")
+    @classmethod
+    def _refuse_other_stores(cls, store_url: str) -> str:
+        return checked(store_url)
+
+    @field_validator("dlq_topics", "targets_allow")
+    @classmethod
+    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return topics.refuse_broken(patterns)
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        if self.lease_ms < 3 * self.poll_interval_ms:
+            raise ValueError(
+                "lease_ms must be at least 3 * poll_interval_ms: the lease is renewed that often"
+            )
+        return self
+
+    @property
+    def least_delivery_timeout_ms(self) -> int:
+        """Below this an order's ``delivery_timeout_ms`` could never be met (KIP-91)."""
+        return self.linger_ms + self.request_timeout_ms

@@ -1,0 +1,48 @@
+"""Records that go to their target without a letter being made of them: most, and the speed of the mover.
+
+Of records with the cause of one that was decided before, nothing has to be found out but whether each has
+waited long enough; what is written is what ``deciding`` would write. The first record of which more has to be
+known ends it: that one and all behind it are letters.
+"""
+
+from typing import Final
+
+from collector.contract import headers as names
+from streaming.redrive.batch import Batch
+from streaming.redrive.causes import Causes
+from streaming.redrive.letters import Letters
+from streaming.redrive.moved import marks
+from streaming.redrive.received import Received
+from streaming.redrive.transaction import Transactions
+
+ZERO: Final = ord("0")
+
+
+class Straight:
+    """For one order that selects all."""
+
+    def __init__(self, order: str, letters: Letters, causes: Causes, transactions: Transactions) -> None:
+        self._order, self._letters, self._causes, self._transactions = order, letters, causes, transactions
+
+    def write(self, messages: list[Received], batch: Batch, now_ms: int) -> None:
+        """As many from the beginning as may; they are in the batch, also where this raises."""
+        cause, course = None, None
+        for message in messages:
+            pairs = message.headers() or []
+            known = self._letters.cause(pairs)
+            if known is None:
+                return
+            if known[0] is not cause:
+                cause = known[0]
+                course = self._causes.known(cause)
+            raw, timestamp_ms = known[1], message.timestamp()[1]
+            if course is None or not course.prefix or timestamp_ms + course.longest_delay_ms > now_ms:
+                return
+            if raw[0] == ZERO and len(raw) > 1:
+                return
+            topic, partition = course.to
+            at = message.partition()
+            by, attempts, moved_at = marks(self._order, course.attempt, now_ms)
+            headers = [*pairs, by, attempts, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
+            batch.add_straight(message, at, message.offset(), course.outcome)
+            self._transactions.put(topic, partition, timestamp_ms, message.key(), message.value(), headers)

@@ -1,0 +1,158 @@
+"""Transactions of one order: records, outcomes and offsets are committed together or not at all.
+
+The transactional id is the order's, so whoever opens it fences the one before. What a failure means is told
+by its type; after ``AbortedError`` everything is as before the transaction and the next one may begin.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, cast
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from collector.kafka import Options
+from streaming.redrive.moved import BY_KEY, Record
+from streaming.redrive.received import PURGED, STATE
+
+TRY_S: Final = 0.25
+"""How long one call blocks before it is asked whether to go on."""
+QUEUE_RECORDS: Final = 1_000_000
+
+Headers = list[tuple[str, str | bytes | None]]
+Failures = Mapping[tuple[str, int], KafkaError]
+
+
+class AbortedError(Exception):
+    """Nothing of the transaction has happened; ``failures`` say which target partition refused or expired."""
+
+    def __init__(self, error: KafkaError, failures: Failures) -> None:
+        super().__init__(error.str())
+        self.error = error
+        self.failures = failures
+
+
+class FencedError(Exception):
+    """This producer can do no more: another one has the transactional id, or Kafka gave the session up."""
+
+
+class GivenUpError(Exception):
+    """The worker has to stop and did not get the end of the transaction in time: it is left to Kafka."""
+
+
+class Transactions:
+    """One producer; ``give_up`` is asked while Kafka keeps us waiting."""
+
+    def __init__(
+        self, connection: Options, order: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
+    ) -> None:
+        self._give_up = give_up
+        self._begun = False
+        self._failures: dict[tuple[str, int], KafkaError] = {}
+        self._producer = Producer(
+            connection
+            | {
+                "transactional.id": f"deadwatch-redrive-{order}",
+                "transaction.timeout.ms": delivery_timeout_ms + 60_000,
+                "delivery.timeout.ms": delivery_timeout_ms,
+                "partitioner": "murmur2_random",
+                "delivery.report.only.error": True,
+                "on_delivery": partial(_undelivered, self._failures),
+                "queue.buffering.max.messages": QUEUE_RECORDS,
+                "message.max.bytes": 100 << 20,
+                "batch.size": 1_000_000,
+            }
+        )
+
+    def open(self) -> None:
+        """Fence whoever had the id; what they left open is aborted."""
+        self._insist(self._producer.init_transactions)
+
+    def write(self, record: Record) -> None:
+        """Hand a record over; the first one begins a transaction. Refused at once or by the commit."""
+        topic, partition, timestamp_ms, key, value, headers = record
+        self.put(topic, partition, timestamp_ms, key, value, list(headers))
+
+    def put(  # noqa: PLR0917 -- a record's parts, for who has no Record
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes | None]],
+    ) -> None:
+        """Hand a record over."""
+        if not self._begun:
+            self._begin()
+        to = BY_KEY if partition is None else partition
+        try:
+            self._producer.produce(
+                topic, value, key, to, timestamp=max(timestamp_ms, 0), headers=cast("Headers", headers)
+            )
+        except KafkaException as raised:
+            error: KafkaError = raised.args[0]
+            if error.code() != STATE:  # else the reason came as a delivery report
+                self._failures[topic, to] = error
+            self._abort(error)
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        """All or nothing."""
+        self._begin()
+        while self._producer.flush(TRY_S):  # the offsets' call keeps no time: first see that Kafka answers
+            if self._give_up():
+                raise GivenUpError
+        try:
+            self._insist(lambda s: self._producer.send_offsets_to_transaction(offsets, group, s))
+            self._insist(self._producer.commit_transaction)
+        except KafkaException as raised:
+            self._abort(raised.args[0])
+        self._begun = False
+
+    def abort(self) -> None:
+        """Nothing of what was written shall have happened."""
+        if self._begun:
+            self._drop()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._failures.clear()
+            self._producer.begin_transaction()
+            self._begun = True
+
+    def _abort(self, error: KafkaError) -> None:
+        if error.fatal():
+            raise FencedError(error.str())
+        self._drop()
+        raise AbortedError(error, dict(self._failures))
+
+    def _drop(self) -> None:
+        try:
+            self._insist(self._producer.abort_transaction)
+        except KafkaException as raised:
+            raise FencedError(raised.args[0].str()) from None
+        self._producer.poll(0)
+        self._begun = False
+
+    def _insist(self, call: Callable[[float], object]) -> None:
+        """Until it is done; what can be tried again is."""
+        while True:
+            try:
+                call(TRY_S)
+            except KafkaException as raised:
+                error: KafkaError = raised.args[0]
+                if error.fatal():
+                    raise FencedError(error.str()) from None
+                if not error.retriable():
+                    raise
+            else:
+                return
+            if self._give_up():
+                raise GivenUpError
+
+
+def _undelivered(
+    failures: dict[tuple[str, int], KafkaError], error: KafkaError | None, message: Message
+) -> None:
+    """Knows no producer: one that is not referred to any more ends at once."""
+    if error is not None and error.code() not in PURGED:
+        failures[message.topic() or "", message.partition() or 0] = error

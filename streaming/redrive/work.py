@@ -1,0 +1,141 @@
+"""One claim's work: everything that it takes, opened in the order that fences a predecessor first."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Self, cast
+
+from confluent_kafka.admin import AdminClient
+
+from collector.contract.backoff import Backoff
+from collector.kafka import Options
+from streaming.redrive.batch import Frame
+from streaming.redrive.claim import Claim
+from streaming.redrive.fetch import Fetcher
+from streaming.redrive.guards import GroupLag, Guard, Watch
+from streaming.redrive.intake import Intake
+from streaming.redrive.mover import Mover, Parts
+from streaming.redrive.order import Order
+from streaming.redrive.patience import Patiences
+from streaming.redrive.reading import Reader
+from streaming.redrive.routes import Routes
+from streaming.redrive.selection import Matcher, intervals, selector
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.steps import Step
+from streaming.redrive.targets import TargetRules
+from streaming.redrive.transaction import Transactions
+
+AdminOptions = dict[str, str | int | float | bool]
+Compile = Callable[[str], Matcher]
+"""Makes an order's filter executable."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What all orders of a worker share."""
+
+    settings: RedriveSettings
+    compile_filter: Compile
+    watch: Watch
+    clock: Callable[[], int]
+    rng: Random
+
+
+class Work:
+    """Use it in a with statement; ``step`` until it is finished or paused."""
+
+    def __init__(self, house: House, claim: Claim, stopped_since_ms: Callable[[], int | None]) -> None:
+        self._house, self._claim, self._stopped_since_ms = house, claim, stopped_since_ms
+        self._held = ExitStack()
+        self._step_began_ms = house.clock()
+        self._mover: Mover | None = None
+
+    def __enter__(self) -> Self:
+        """Raises what the brokers answer."""
+        with ExitStack() as opening:
+            self._mover = self._open(opening)
+            self._held = opening.pop_all()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._held.close()
+
+    def step(self) -> Step:
+        """The next transaction, if there is one."""
+        if self._mover is None:
+            raise ValueError("open it first: use it in a with statement")
+        self._step_began_ms = self._house.clock()
+        return self._mover.step(self._step_began_ms)
+
+    def _open(self, opening: ExitStack) -> Mover:
+        settings, order = self._house.settings, self._claim.order
+        connection = _connection(settings)
+        request = order.request
+        producing = connection | {
+            "linger.ms": settings.linger_ms,
+            "request.timeout.ms": settings.request_timeout_ms,
+            "socket.timeout.ms": settings.request_timeout_ms,
+        }
+        transactions = Transactions(producing, order.id, request.delivery_timeout_ms, self._give_up)
+        transactions.open()  # fences whoever had the order, before their last offsets are read
+        reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
+        opening.callback(reader.close)
+        reader.open()
+        fetcher = Fetcher(connection)
+        opening.callback(fetcher.close)
+        matcher = (
+            None if request.selection.filter is None else self._house.compile_filter(request.selection.filter)
+        )
+        intake = Intake(request.dlq_topic, reader, fetcher, selector(order, matcher))
+        intake.resume()
+        routes = Routes(
+            AdminClient(cast("AdminOptions", settings.kafka.librdkafka())), order, partial(_rules, settings)
+        )
+        routes.refresh()
+        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order))
+        opening.callback(guard.close)
+        frame = Frame(
+            order.id, self._claim.epoch, request.dlq_topic, settings.kafka_cluster, settings.events_topic
+        )
+        parts = Parts(reader, intake, transactions, routes, self._patiences(order), guard)
+        return Mover(order, frame, parts, _user(settings), self._house.clock())
+
+    def _patiences(self, order: Order) -> Patiences:
+        """A target that fails is left alone for as long as trying it holds up the others."""
+        delivery_timeout_ms = order.request.delivery_timeout_ms
+        backoff = Backoff(delivery_timeout_ms, 4 * delivery_timeout_ms)
+        return Patiences(order.request.task_timeout_ms, backoff, self._house.rng)
+
+    def _give_up(self) -> bool:
+        """Whether an open transaction has to be left to Kafka: the order is stopped, or makes no progress."""
+        now_ms, request = self._house.clock(), self._claim.order.request
+        since_ms = self._stopped_since_ms()
+        if since_ms is not None:
+            return now_ms - since_ms >= self._house.settings.shutdown_graceful_timeout_ms
+        return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
+
+
+def _connection(settings: RedriveSettings) -> Options:
+    return settings.kafka.librdkafka() | {"client.id": "deadwatch-redrive"}
+
+
+def _rules(settings: RedriveSettings, partitions: dict[str, int]) -> TargetRules:
+    return TargetRules(
+        partitions=partitions,
+        allow=settings.targets_allow,
+        dlq_patterns=settings.dlq_topics,
+        dlq_deny=settings.dlq_topics_deny,
+    )
+
+
+def _lag(connection: Options, order: Order) -> GroupLag | None:
+    guards = order.request.guards
+    if guards.max_target_lag is None or guards.lag_group is None:
+        return None
+    return GroupLag(connection, guards.lag_group)
+
+
+def _user(settings: RedriveSettings) -> str:
+    return f"user {settings.kafka.sasl_username}" if settings.kafka.uses_sasl else "our client"
