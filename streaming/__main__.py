@@ -3,18 +3,27 @@
 import contextlib
 import logging
 import sys
+import threading
 import time
 from random import Random
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from sqlalchemy.exc import SQLAlchemyError
 
 from collector import process
 from jars import JarsError
-from streaming import session
+from streaming import checkpoint, session
 from streaming.heartbeat import STREAMING, Heartbeat
 from streaming.job import Job
+from streaming.patience import PatientStore
 from streaming.settings import StreamingSettings
-from streaming.store.store import Store, StoreError
+from streaming.store.errors import StoreError
+from streaming.store.owner import this_process
+from streaming.store.store import Store
+from streaming.store.trouble import line
+
+LATE_MS = 2_000
+"""How much later than two heartbeats a sign of life may come."""
 
 logger = logging.getLogger("streaming")
 
@@ -24,34 +33,50 @@ def clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def monotonic_ms() -> int:
+    """Milliseconds of a clock that nobody sets."""
+    return time.monotonic_ns() // 1_000_000
+
+
 def main() -> None:
     """Run until a signal asks for the end; exit code 0 then."""
     settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
-    store = Store(
-        settings.store_url,
-        max_series=settings.max_series,
-        max_groups=settings.max_groups,
-        samples_per_group=settings.samples_per_group,
-    )
+    stop = process.stop_on_signals()
+    store = PatientStore(settings, stop, Random())
     try:
         with store:
-            run(settings, store)
+            if hold(settings, store, stop):
+                run(settings, store, stop)
+        if store.lost:
+            raise store.lost
     except (StoreError, JarsError) as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
+    except SQLAlchemyError as error:
+        logger.error("%s", line(error))  # noqa: TRY400 -- asked to stop while the store was away
+        sys.exit(process.REFUSED)
 
 
-def run(settings: StreamingSettings, store: Store) -> None:
+def hold(settings: StreamingSettings, store: Store, stop: threading.Event) -> bool:
+    """Be the one stream of this store; false when a signal came first."""
+    ttl_ms = 2 * settings.heartbeat_interval_ms + LATE_MS
+    return store.hold(this_process(), ttl_ms=ttl_ms, stop=stop, now_ms=monotonic_ms)
+
+
+def run(settings: StreamingSettings, store: Store, stop: threading.Event) -> None:
     """Run the query with its heartbeat on an open store."""
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms)
     heartbeat.say(STREAMING, up=True, message="starting")
     try:
+        checkpoint.settle(settings.checkpoint, store.last_batches())
         spark = session.start(settings)
-        stop = process.stop_on_signals()
+        process.stop_on_signals(stop)  # Spark has taken SIGINT
         logger.info(
             "reading %s and dead letter topics of %s", settings.events_topic, settings.kafka.bootstrap_servers
         )
-        Job(settings, store, heartbeat, stop, clock_ms).run(spark, Random())
+        job = Job(settings, store, heartbeat, stop, clock_ms)
+        job.warm_up(spark)
+        job.run(spark, Random())
         with contextlib.suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM first
             spark.stop()
         heartbeat.say(STREAMING, up=False, message="stopped")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from streaming import quarantine
 from streaming.aggregates import (
@@ -16,6 +17,7 @@ from streaming.aggregates import (
     dead_letters,
     delivery_timeouts,
     pipeline,
+    redrives,
     task_timeouts,
 )
 from streaming.aggregates.one_pass import after, summarise
@@ -27,9 +29,10 @@ from streaming.store.batch import Batch
 from streaming.store.store import Store
 
 LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores; below, one task is quicker than the exchange between two."""
+"""Records from which a batch is worth all cores and too large to be kept for its next pass; below, one task
+is quicker than the exchange between two."""
 
-SIGNALS = (task_timeouts, delivery_timeouts, clients, pipeline)
+SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
 
 class StoppedError(Exception):
@@ -37,12 +40,22 @@ class StoppedError(Exception):
 
 
 class Batches:
-    """Spark's ``foreachBatch``; the size of one batch tells how the next is run."""
+    """Spark's ``foreachBatch``; the size of one batch tells how the next is run.
 
-    def __init__(self, settings: StreamingSettings, store: Store, clock_ms: Callable[[], int]) -> None:
+    ``told`` adds what the records of a batch do not say, before it is merged.
+    """
+
+    def __init__(
+        self,
+        settings: StreamingSettings,
+        store: Store,
+        clock_ms: Callable[[], int],
+        told: Callable[[Batch], Batch] = lambda batch: batch,
+    ) -> None:
         self._settings = settings
         self._store = store
         self._clock_ms = clock_ms
+        self._told = told
         self._busy = threading.Lock()
         self._stopping = False
         self._previous_records = LARGE_BATCH
@@ -69,30 +82,32 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as any other, on all cores and on one, and forget it."""
-        for frame in (records, records.coalesce(1)):
-            decoded = frame.persist()
-            try:
-                self._read(decoded, "", 0, self._clock_ms())
-            finally:
-                decoded.unpersist()
+        self._read(records, "", 0, self._clock_ms())
+        self._read_kept(records.coalesce(1), "", 0, self._clock_ms())
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        large = self._previous_records >= LARGE_BATCH
-        decoded = (records if large else records.coalesce(1)).persist()
+        if self._previous_records >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+            batch = self._read(records, query_id, batch_id, started_ms)
+        else:
+            batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
+        self._store.apply(self._told(batch))
+        self._previous_records = batch.records
+
+    def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
+        decoded = records.persist()
         try:
-            batch = self._read(decoded, query_id, batch_id, started_ms)
-            self._store.apply(batch)
+            return self._read(decoded, query_id, batch_id, started_ms)
         finally:
             decoded.unpersist()
-        self._previous_records = batch.records
 
     def _read(self, decoded: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded, summaries = self._summarise(decoded)
-        groups = self._groups(decoded) if any(one.is_letter for one in summaries) else []
+        letters = decoded.where(F.col("topic") != self._settings.events_topic)  # events are no letters
+        groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
         if any(one.refused for one in summaries):
             quarantine.write(decoded, self._settings)
@@ -106,21 +121,23 @@ class Batches:
             records=sum(one.count for one in summaries),
             lag_ms=max(0, now_ms - newest_ms),
             offsets=pipeline.next_offsets(summaries),
+            first_offsets=pipeline.first_offsets(summaries),
             marks=pipeline.marks(summaries),
             series=(
                 *(delta for signal in SIGNALS for delta in signal.deltas(summaries)),
                 *(delta for group in groups for delta in group.series),
+                *redrives.bounced(letters, summaries, self._settings.kafka_cluster),
                 *dead_letters.beyond(summaries, groups, self._settings.kafka_cluster),
             ),
             groups=tuple(group.delta for group in groups),
-            samples=samples(decoded, newest) if newest else (),
+            samples=samples(letters, newest) if newest else (),
             events=abandoned_tasks.ordered_events(summaries),
         )
 
-    def _groups(self, decoded: DataFrame) -> list[dead_letters.Group]:
+    def _groups(self, letters: DataFrame) -> list[dead_letters.Group]:
         settings = self._settings
         return dead_letters.groups(
-            decoded,
+            letters,
             settings.kafka_cluster,
             samples_per_group=settings.samples_per_group,
             max_groups=settings.max_groups,

@@ -5,14 +5,14 @@ on from them.
 """
 
 import json
-import logging
 from collections.abc import Mapping
 from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import TopicAlreadyExistsError
 
+from collector import own_topics
+from collector.sources.kafka_topics import Admin
 from streaming import source
 from streaming.settings import StreamingSettings
 
@@ -22,18 +22,13 @@ FROM_BEGINNING: Final = -2
 
 Offsets = Mapping[tuple[str, int], int]
 
-logger = logging.getLogger(__name__)
-
 
 def starting_offsets(stored: Offsets, settings: StreamingSettings) -> str:
     """Spark's option ``startingOffsets`` for a query that has no checkpoint; also makes our own DLQ."""
-    admin = KafkaAdminClient(
-        **settings.kafka.kafka_python(),
-        request_timeout_ms=settings.request_timeout_ms,
-        bootstrap_timeout_ms=settings.request_timeout_ms,
-    )
+    admin = connect(settings)
     try:
-        _create_topic(admin, settings.quarantine_topic)
+        if settings.quarantine_auto_create_topics_enable:
+            own_topics.create_queue(admin, settings.quarantine_topic)
         return spark_offsets(stored, _end_offsets(admin, settings)) if stored else EARLIEST
     finally:
         admin.close()
@@ -51,14 +46,22 @@ def spark_offsets(stored: Offsets, ends: Offsets) -> str:
     return json.dumps(offsets) if offsets else EARLIEST
 
 
-def _create_topic(admin: KafkaAdminClient, topic: str) -> None:
-    if topic in admin.list_topics():
-        return
+def has_quarantine(settings: StreamingSettings) -> bool:
+    """Whether our own dead letter queue exists. Raises ``KafkaError``."""
+    admin = connect(settings)
     try:
-        admin.create_topics({topic: {"num_partitions": 1}})
-    except TopicAlreadyExistsError:
-        return
-    logger.info("created topic %s", topic)
+        return settings.quarantine_topic in admin.list_topics()
+    finally:
+        admin.close()
+
+
+def connect(settings: StreamingSettings) -> KafkaAdminClient:
+    """A client whose calls all come back in time. Raises ``KafkaError``."""
+    return Admin(
+        **settings.kafka.kafka_python(),
+        request_timeout_ms=settings.request_timeout_ms,
+        bootstrap_timeout_ms=settings.request_timeout_ms,
+    )
 
 
 def _end_offsets(admin: KafkaAdminClient, settings: StreamingSettings) -> dict[tuple[str, int], int]:

@@ -5,6 +5,7 @@ that is none is null: the letter is ``broken`` then, and counted all the same.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache, reduce
 from operator import or_
 
@@ -12,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract.events import MAX_TEXT_CHARS
+from collector.contract.headers import REDRIVE_ID
 from streaming.dialects import DIALECTS, UNKNOWN, Dialect
 from streaming.fingerprint import fingerprint, message_pattern
 
@@ -19,10 +21,13 @@ SEPARATOR = "\x1f"
 REPLACEMENT = "\ufffd"
 TEXTS = ("source_topic", "consumergroup", "connector", "message")
 NUMBERS = {"source_partition": "int", "source_offset": "bigint"}
+BYTES = {"int": 4, "bigint": 8}
 
 
 def letters(records: DataFrame) -> DataFrame:
     """Add the struct ``letter`` to records of dead letter topics; column in: ``headers``.
+
+    Its ``order`` is the redrive that moved the record last: it came back then, with new headers of a failure.
 
     One step after the other, so that no expression is evaluated twice. Needs ``spark.sql.mapKeyDedupPolicy``
     LAST_WIN.
@@ -35,32 +40,40 @@ def letters(records: DataFrame) -> DataFrame:
 def _steps() -> tuple[tuple[Column, ...], ...]:
     """What every step adds; made once, because every part of an expression is a call into the JVM."""
     return (
-        (F.map_from_entries("headers").alias("header"), _dialect().alias("dialect")),
-        tuple(_raw(name).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
+        (F.map_from_entries("headers").alias("header"), _prefix().alias("prefix")),
         (
-            *(_text(f"raw_{name}").alias(f"text_{name}") for name in TEXTS),
+            _by_prefix({one.prefix: F.lit(one.name) for one in DIALECTS}, F.lit(UNKNOWN)).alias("dialect"),
+            *(_raw(name).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
+            F.col("header")[REDRIVE_ID].cast("string").alias("raw_order"),
+        ),
+        (
+            *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order")),
             _error_class().alias("text_error_class"),
-            *(F.col(f"raw_{name}").try_cast(kind).alias(name) for name, kind in NUMBERS.items()),
+            *(_number(name, kind).alias(name) for name, kind in NUMBERS.items()),
         ),
         (message_pattern(F.col("text_message")).alias("message_pattern"),),
         (_letter().alias("letter"),),
     )
 
 
-def _dialect() -> Column:
-    """The name of the dialect of the last header that belongs to one; ``unknown`` where there is none."""
+def _prefix() -> Column:
+    """The prefix of the last header that belongs to a dialect; empty where there is none."""
     names = F.array_join(F.col("headers.key"), SEPARATOR)
     prefixes = "|".join(re.escape(one.prefix) for one in DIALECTS)
-    last = F.regexp_extract(names, f"(?s).*(?:^|{SEPARATOR})({prefixes})", 1)
+    return F.coalesce(F.regexp_extract(names, f"(?s).*(?:^|{SEPARATOR})({prefixes})", 1), F.lit(""))
+
+
+def _by_prefix(columns: Mapping[str, Column], otherwise: Column) -> Column:
+    """The column of the row's own dialect."""
     return reduce(
-        lambda rest, one: F.when(last == one.prefix, one.name).otherwise(rest), DIALECTS, F.lit(UNKNOWN)
+        lambda rest, one: F.when(F.col("prefix") == one, columns[one]).otherwise(rest), columns, otherwise
     )
 
 
 def _letter() -> Column:
     return F.struct(
         "dialect",
-        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class")),
+        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class", "order")),
         *NUMBERS,
         "message_pattern",
         _consumer().alias("consumer"),
@@ -82,12 +95,24 @@ def _consumer() -> Column:
 
 def _raw(field: str) -> Column:
     """The value of the field's header in the row's own dialect, as text that may be broken."""
-    value = F.lit(None).cast("binary")
-    for one in DIALECTS:
-        name = getattr(one, field)
-        if name:
-            value = F.when(F.col("dialect") == one.name, F.col("header")[name]).otherwise(value)
-    return value.cast("string")
+    named = {one.prefix: getattr(one, field) for one in DIALECTS}
+    values = {prefix: F.col("header")[name] for prefix, name in named.items() if name}
+    return _by_prefix(values, F.lit(None).cast("binary")).cast("string")
+
+
+def _number(field: str, kind: str) -> Column:
+    raw = F.col(f"raw_{field}")
+    binary = [one.prefix for one in DIALECTS if one.binary_numbers]
+    return F.when(F.col("prefix").isin(binary), _big_endian(raw, BYTES[kind]).cast(kind)).otherwise(
+        raw.try_cast(kind)
+    )
+
+
+def _big_endian(raw: Column, width: int) -> Column:
+    """A signed number of ``width`` bytes; null for any other length."""
+    digits = F.hex(raw)
+    fill = F.when(F.substring(digits, 1, 1) >= "8", "F" * (16 - 2 * width)).otherwise("")
+    return F.when(F.octet_length(raw) == width, F.conv(F.concat(fill, digits), 16, -10))
 
 
 def _text(column: str) -> Column:
@@ -103,7 +128,7 @@ def _error_class() -> Column:
 
 def _named_by_message(rest: Column, one: Dialect) -> Column:
     for message, name in one.error_classes.items():
-        matches = (F.col("dialect") == one.name) & (F.col("raw_message") == message)
+        matches = (F.col("prefix") == one.prefix) & (F.col("raw_message") == message)
         rest = F.when(matches, name).otherwise(rest)
     return rest
 

@@ -15,8 +15,9 @@ from operator import and_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from collector.contract.events import KINDS
-from streaming import quarantine
+from collector.contract.events import KINDS, Event
+from collector.contract.headers import REDRIVE_ID, REDRIVE_PARKED_REASON
+from streaming import refusals
 from streaming.event_rows import NESTED
 from streaming.event_schema import POSITION_PARTS, event_schema, required_fields
 
@@ -39,25 +40,39 @@ def is_letter() -> Column:
     return F.col("event").isNull() & F.col("refused").isNull()
 
 
+def is_redriven() -> Column:
+    """Whether a decoded row is a dead letter that a redrive has moved before; one that it parked is none."""
+    ours, parked = (
+        F.coalesce(F.array_contains("headers.key", name), F.lit(False))
+        for name in (REDRIVE_ID, REDRIVE_PARKED_REASON)
+    )
+    return is_letter() & ours & ~parked
+
+
 def _refusal() -> Column:
     complete, kind = _complete(), F.col("parsed.kind")
     return (
         F.when(complete, None)
-        .when(F.json_object_keys(F.col("value").cast("string")).isNull(), quarantine.NOT_JSON)
-        .when(F.coalesce(~kind.isin(*KINDS), F.lit(True)), quarantine.UNKNOWN_KIND)
-        .otherwise(quarantine.INCOMPLETE)
+        .when(F.json_object_keys(F.col("value").cast("string")).isNull(), refusals.NOT_JSON)
+        .when(F.coalesce(~kind.isin(*KINDS), F.lit(True)), refusals.UNKNOWN_KIND)
+        .otherwise(refusals.INCOMPLETE)
     )
 
 
 def _complete() -> Column:
-    """Whether every field that the row's kind must have is there, positions and what lists hold in full."""
+    """Whether every field that the row's kind must have is there, positions and what lists hold in full.
+
+    What every event has is looked at once: the smaller the expression, the sooner the JVM compiles it.
+    """
     position = F.col("parsed.position")
     parts = [F.get(position, F.lit(index)).isNotNull() for index in range(POSITION_PARTS)]
+    common = required_fields(Event)
     complete = F.lit(False)
-    for kind, cls in KINDS.items():
-        present = [_present(name) for name in required_fields(cls)]
+    for kind, cls in reversed(KINDS.items()):
+        present = [_present(name) for name in required_fields(cls) if name not in common]
         complete = F.when(F.col("parsed.kind") == kind, reduce(and_, present)).otherwise(complete)
-    return (F.size(position) == POSITION_PARTS) & reduce(and_, parts) & complete
+    everywhere = reduce(and_, (*map(_present, common), F.size(position) == POSITION_PARTS, *parts))
+    return F.coalesce(everywhere & complete, F.lit(False))
 
 
 def _present(name: str) -> Column:

@@ -5,13 +5,27 @@ from typing import Any
 
 from pyspark.sql import Row
 
-from collector.contract.events import KINDS, DeadLetterTopic, Event, Instance, Position, ShareGroup
+from collector.contract.events import (
+    KINDS,
+    CollectorCount,
+    ConnectTask,
+    DeadLetterTopic,
+    Event,
+    Finding,
+    Instance,
+    Position,
+    ShareGroup,
+)
 from streaming.event_schema import required_fields
 
-NESTED: Mapping[str, type[Instance | ShareGroup | DeadLetterTopic]] = {
+Nested = Instance | ShareGroup | DeadLetterTopic | Finding | ConnectTask | CollectorCount
+NESTED: Mapping[str, type[Nested]] = {
     "instances": Instance,
     "share_groups": ShareGroup,
     "dead_letter_topics": DeadLetterTopic,
+    "findings": Finding,
+    "connect_tasks": ConnectTask,
+    "collector_counts": CollectorCount,
 }
 """What the lists of an event hold, by the name of the field."""
 

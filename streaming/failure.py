@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 
 from kafka.errors import KafkaError
+from sqlalchemy.exc import SQLAlchemyError
+
+from streaming.store.trouble import line
 
 CAUSE = re.compile(r"^\s*Caused by: (?P<text>.+)$", re.MULTILINE)
 KAFKA = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010\.|Kafka|\[KAFKA_")
@@ -20,6 +23,8 @@ class Failure:
 
 def failure_of(error: Exception) -> Failure:
     """The innermost cause of ``error``."""
+    if isinstance(error, SQLAlchemyError):
+        return Failure(line(error)[:MAX_CHARS], kafka=False)
     text = str(error)
     causes = [match["text"] for match in CAUSE.finditer(text)]
     root = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")

@@ -1,4 +1,4 @@
-"""How streaming itself is, said to the store in intervals: so that a dead driver differs from an idle one."""
+"""How streaming and redrive workers are, said to the store in intervals: a dead one is not an idle one."""
 
 import logging
 import threading
@@ -8,22 +8,26 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from streaming.store.errors import FencedError
 from streaming.store.store import Store
+from streaming.store.trouble import line
 
 STREAMING: Final = "streaming"
 KAFKA: Final = "kafka"
+REDRIVE: Final = "redrive"
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
+    kind: str
     up: bool
     message: str
 
 
 class Heartbeat:
-    """Repeats what was last said of ``streaming`` and ``kafka`` until it is closed."""
+    """Repeats what was last said of every name until it is closed."""
 
     def __init__(self, store: Store, interval_ms: int, clock_ms: Callable[[], int]) -> None:
         self._store = store
@@ -32,12 +36,13 @@ class Heartbeat:
         self._states: dict[str, _State] = {}
         self._changed = threading.Event()
         self._closed = False
+        self._trouble = ""
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._thread.start()
 
-    def say(self, name: str, *, up: bool, message: str = "") -> None:
-        """Remember how ``name`` is; a change is written at once."""
-        state = _State(up, message)
+    def say(self, name: str, *, up: bool, message: str = "", kind: str = "") -> None:
+        """Remember how ``name`` is; a change is written at once. Its kind is its name unless said."""
+        state = _State(kind or name, up, message)
         if self._states.get(name) != state:
             self._states = {**self._states, name: state}
             self._changed.set()
@@ -59,7 +64,13 @@ class Heartbeat:
         try:
             for name, state in self._states.items():
                 self._store.note_source(
-                    name, name, up=state.up, message=state.message, now_ms=self._clock_ms()
+                    name, state.kind, up=state.up, message=state.message, now_ms=self._clock_ms()
                 )
         except SQLAlchemyError as error:
-            logger.warning("the store does not take the heartbeat: %s", str(error).splitlines()[0])
+            if line(error) != self._trouble:
+                self._trouble = line(error)
+                logger.warning("the heartbeat is not taken: %s", self._trouble)
+        except FencedError as error:  # ``Store.hold`` has asked for the end
+            logger.warning("the heartbeat is not taken: %s", error)
+        else:
+            self._trouble = ""

@@ -1,34 +1,33 @@
 """Events that cannot be read go to our own dead letter topic, as KIP-1191 would write them.
 
 The topic is written before the store is: a batch that is run again writes them again. What comes from a dead
-letter topic is never refused, so that no record can go round in circles.
+letter topic is never refused, so that no record can go round in circles. Without that topic, and without the
+right to create it, what is refused is passed over with an error line; it is counted all the same.
 """
 
-from collections.abc import Mapping
+import logging
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract import headers
+from collector.contract.quarantine import GROUP
+from streaming import cluster
+from streaming.refusals import MESSAGES
 from streaming.settings import StreamingSettings
 
-NOT_JSON: Final = "not_json"
-UNKNOWN_KIND: Final = "unknown_kind"
-INCOMPLETE: Final = "incomplete"
+logger = logging.getLogger(__name__)
+
 BROKEN_HEADERS: Final = "broken_headers"
-GROUP: Final = "deadwatch"
-
-MESSAGES: Final[Mapping[str, str]] = {
-    NOT_JSON: "The event is not a JSON object.",
-    UNKNOWN_KIND: "The event's kind is not known.",
-    INCOMPLETE: "The event lacks a field or has one of another type.",
-}
 
 
-def refused_records(decoded: DataFrame) -> DataFrame:
-    """The refused of a decoded batch as Spark's Kafka sink takes them: key, value, headers."""
-    context: Mapping[str, Column] = {
+def refused_records(decoded: DataFrame, *, copies: bool) -> DataFrame:
+    """The refused of a decoded batch as Spark's Kafka sink takes them: key, value, headers.
+
+    Without ``copies``, as by default in KIP-1191, key and value are null: the original stands where it was.
+    """
+    context = {
         headers.SHARE_TOPIC: F.col("topic"),
         headers.SHARE_PARTITION: F.col("partition").cast("string"),
         headers.SHARE_OFFSET: F.col("offset").cast("string"),
@@ -40,17 +39,26 @@ def refused_records(decoded: DataFrame) -> DataFrame:
         for name, text in context.items()
     ]
     refused = decoded.where(F.col("refused").isNotNull())
-    return refused.select("key", "value", F.array(*entries).alias("headers"))
+    content = [F.col(name) if copies else F.lit(None).cast("binary").alias(name) for name in ("key", "value")]
+    return refused.select(*content, F.array(*entries).alias("headers"))
 
 
 def write(decoded: DataFrame, settings: StreamingSettings) -> None:
     """Write the refused of a decoded batch to our own dead letter topic."""
+    if not settings.quarantine_auto_create_topics_enable and not cluster.has_quarantine(settings):
+        logger.error(
+            "%s does not exist: what cannot be read is counted and passed over; create the topic, or set"
+            " quarantine_auto_create_topics_enable",
+            settings.quarantine_topic,
+        )
+        return
     limits = {
         "kafka.max.block.ms": settings.default_api_timeout_ms,
         "kafka.delivery.timeout.ms": settings.default_api_timeout_ms,
         "kafka.request.timeout.ms": settings.request_timeout_ms,
     }
-    writer = refused_records(decoded).write.format("kafka").options(**settings.kafka.spark(), **limits)
+    records = refused_records(decoded, copies=settings.quarantine_copy_record_enable)
+    writer = records.write.format("kafka").options(**settings.kafka.spark(), **limits)
     writer.option("topic", settings.quarantine_topic).save()
 
 

@@ -20,7 +20,7 @@ SQL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
-    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000",
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

@@ -6,9 +6,10 @@ from typing import ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from collector.contract import topics
+from collector.contract import quarantine, topics
 from collector.kafka import KafkaConnection
 from collector.settings_file import ProcessSettings
+from streaming.store.urls import checked
 
 
 class StreamingSettings(ProcessSettings):
@@ -25,7 +26,22 @@ class StreamingSettings(ProcessSettings):
     quarantine_topic: str = Field(
         topics.OWN_DLQ, pattern=r"^[A-Za-z0-9._-]+$", description="Where events go that cannot be read."
     )
-    store_url: str = Field("sqlite:///deadwatch-data/deadwatch.db", min_length=1)
+    quarantine_topic_prefix: str = Field(
+        quarantine.PREFIX,
+        description="What `quarantine_topic` has to begin with; empty: anything (KIP-1191).",
+    )
+    quarantine_auto_create_topics_enable: bool = Field(
+        False,
+        description="Create `quarantine_topic` when it is missing; `deadwatch up` says true (KIP-1191).",
+    )
+    quarantine_copy_record_enable: bool = Field(
+        False, description="Copy the record there, not only its context in headers (KIP-1191)."
+    )
+    store_url: str = Field(
+        "sqlite:///deadwatch-data/deadwatch.db",
+        repr=False,
+        description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
+    )
     checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
     master: str = Field("local[2]", description="Spark master.")
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
@@ -33,16 +49,31 @@ class StreamingSettings(ProcessSettings):
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
-    max_offsets_per_trigger: int = Field(100_000, ge=1, description="Records of one batch at most.")
+    max_offsets_per_trigger: int = Field(250_000, ge=1, description="Records of one batch at most.")
+    topics_poll_interval_ms: int = Field(
+        5_000, ge=100, description="How often the ends of the topics are looked at."
+    )
     trigger_interval_ms: int = Field(0, ge=0, description="0: a batch follows the one before at once.")
     samples_per_group: int = Field(5, ge=0, description="Records kept of every group of dead letters.")
     max_series: int = Field(10_000, ge=1, description="Rows of one counter; beyond, labels become 'other'.")
+    max_bucketed_series: int = Field(
+        200,
+        ge=1,
+        description="Series of one counter with time buckets; the rest has those of 'other'.",
+    )
     max_groups: int = Field(5_000, ge=1, description="Groups of dead letters; beyond, they become 'other'.")
-    heartbeat_interval_ms: int = Field(5_000, ge=100)
+    heartbeat_interval_ms: int = Field(
+        5_000, ge=100, le=60_000, description="Twice this, a stream on another machine is taken for dead."
+    )
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
     request_timeout_ms: int = Field(5_000, ge=100, description="Of one request to a broker.")
     default_api_timeout_ms: int = Field(10_000, ge=100, description="Of one call, its retries included.")
+
+    @field_validator("store_url")
+    @classmethod
+    def _refuse_other_stores(cls, store_url: str) -> str:
+        return checked(store_url)
 
     @field_validator("dlq_topics")
     @classmethod
@@ -51,6 +82,7 @@ class StreamingSettings(ProcessSettings):
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:
+        quarantine.refuse_name(self.quarantine_topic, self.quarantine_topic_prefix)
         if self.events_topic == self.quarantine_topic:
             raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
         if self.default_api_timeout_ms < self.request_timeout_ms:

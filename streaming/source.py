@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from collector.contract.topics import is_dead_letter_topic
+from collector.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
 from streaming.settings import StreamingSettings
 
 LARGE_FETCHES: Mapping[str, str] = {
@@ -25,9 +25,10 @@ def is_read(topic: str, settings: StreamingSettings) -> bool:
 
 def topic_pattern(settings: StreamingSettings) -> str:
     """``is_read`` as a Java regular expression that matches a topic as a whole."""
+    parked = f"(?!.*{re.escape(PARKED_SUFFIX)}$)"
     denied = "".join(f"(?!{re.escape(topic)}$)" for topic in settings.dlq_topics_deny)
     patterns = "|".join(f"(?:{pattern})" for pattern in settings.dlq_topics)
-    return f"{re.escape(settings.events_topic)}|(?!__){denied}(?:{patterns})"
+    return f"{re.escape(settings.events_topic)}|(?!__){parked}{denied}(?:{patterns})"
 
 
 def records(spark: SparkSession, settings: StreamingSettings, starting_offsets: str) -> DataFrame:

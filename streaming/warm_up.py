@@ -31,12 +31,16 @@ SCHEMA = (
 _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}
 
 
-def run(spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], None]) -> None:
-    """Hand decoded batches to ``rehearse``, ``ROUNDS`` times; one that fails ends the warm-up alone."""
+def run(
+    spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], None], stop: threading.Event
+) -> None:
+    """Hand decoded batches to ``rehearse``, ``ROUNDS`` times or until ``stop`` is set; one that fails ends
+    the warm-up alone.
+    """
     done = threading.Event()
 
     def batch(decoded: DataFrame, batch_id: int) -> None:
-        if batch_id < ROUNDS:
+        if batch_id < ROUNDS and not stop.is_set():
             rehearse(decoded)
         else:
             done.set()

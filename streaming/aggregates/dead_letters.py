@@ -5,7 +5,7 @@ At most ``max_groups`` groups of a batch are told apart, the largest; what is be
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from pyspark.sql import Column, DataFrame, Row
@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from streaming.aggregates.samples import Place
 from streaming.aggregates.summary import Summary
+from streaming.aggregates.ticks import tick_ms
 from streaming.dead_letter import letters
 from streaming.decode import is_letter
 from streaming.quarantine import BROKEN_HEADERS
@@ -45,8 +46,10 @@ def groups(decoded: DataFrame, kafka_cluster: str, *, samples_per_group: int, ma
     """The largest groups of a decoded batch."""
     rows = (
         letters(decoded.where(is_letter()))
-        .groupBy(*_keys())
+        .groupBy(*_keys(), tick_ms("timestamp_ms").alias("tick_ms"))
         .agg(*_facts(max(samples_per_group, 1)))
+        .groupBy("topic", *KEYS)
+        .agg(*_sums(max(samples_per_group, 1)))
         .orderBy(F.desc("count"), "fingerprint")
         .limit(max_groups)
         .collect()
@@ -69,6 +72,20 @@ def _facts(samples: int) -> tuple[Column, ...]:
         F.count_if("letter.broken").alias("broken"),
         F.max_by("letter.message", newest).alias("message"),
         F.max_by(newest, newest, samples).alias("newest"),
+    )
+
+
+@cache
+def _sums(samples: int) -> tuple[Column, ...]:
+    """The facts of all buckets of a group, and what each of them adds."""
+    newest = F.slice(F.sort_array(F.flatten(F.collect_list("newest")), asc=False), 1, samples)
+    return (
+        *(F.sum(name).alias(name) for name in ("count", "broken")),
+        F.min("first_ms").alias("first_ms"),
+        F.max("last_ms").alias("last_ms"),
+        F.max_by("message", F.get("newest", F.lit(0))).alias("message"),
+        newest.alias("newest"),
+        F.collect_list(F.struct("last_ms", "count")).alias("buckets"),
     )
 
 
@@ -102,7 +119,8 @@ def _group(row: Row, kafka_cluster: str, samples_per_group: int) -> Group:
 
 def _series(row: Row, kafka_cluster: str) -> Iterator[SeriesDelta]:
     labels = {**{name: row[name] for name in KEYS}, CLUSTER: kafka_cluster, "dlq_topic": row.topic}
-    yield delta(DEAD_LETTERS, labels, row["count"], first_ms=row.first_ms, last_ms=row.last_ms)
+    counted = delta(DEAD_LETTERS, labels, row["count"], first_ms=row.first_ms, last_ms=row.last_ms)
+    yield replace(counted, buckets={bucket.last_ms: bucket["count"] for bucket in row.buckets})
     if row.broken:
         reason = {"source": row.topic, "reason": BROKEN_HEADERS}
         yield delta(QUARANTINED, reason, row.broken, first_ms=row.first_ms, last_ms=row.last_ms)

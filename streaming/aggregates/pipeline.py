@@ -35,6 +35,15 @@ def next_offsets(summaries: Iterable[Summary]) -> dict[tuple[str, int], int]:
     return offsets
 
 
+def first_offsets(summaries: Iterable[Summary]) -> dict[tuple[str, int], int]:
+    """Where reading has begun, for every topic and partition of the batch."""
+    offsets: dict[tuple[str, int], int] = {}
+    for one in summaries:
+        place = (one.topic, one.partition)
+        offsets[place] = min(offsets.get(place, one.first_offset), one.first_offset)
+    return offsets
+
+
 def first_positions(summaries: Iterable[Summary]) -> dict[str, Position]:
     """The lowest position of every source in the batch."""
     positions: dict[str, Position] = {}

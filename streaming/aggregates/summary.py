@@ -19,7 +19,13 @@ LABELS = (
     "client",
     "timeout",
     "consumergroup",
+    "decision",
     "reason",
+    "order",
+    "dlq_topic",
+    "target_topic",
+    "outcome",
+    "outcome_reason",
 )
 DETAILS = ("partition", "elapsed_ms", "records", "message")
 NO_POSITION = Position(-1)
@@ -27,10 +33,11 @@ NO_POSITION = Position(-1)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Records of one topic and partition that share a kind, a source and all labels.
+    """Records of one topic and partition that share a kind, a source, all labels and a bucket of time.
 
     ``kind`` is empty for refused records and dead letters, ``refused`` for all but the former. ``detail``
     holds facts of the latest event; times are of the failure, for records without event of the record.
+    ``redriven`` are the dead letters that a redrive has moved before.
     """
 
     topic: str
@@ -45,7 +52,9 @@ class Summary:
     first_ms: int
     last_ms: int
     observed_ms: int
+    first_offset: int
     last_offset: int
+    redriven: int
     first_position: Position
     last_position: Position
     stateful: tuple[Event, ...]
@@ -74,7 +83,10 @@ def read(row: Row) -> Summary:
         detail={name: value for name, value in detail.items() if value is not None},
         **{
             name: values[name]
-            for name in ("count", "records", "first_ms", "last_ms", "observed_ms", "last_offset")
+            for name in (
+                *("count", "records", "first_ms", "last_ms", "observed_ms"),
+                *("first_offset", "last_offset", "redriven"),
+            )
         },
         first_position=_read_position(values["first_position"]),
         last_position=_read_position(values["last_position"]),

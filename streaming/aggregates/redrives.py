@@ -1,0 +1,64 @@
+"""What redrives did: outcomes as their events tell them, and records that came back.
+
+A dead letter that carries the headers of a redrive has failed again where that one sent it: it is
+``bounced``, whichever dialect says so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from collector.contract.events import RedriveOutcome
+from streaming.aggregates.summary import Summary
+from streaming.dead_letter import letters
+from streaming.decode import is_redriven
+from streaming.store.batch import SeriesDelta, delta
+from streaming.store.limits import limited, other_labels
+from streaming.store.series import CLUSTER, REDRIVE_ORDERS, REDRIVE_RECORDS
+
+BOUNCED = "bounced"
+KEYS = ("topic", "source_topic", "order")
+MAX_ROWS = 1_000
+"""Topics and orders of one batch told apart; what came back beyond them is counted as ``other``."""
+
+
+def deltas(summaries: Iterable[Summary]) -> Iterator[SeriesDelta]:
+    """As many records as the events say, by topics and by order."""
+    for one in summaries:
+        if one.kind == RedriveOutcome.kind:
+            yield one.adds(REDRIVE_RECORDS, one.labels, one.records)
+            yield one.adds(REDRIVE_ORDERS, one.labels, one.records)
+
+
+def bounced(records: DataFrame, summaries: Iterable[Summary], kafka_cluster: str) -> Iterator[SeriesDelta]:
+    """What came back among ``records`` of dead letter topics; nothing is read where nothing did."""
+    back = [one for one in summaries if one.redriven]
+    if not back:
+        return
+    rows = _rows(records)
+    for row in rows:
+        labels = {CLUSTER: kafka_cluster, "dlq_topic": row.topic, "target_topic": row.source_topic}
+        yield from _bounced({**labels, "order": row.order}, row["count"], row.first_ms, row.last_ms)
+    rest = sum(one.redriven for one in back) - sum(row["count"] for row in rows)
+    if rest > 0:
+        first_ms, last_ms = min(one.first_ms for one in back), max(one.last_ms for one in back)
+        others = other_labels(REDRIVE_RECORDS, kafka_cluster) | other_labels(REDRIVE_ORDERS, kafka_cluster)
+        yield from _bounced(others, rest, first_ms, last_ms)
+        yield limited(REDRIVE_RECORDS.name, rest, first_ms, last_ms)
+
+
+def _rows(records: DataFrame) -> list[Row]:
+    """The topics and orders that most came back to."""
+    found = letters(records.where(is_redriven())).select("topic", "letter.*", "timestamp_ms")
+    counted = found.groupBy(*KEYS).agg(
+        F.count(F.lit(1)).alias("count"),
+        F.min("timestamp_ms").alias("first_ms"),
+        F.max("timestamp_ms").alias("last_ms"),
+    )
+    return counted.orderBy(F.desc("count"), *KEYS).limit(MAX_ROWS).collect()
+
+
+def _bounced(labels: Mapping[str, str], value: int, first_ms: int, last_ms: int) -> Iterator[SeriesDelta]:
+    for series in (REDRIVE_RECORDS, REDRIVE_ORDERS):
+        yield delta(series, {**labels, "outcome": BOUNCED}, value, first_ms=first_ms, last_ms=last_ms)

@@ -1,0 +1,41 @@
+"""When something happened, as narrow as the store will tell it: the wider the bucket, the older it is.
+
+An aggregate with the tick among its keys gives a row for every bucket of a backlog; live, one row as ever.
+What is older than every bucket has one tick, 0.
+"""
+
+from functools import cache, reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from streaming.store.buckets import TIERS
+
+
+@cache
+def tick_ms(happened: str) -> Column:
+    """The begin of the bucket of the column ``happened``, in ms since the epoch."""
+    return _tick_ms(F.col(happened))
+
+
+@cache
+def event_tick_ms() -> Column:
+    """That of a decoded row: when its event happened, else the time of the record."""
+    return _tick_ms(F.coalesce("event.happened_at_ms", "timestamp_ms"))
+
+
+def _tick_ms(happened: Column) -> Column:
+    """A tier reaches back by up to one bucket of the next one more than it is kept: until that has passed."""
+    age_ms = F.unix_millis(F.current_timestamp()) - happened
+    wider = (*TIERS[1:], TIERS[-1])
+    widths = [
+        (tier.step_s * 1_000, (tier.kept_s + next_tier.step_s) * 1_000)
+        for tier, next_tier in zip(TIERS, wider, strict=True)
+    ]
+    return reduce(
+        lambda older, width: F.when(
+            age_ms < width[1], happened - F.pmod(happened, F.lit(width[0]))
+        ).otherwise(older),
+        reversed(widths),
+        F.lit(0).cast("long"),
+    )

@@ -1,0 +1,109 @@
+"""Whether Spark's checkpoint and the store tell the same story; the store is the truth.
+
+The checkpoint is trusted when the last batch that it finished is the store's last one, or the one before it
+(the process ended between the two commits). Otherwise one of them is a copy, was restored, or lost its last
+seconds with the power: going on from the checkpoint would lose records or count them twice. Then, and when it
+is damaged or of another Spark, it is put aside and the query goes on from the offsets in the store, which
+stand in the same transactions as the counts. Nothing is lost or counted twice so.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+LOG_VERSION: Final = "v1"
+NEWEST: Final = "the newest batch of {} cannot be read"
+
+logger = logging.getLogger(__name__)
+
+
+class CheckpointError(Exception):
+    """The checkpoint cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a checkpoint says; -1: no batch yet."""
+
+    query_id: str
+    committed: int
+
+
+def settle(directory: Path, stored: Mapping[str, int]) -> Path | None:
+    """Put a checkpoint aside that cannot be used with the store; returns where it is then."""
+    if not directory.is_dir() or not any(directory.iterdir()):
+        return None
+    try:
+        require(read(directory), stored)
+    except CheckpointError as error:
+        return put_aside(directory, str(error))
+    return None
+
+
+def put_aside(directory: Path, why: str) -> Path:
+    """Keep the checkpoint under another name, so that the query goes on from the store."""
+    aside = _free(directory)
+    directory.rename(aside)
+    logger.warning(
+        "the checkpoint was put aside as %s: %s; the query goes on from the offsets in the store",
+        aside.name,
+        why,
+    )
+    return aside
+
+
+def read(directory: Path) -> Progress:
+    """The progress of the query.
+
+    Raises:
+        CheckpointError: it is damaged, or of a version of Spark that we do not know.
+    """
+    try:
+        query_id = json.loads((directory / "metadata").read_text())["id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise CheckpointError("its metadata cannot be read") from None
+    _newest(directory / "offsets")
+    return Progress(str(query_id), _newest(directory / "commits"))
+
+
+def require(progress: Progress, stored: Mapping[str, int]) -> None:
+    """Refuse a checkpoint that is not where the store is.
+
+    Raises:
+        CheckpointError: it is ahead of the store, or far behind.
+    """
+    applied = stored.get(progress.query_id, -1)
+    where = f"it has finished batch {progress.committed}, the store's last one is {applied}"
+    if progress.committed > applied:
+        raise CheckpointError(f"{where}: the store was restored, replaced, or lost its last seconds")
+    if progress.committed < applied - 1:
+        raise CheckpointError(f"{where}: it is an old copy")
+
+
+def numbers(log: Path) -> list[int]:
+    """The numbers of the entries of one of Spark's logs."""
+    return [int(file.name) for file in log.glob("*") if file.name.isdecimal()] if log.is_dir() else []
+
+
+def _newest(log: Path) -> int:
+    """The number of the newest entry of one of Spark's logs, which is checked; -1 where there is none."""
+    found = numbers(log)
+    if not found:
+        return -1
+    newest = log / str(max(found))
+    try:
+        version, *entries = newest.read_text().splitlines()
+        _ = [json.loads(entry) for entry in entries if entry not in {"-", ""}]
+    except (OSError, ValueError):
+        raise CheckpointError(NEWEST.format(log.name)) from None
+    if version != LOG_VERSION:
+        raise CheckpointError(f"{log.name} has format {version[:20]!r}, this program writes {LOG_VERSION}")
+    return max(found)
+
+
+def _free(directory: Path) -> Path:
+    names = (directory.with_name(f"{directory.name}.aside-{number}") for number in range(1, 1_000_000))
+    return next(name for name in names if not name.exists())
