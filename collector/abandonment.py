@@ -3,6 +3,7 @@
 ``total`` counts over the life of the process; ``current`` only what still runs.
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,14 +30,20 @@ class Abandonments:
 
     def __init__(self) -> None:
         self._all: tuple[_Abandoned, ...] = ()
+        self._adding = threading.Lock()
 
     def add(self, name: str, scope: Scope, runs: Callable[[], bool]) -> None:
-        """One more; called by one thread only."""
-        self._all += (_Abandoned(name, scope, runs),)
+        """One more."""
+        with self._adding:
+            self._all += (_Abandoned(name, scope, runs),)
 
     def count(self, scope: Scope) -> Count:
         """All connectors, or all tasks."""
         return _count([one for one in self._all if one.scope == scope])
+
+    def subjects(self) -> list[tuple[Scope, str]]:
+        """What was ever abandoned, each once, in its order."""
+        return list(dict.fromkeys((one.scope, one.name) for one in self._all))
 
     def of(self, name: str) -> Count:
         """The instances of one source."""

@@ -28,10 +28,14 @@ class Outcome(NamedTuple):
 
 
 class Instance:
-    """Polls its source; ``polling_since_ms`` is set while that has not come back."""
+    """Polls its source; ``polling_since_ms`` is set while that has not come back.
+
+    ``error_type`` is the class of what the last poll that failed has raised.
+    """
 
     def __init__(self, source: Source, task_timeout_ms: int, clock: Callable[[], int]) -> None:
         self.polling_since_ms: int | None = None
+        self.error_type = ""
         self.poll_interval_ms = source.poll_interval_ms
         self._source = source
         self._deadline = Deadline(task_timeout_ms)
@@ -44,10 +48,13 @@ class Instance:
         try:
             chunk = invoke(self._source, self._source.poll)
         except SourceTimeoutError as error:
+            self.error_type = type(error).__name__
             return self._timed_out(error)
         except SourceDownError as error:
+            self.error_type = type(error).__name__
             return Outcome(None, str(error))
         except Exception as error:  # noqa: BLE001 - a process loop: the source's failure stays its own
+            self.error_type = type(error).__name__
             return Outcome(None, self._failed_unexpectedly(error))
         finally:
             self.polling_since_ms = None

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _prefix: ContextVar[str] = ContextVar("prefix", default="")
+_trace: ContextVar[str] = ContextVar("trace", default="")
 
 
 class Scope(StrEnum):
@@ -41,9 +42,19 @@ def log_context(name: str, scope: Scope, sequence: int | None = None) -> Iterato
         _prefix.reset(token)
 
 
+@contextmanager
+def trace_context(trace_id: str, span_id: str) -> Iterator[None]:
+    """The trace of this thread's lines: they carry its ids behind their context."""
+    token = _trace.set(f"[trace_id={trace_id} span_id={span_id}] ")
+    try:
+        yield
+    finally:
+        _trace.reset(token)
+
+
 def add_context(record: logging.LogRecord) -> bool:
-    """A filter of handlers: lets every record pass, with its prefix or ""."""
-    record.context = _prefix.get()
+    """A filter of handlers: lets every record pass, with its prefix and trace, or ""."""
+    record.context = _prefix.get() + _trace.get()
     return True
 
 

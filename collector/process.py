@@ -19,12 +19,13 @@ QUIET = {
     "httpx2": logging.WARNING,  # tells each request
     "httpcore2": logging.WARNING,
     "py4j": logging.WARNING,
+    "opentelemetry": logging.CRITICAL,  # as kafka
 }
 
 
 def begin(settings: type[S], description: str) -> S:
     """The settings of this process, logging set up; ends it with one line where they are refused."""
-    parser = argparse.ArgumentParser(prog=f"python -m {settings.section}", description=description)
+    parser = argparse.ArgumentParser(prog=f"python -m {settings.runs()}", description=description)
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings as YAML (deadwatch.yaml)")
     arguments = parser.parse_args()
     configure_logging(settings.section)
@@ -51,9 +52,9 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
     logging.captureWarnings(capture=True)
 
 
-def stop_on_signals() -> threading.Event:
-    """An event that SIGTERM or SIGINT sets; call it from the main thread."""
-    stop = threading.Event()
+def stop_on_signals(stop: threading.Event | None = None) -> threading.Event:
+    """An event that SIGTERM or SIGINT sets; call it from the main thread, again after a library took them."""
+    stop = stop or threading.Event()
 
     def ask(_number: int, _frame: object) -> None:
         threading.Thread(target=stop.set).start()  # the main thread may hold the event's lock right now

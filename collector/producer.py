@@ -2,41 +2,54 @@
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
-from kafka import KafkaAdminClient, KafkaProducer
-from kafka.admin import NewTopic
+from kafka import KafkaProducer
 from kafka.errors import (
     InvalidProducerEpochError,
+    InvalidRecordError,
     KafkaError,
     KafkaTimeoutError,
+    MessageSizeTooLargeError,
     ProducerFencedError,
-    TopicAlreadyExistsError,
+    RecordListTooLargeError,
+    UnsupportedForMessageFormatError,
 )
 
-from collector.contract import topics
-from collector.kafka import Options
+from collector.outgoing import Record
+from collector.own_topics import client_options, create_events_topic
 from collector.settings import CollectorSettings
 
-Record = tuple[bytes, bytes]
-"""Key and value."""
-
-BROKER_DEFAULT: Final = -1
-
-BOOTSTRAP_TIMEOUT_MS: Final = 3_000
-"""How long one attempt to reach the cluster may take; the publisher makes the next one."""
+REFUSALS: Final = (
+    MessageSizeTooLargeError,
+    RecordListTooLargeError,
+    InvalidRecordError,
+    UnsupportedForMessageFormatError,
+)
+"""What a broker says of a record that it would refuse for ever. A lack of permission is not the record's
+fault, a time that is too far off is our clock's: such an event is good as soon as that is mended.
+"""
 
 
 class FencedError(Exception):
     """Another producer has taken over our transactional id."""
 
 
+class RecordRefusedError(KafkaError):  # type: ignore[misc]  # kafka-python has no types
+    """One of the records at least is refused for what it is; nothing was committed."""
+
+
 class Producer(Protocol):
     """What the publisher needs; a failure is a ``KafkaError``, and afterwards only ``close`` is called."""
 
     def transact(self, records: Sequence[Record]) -> None:
-        """Commit all of them or none. Raises ``FencedError`` where another one has taken over."""
+        """Commit all of them or none.
+
+        Raises ``RecordRefusedError``, or ``FencedError`` where another one has taken over.
+        """
 
     def close(self) -> None:
         """Give up what is not committed."""
@@ -49,9 +62,9 @@ class KafkaEvents:
         self._topic = settings.events_topic
         self._delivery_timeout_ms = settings.delivery_timeout_ms
         if settings.create_topics:
-            create_topics(settings)
+            create_events_topic(settings)
         self._producer = KafkaProducer(
-            **_client(settings),
+            **client_options(settings),
             transactional_id=settings.name,
             acks="all",
             linger_ms=settings.linger_ms,
@@ -71,46 +84,48 @@ class KafkaEvents:
             within(self._delivery_timeout_ms, lambda: self._transact(records))
         except (ProducerFencedError, InvalidProducerEpochError):
             raise FencedError from None
+        except REFUSALS as error:
+            raise RecordRefusedError(str(error)) from None
 
     def _transact(self, records: Sequence[Record]) -> None:
+        """Every record has its outcome before the commit: kafka-python commits without those that failed."""
         self._producer.begin_transaction()
-        for key, value in records:
-            self._producer.send(self._topic, key=key, value=value)
+        sent = [self._producer.send(self._topic, key=key, value=value) for key, value in records]
+        raise_first(outcomes(sent, self._delivery_timeout_ms))
         self._producer.commit_transaction()
 
     def close(self) -> None:
-        """Close without waiting."""
-        self._producer.close(timeout=0)
+        """Close without waiting; what is not sent is given up."""
+        with suppress(KafkaError):
+            self._producer.close(timeout=0)
 
 
-def create_topics(settings: CollectorSettings) -> None:
-    """Create our own topics where they are missing; what exists stays as it is."""
-    wanted = {settings.events_topic: settings.events_topic_partitions, topics.OWN_DLQ: 1}
-    admin = KafkaAdminClient(**_client(settings))
-    try:
-        for topic in sorted(set(wanted) - set(admin.list_topics())):
-            _create(admin, topic, wanted[topic])
-    finally:
-        admin.close()
+class Sent(Protocol):
+    """What kafka-python's ``send`` returns."""
+
+    def get(self, timeout: float) -> object:
+        """The record's place. Raises ``KafkaError``."""
 
 
-def _client(settings: CollectorSettings) -> Options:
-    return {
-        **settings.kafka.kafka_python(),
-        "client_id": f"deadwatch-collector-{settings.name}",
-        "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
-        "request_timeout_ms": settings.request_timeout_ms,
-        "reconnect_backoff_ms": settings.retry_backoff_ms,
-        "reconnect_backoff_max_ms": settings.retry_backoff_max_ms,
-    }
+def outcomes(sent: Sequence[Sent], timeout_ms: int) -> list[KafkaError | None]:
+    """Why each record was not written, None where it was; at most ``timeout_ms`` for all."""
+    deadline_s = time.monotonic() + timeout_ms / 1_000
+    found: list[KafkaError | None] = []
+    for one in sent:
+        try:
+            one.get(timeout=max(deadline_s - time.monotonic(), 0))
+        except KafkaError as error:
+            found.append(error)
+        else:
+            found.append(None)
+    return found
 
 
-def _create(admin: KafkaAdminClient, topic: str, partitions: int) -> None:
-    new = NewTopic(topic, num_partitions=partitions, replication_factor=BROKER_DEFAULT)
-    try:
-        admin.create_topics([new], wait_for_metadata=True)
-    except TopicAlreadyExistsError:
-        return
+def raise_first(found: Sequence[KafkaError | None]) -> None:
+    """Raise a refusal if there is one: the records beside a refused one fail with it for another reason."""
+    errors = sorted((one for one in found if one), key=lambda error: not isinstance(error, REFUSALS))
+    if errors:
+        raise errors[0]
 
 
 def within(timeout_ms: int, call: Callable[[], None]) -> None:
@@ -132,6 +147,3 @@ def within(timeout_ms: int, call: Callable[[], None]) -> None:
         raise KafkaTimeoutError(f"no outcome within {timeout_ms} ms (delivery_timeout_ms)") from None
     if error is not None:
         raise error
-
-
-__all__ = ["FencedError", "KafkaError", "KafkaEvents", "Producer", "Record", "create_topics", "within"]

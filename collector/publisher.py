@@ -8,18 +8,21 @@ counted.
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable
-from random import Random
+from collections.abc import Iterable
 from typing import Final
 
-from collector.contract.backoff import Backoff
+from collector.dead_letters import DeadLetters, LetterCounts
+from collector.delivery import Delivery
+from collector.log_context import Scope, log_context
 from collector.outbox import Parcel, Parcels
 from collector.positions import Positions, PositionsError
-from collector.producer import FencedError, KafkaError, Producer, Record
-from collector.records import record
+from collector.producer import FencedError
 from collector.sources.source import State
 
 log = logging.getLogger(__name__)
+
+NAME: Final = "publisher"
+"""In the context of its lines, and where it is counted as abandoned (KIP-611)."""
 
 MAX_EVENTS: Final = 5_000
 """A transaction takes no further parcel once it has so many."""
@@ -28,33 +31,35 @@ _WAKE_UP: Final = Parcel((), {}, lambda: None)
 
 
 class Publisher:
-    """Publishes parcels until it is told to stop and has no more; ``failure`` is why it ended before."""
+    """Publishes parcels until it is told to stop and has no more; ``failure`` is why it ended before.
+
+    ``stopping`` is the same event that ``delivery`` and ``letters`` wait on.
+    """
 
     def __init__(
         self,
         parcels: Parcels,
         positions: Positions,
-        connect: Callable[[], Producer],
-        *,
-        kafka: str,
-        backoff: Backoff,
-        rng: Random,
+        delivery: Delivery,
+        letters: DeadLetters,
+        stopping: threading.Event,
     ) -> None:
         self.failure = ""
         self.ended = threading.Event()
         self._parcels = parcels
         self._positions = positions
-        self._connect = connect
-        self._kafka = kafka
-        self._backoff = backoff
-        self._rng = rng
-        self._producer: Producer | None = None
-        self._stopping = threading.Event()
-        self._trouble = ""
+        self._delivery = delivery
+        self._letters = letters
+        self._stopping = stopping
+
+    @property
+    def letter_counts(self) -> LetterCounts:
+        """What has become of dead letters."""
+        return self._letters.counts
 
     def start(self) -> threading.Thread:
         """Run in a thread of its own."""
-        thread = threading.Thread(target=self.run, name="publisher", daemon=True)
+        thread = threading.Thread(target=self.run, name=NAME, daemon=True)
         thread.start()
         return thread
 
@@ -65,6 +70,10 @@ class Publisher:
 
     def run(self) -> None:
         """Publish until stopped, fenced, or unable to save."""
+        with log_context(NAME, Scope.TASK, 1):
+            self._run()
+
+    def _run(self) -> None:
         try:
             while parcels := self._gather():
                 if not self._publish(parcels):
@@ -92,44 +101,20 @@ class Publisher:
 
     def _publish(self, parcels: list[Parcel]) -> bool:
         """Whether it has been done; it is not only when stopped while Kafka is away."""
-        records = [record(event) for parcel in parcels for event in parcel.events]
-        failures = 0
-        while records and not self._sent(records):
-            failures += 1
-            if self._stopping.wait(self._backoff.delay_ms(failures, self._rng) / 1_000):
-                log.warning(
-                    "%d events are not published; they are read again at the next start", len(records)
-                )
-                return False
+        events = [event for parcel in parcels for event in parcel.events]
+        done = self._delivery.send(events)
+        if done is None:
+            log.warning("%d events are not published; they are read again at the next start", len(events))
+            return False
+        self._letters.write([one.letter for one in done if one.letter is not None])
         self._positions.save(_states(parcels))
         for parcel in parcels:
             parcel.sent()
         return True
 
-    def _sent(self, records: list[Record]) -> bool:
-        try:
-            if self._producer is None:
-                self._producer = self._connect()
-            self._producer.transact(records)
-        except KafkaError as error:
-            self._hang_up()
-            self._say(str(error))
-            return False
-        self._say("")
-        return True
-
-    def _say(self, trouble: str) -> None:
-        """One line at each change."""
-        if trouble and not self._trouble:
-            log.error("Cannot publish to Kafka at %s (%s); nothing is lost, retrying", self._kafka, trouble)
-        if self._trouble and not trouble:
-            log.info("Publishing to Kafka at %s again", self._kafka)
-        self._trouble = trouble
-
     def _hang_up(self) -> None:
-        if self._producer is not None:
-            self._producer.close()
-            self._producer = None
+        self._delivery.hang_up()
+        self._letters.close()
 
 
 def _states(parcels: Iterable[Parcel]) -> dict[str, State]:

@@ -1,7 +1,7 @@
 """Events from JSON, strictly: a known kind, every field of it, nothing else, each of its type.
 
 What is wrong is said with its JSON pointer. Numbers are counts, durations and times: none is negative but an
-unknown partition, and none is too large for 64 bits.
+unknown partition or remaining time, and none is too large for 64 bits.
 """
 
 import dataclasses
@@ -85,7 +85,7 @@ def _value(hint: object, value: object, pointer: str) -> object:
 
 
 def _number(value: object, pointer: str) -> int:
-    lowest = -1 if pointer.endswith("/partition") else 0
+    lowest = -1 if pointer.endswith(("/partition", "/remaining_ms")) else 0
     highest = MAX_TIME_MS if pointer.endswith("_at_ms") else MAX_NUMBER
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
         raise InvalidEventError(pointer, f"must be an integer from {lowest} to {highest}")

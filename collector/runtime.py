@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from collector.abandonment import Abandonments
+from collector.conduct import CONDUCT_SUFFIX, Conduct
 from collector.contract.backoff import Backoff
 from collector.log_context import Scope, invoke, log_context
 from collector.outbox import Outlet, Parcels
-from collector.publisher import Publisher
+from collector.publisher import NAME, Publisher
+from collector.retirement import Retirement
 from collector.settings import CollectorSettings
 from collector.sources.source import Source, State
 from collector.status import STATUS_SUFFIX, Status
@@ -40,6 +42,7 @@ class Runtime:
         saved: Mapping[str, State],
     ) -> None:
         self.abandoned = Abandonments()
+        self._retirement = Retirement(self.abandoned, settings.graceful_timeout_ms)
         self._settings = settings
         self._parcels = parcels
         self._publisher = publisher
@@ -49,6 +52,7 @@ class Runtime:
         self._starting = threading.Lock()
         self._outlet = Outlet(parcels)
         self._status = self._status_of(f"collector:{settings.name}", "collector")
+        self._conduct = self._conduct_of(settings)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -69,12 +73,25 @@ class Runtime:
                 return
             status = self._status_of(source.name, source.kind)
             outlet = Outlet(self._parcels)
-            task = Task(source, make, scope=scope, outlet=outlet, status=status, around=self._around)
+            task = Task(
+                source,
+                make,
+                scope=scope,
+                outlet=outlet,
+                status=status,
+                around=self._around,
+                retirement=self._retirement,
+            )
             self._tasks.append(task)
             task.start()
 
     def run(self, stop: threading.Event) -> str:
         """Publish until ``stop``; the reason if it ended before, else ""."""
+        self._around.telemetry.observe(
+            lambda: self._publisher.letter_counts,
+            lambda: self.abandoned.count(Scope.TASK),
+            lambda: self.abandoned.count(Scope.CONNECTOR),
+        )
         publishing = self._publisher.start()
         while not stop.is_set() and not self._publisher.ended.is_set():
             self._announce()
@@ -86,6 +103,10 @@ class Runtime:
         for task in self.tasks:
             task.announce()
         self._status.announce("", self._around.clock(), self._outlet)
+        self._announce_conduct()
+
+    def _announce_conduct(self) -> None:
+        self._conduct.announce(self._publisher.letter_counts, self._around.clock(), self._outlet)
 
     def _shut_down(self, publishing: threading.Thread) -> None:
         self._around.stop.set()
@@ -94,12 +115,14 @@ class Runtime:
         for task in self.tasks:
             if not task.join(deadline_ms - total_ms / PUBLISHER_SHARE - _monotonic_ms()):
                 self._abandon(task)
+        self._announce_conduct()
         self._publisher.stop()
         publishing.join(max(deadline_ms - _monotonic_ms(), 0) / 1_000)
         if publishing.is_alive():
-            log.error("Graceful stop of task publisher failed.")
-            self.abandoned.add("publisher", Scope.TASK, publishing.is_alive)
+            log.error("Graceful stop of task %s failed.", NAME)
+            self.abandoned.add(NAME, Scope.TASK, publishing.is_alive)
         self._say_what_is_left()
+        self._around.telemetry.close(deadline_ms - _monotonic_ms())
 
     def _abandon(self, task: Task) -> None:
         with log_context(task.name, task.scope, task.sequence):
@@ -116,6 +139,16 @@ class Runtime:
             connectors.total,
             tasks.current,
             tasks.total,
+        )
+
+    def _conduct_of(self, settings: CollectorSettings) -> Conduct:
+        return Conduct(
+            settings.name,
+            self.abandoned,
+            saved=self._saved.get(f"collector:{settings.name}{CONDUCT_SUFFIX}"),
+            kafka_cluster=settings.kafka_cluster,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            started_at_ms=self._around.clock(),
         )
 
     def _status_of(self, subject: str, kind: str) -> Status:

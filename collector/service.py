@@ -1,30 +1,30 @@
 """The collector put together: sources by the settings, positions, publisher, runtime."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from random import Random
-from zoneinfo import ZoneInfo
 
-from collector import receiver
-from collector.log_context import Scope
+from collector import logs_service, receiver
+from collector.dead_letters import DeadLetters
+from collector.delivery import Delivery
+from collector.letter_producer import KafkaLetters
 from collector.outbox import Parcels
 from collector.positions import Positions
 from collector.producer import KafkaEvents
 from collector.publisher import Publisher
 from collector.receiver import Receiver, journal_of
 from collector.runtime import Runtime, backoff
-from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings, LogSettings
-from collector.sources import brokers, dead_letter_topics
+from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
+from collector.sources import brokers, connect_tasks, dead_letter_topics
 from collector.sources.brokers import BrokerSource
 from collector.sources.connect import ConnectSource, source_name
+from collector.sources.connect_tasks import ConnectTasksSource
 from collector.sources.dead_letter_topics import DeadLetterTopicsSource
-from collector.sources.log_glob import LogGlob, is_pattern
-from collector.sources.log_scan import Scanner
-from collector.sources.logs import LogSource
 from collector.task import Surroundings
+from collector.telemetry import telemetry_of
 
 log = logging.getLogger(__name__)
 
@@ -50,17 +50,24 @@ def run(
             backoff(settings),
             settings.heartbeat_interval_ms,
             settings.task_timeout_ms,
+            telemetry_of(settings.otel_endpoint, settings.name, os.environ),
         )
         for warning in settings.warnings():
             log.warning("%s", warning)
         parcels = Parcels()
         runtime = _runtime(settings, positions, around, parcels)
-        for logs in settings.logs:
-            _start_logs(runtime, settings, logs, clock)
+        logs_service.start(runtime, settings, clock)
         _start_connect(runtime, settings, clock, pause)
+        _start_connect_tasks(runtime, settings, clock)
         _start_kafka(runtime, settings, clock)
         _start_receiver(runtime, settings, clock, parcels)
-        if not (settings.logs or settings.connect or settings.brokers or settings.receiver.enabled):
+        if not (
+            settings.logs
+            or settings.log_topics
+            or settings.connect
+            or settings.brokers
+            or settings.receiver.enabled
+        ):
             log.warning("Nothing but dead letter topics to look at: set logs, connect or brokers")
         return runtime.run(stop)
 
@@ -68,48 +75,33 @@ def run(
 def _runtime(
     settings: CollectorSettings, positions: Positions, around: Surroundings, parcels: Parcels
 ) -> Runtime:
-    publisher = Publisher(
-        parcels,
-        positions,
+    return Runtime(
+        settings, parcels, publisher(settings, positions, around, parcels), around, positions.load()
+    )
+
+
+def publisher(
+    settings: CollectorSettings, positions: Positions, around: Surroundings, parcels: Parcels
+) -> Publisher:
+    """What publishes ``parcels`` to Kafka and saves the positions."""
+    stopping = threading.Event()
+    delivery = Delivery(
         partial(KafkaEvents, settings),
+        topic=settings.events_topic,
         kafka=settings.kafka.bootstrap_servers,
         backoff=around.backoff,
         rng=around.rng,
+        stopping=stopping,
+        telemetry=around.telemetry,
     )
-    return Runtime(settings, parcels, publisher, around, positions.load())
-
-
-def _start_logs(
-    runtime: Runtime, settings: CollectorSettings, logs: LogSettings, clock: Callable[[], int]
-) -> None:
-    def follow(path: Path) -> None:
-        runtime.start(
-            lambda: LogSource(
-                path,
-                saved=runtime.saved(f"log:{path}"),
-                scanner=_scanner(logs),
-                worker=logs.worker,
-                kafka_cluster=settings.kafka_cluster,
-                poll_interval_ms=settings.poll_interval_ms,
-                clock=clock,
-            )
-        )
-
-    if not is_pattern(logs.path):
-        follow(Path(logs.path))
-        return
-
-    def glob() -> LogGlob:
-        saved = runtime.saved(f"log:{logs.path}")
-        interval_ms = settings.poll_interval_ms
-        return LogGlob(logs.path, saved=saved, follow=follow, poll_interval_ms=interval_ms)
-
-    runtime.start(glob, Scope.CONNECTOR)
-
-
-def _scanner(logs: LogSettings) -> Scanner:
-    form = "" if logs.format == "auto" else logs.format
-    return Scanner(ZoneInfo(logs.timezone), format=form, layout=logs.layout())
+    letters = DeadLetters(
+        partial(KafkaLetters, settings),
+        topic=settings.quarantine_topic,
+        backoff=around.backoff,
+        rng=around.rng,
+        stopping=stopping,
+    )
+    return Publisher(parcels, positions, delivery, letters, stopping)
 
 
 def _start_connect(
@@ -127,6 +119,22 @@ def _start_connect(
 
     for connect in settings.connect:
         runtime.start(partial(connect_source, connect))
+
+
+def _start_connect_tasks(runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int]) -> None:
+    def tasks_source(connect: ConnectSettings) -> ConnectTasksSource:
+        return ConnectTasksSource(
+            connect,
+            settings.kafka,
+            saved=runtime.saved(connect_tasks.source_name(connect)),
+            kafka_cluster=settings.kafka_cluster,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            clock=clock,
+        )
+
+    for connect in settings.connect:
+        if connect.tasks_poll_interval_ms:
+            runtime.start(partial(tasks_source, connect))
 
 
 def _start_kafka(runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int]) -> None:

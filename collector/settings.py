@@ -1,6 +1,7 @@
 """Settings of the collector: ``COLLECTOR_*`` variables, or ``collector:`` in ``deadwatch.yaml``."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,22 +9,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from collector.contract import topics
+from collector.contract import quarantine, topics
 from collector.dialects.layout import KNOWN, Layout, configured
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
 
 
-class LogSettings(BaseModel):
-    """Log files to follow."""
+class LogReading(BaseModel):
+    """How the lines of a log are read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    path: str = Field(
-        min_length=1,
-        description="A path or glob, `.gz` included; files may appear later. `-`: standard input.",
-    )
     worker: str = Field(
         "", description="Connect worker that writes them, HOST:PORT; empty: read from the log."
     )
@@ -66,18 +63,48 @@ class LogSettings(BaseModel):
         return configured(self.entry_pattern, self.time_format)
 
 
+class LogSettings(LogReading):
+    """Log files to follow."""
+
+    path: str = Field(
+        min_length=1,
+        description="A path or glob, `.gz` included; files may appear later. `-`: standard input.",
+    )
+
+
+class LogTopicSettings(LogReading):
+    """A Kafka topic of log lines, as Filebeat, Fluent Bit or Vector fill it."""
+
+    topic: str = Field(
+        pattern=r"^[A-Za-z0-9._-]+$",
+        description="A topic with a line in each record, or an object with the line in `message` or `log`.",
+    )
+
+
 class ConnectSettings(BaseModel):
     """A Connect cluster to watch through REST and, where its workers have an agent, Jolokia."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(pattern=r"^https?://", description="REST URL of any worker.")
+    name: str = Field("", description="What answers call the cluster; empty: its URL.")
     jolokia_url: str = Field(
         "",
         description="URL template of a worker's agent, {host} and {port} are those of its REST; empty: none.",
     )
     poll_interval_ms: int = Field(1_000, ge=100)
     request_timeout_ms: int = Field(2_000, ge=100)
+    tasks_poll_interval_ms: int = Field(
+        5_000, ge=0, description="How often errors and progress of the tasks are looked at; 0: never."
+    )
+    stalled_after_ms: int = Field(
+        60_000,
+        ge=0,
+        description="A task is stalled when records wait and nothing moves for this long; 0: not judged.",
+    )
+    offset_flush_interval_ms: int = Field(
+        60_000, ge=0, description="As the workers have it: how long a sink that gets on may leave its commit."
+    )
 
 
 class BrokerSettings(BaseModel):
@@ -130,9 +157,18 @@ class CollectorSettings(ProcessSettings):
     kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
     events_topic: str = topics.EVENTS
     events_topic_partitions: int = Field(6, ge=1, description="Used only when the topic has to be created.")
-    create_topics: bool = Field(True, description="Create our own topics when they are missing.")
+    create_topics: bool = Field(True, description="Create `events_topic` when it is missing.")
+    quarantine_topic: str = Field(
+        topics.OWN_DLQ,
+        pattern=r"^[A-Za-z0-9._-]+$",
+        description="As in `streaming`: where events go that cannot be read or published.",
+    )
+    quarantine_topic_prefix: str = Field(quarantine.PREFIX, description="As in `streaming`.")
+    quarantine_auto_create_topics_enable: bool = Field(False, description="As in `streaming`.")
+    quarantine_copy_record_enable: bool = Field(False, description="As in `streaming`.")
     data: Path = Field(Path("deadwatch-data"), description="Directory of the positions.")
     logs: tuple[LogSettings, ...] = ()
+    log_topics: tuple[LogTopicSettings, ...] = ()
     connect: tuple[ConnectSettings, ...] = ()
     receiver: ReceiverSettings = ReceiverSettings()
     brokers: tuple[BrokerSettings, ...] = ()
@@ -143,6 +179,9 @@ class CollectorSettings(ProcessSettings):
     dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
     dlq_topics_poll_interval_ms: int = Field(
         10_000, ge=0, description="How often dead letter topics are looked up in Kafka; 0: never."
+    )
+    dlq_expiry_warning_ms: int = Field(
+        86_400_000, ge=0, description="How long before retention may delete a dead letter it is a finding."
     )
     poll_interval_ms: int = Field(100, ge=10, description="How long a source at its end waits for more.")
     heartbeat_interval_ms: int = Field(5_000, ge=100)
@@ -169,6 +208,12 @@ class CollectorSettings(ProcessSettings):
         300_000, ge=0, description="No-progress limit from a source's first timeout (KIP-572); 0 = no retry."
     )
     retries: int | None = Field(None, description="Ignored: task_timeout_ms bounds the retries (KIP-572).")
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
+    )
     log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="TRACE tells every call of a source's methods (KIP-611)."
     )
@@ -192,8 +237,25 @@ class CollectorSettings(ProcessSettings):
     def _refuse_contradictions(self) -> Self:
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             raise ValueError("delivery_timeout_ms must be at least linger_ms + request_timeout_ms (KIP-91)")
+        quarantine.refuse_name(self.quarantine_topic, self.quarantine_topic_prefix)
+        if self.events_topic == self.quarantine_topic:
+            raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
         for connect in self.connect:
             unknown = set(re.findall(r"\{(\w*)\}", connect.jolokia_url)) - {"host", "port"}
             if unknown:
                 raise ValueError(f"jolokia_url knows {{host}} and {{port}}, not {{{min(unknown)}}}")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_clusters_that_cannot_be_told_apart(self) -> Self:
+        for name, count in Counter(connect.name for connect in self.connect if connect.name).items():
+            if count > 1:
+                raise ValueError(f"{count} Connect clusters have the name {name!r}; give each its own")
+        agents = [connect.jolokia_url for connect in self.connect if "{" not in connect.jolokia_url]
+        for count in Counter(filter(None, agents)).values():
+            if count > 1:
+                raise ValueError(
+                    f"a jolokia_url without {{host}} is the agent of one worker, {count} Connect clusters "
+                    "have the same; write {host} where the host of a worker's REST belongs"
+                )
         return self

@@ -14,7 +14,21 @@ import yaml
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-SHARED = frozenset({"kafka", "kafka_cluster", "store_url", "events_topic", "dlq_topics", "dlq_topics_deny"})
+SHARED = frozenset(
+    {
+        "kafka",
+        "kafka_cluster",
+        "store_url",
+        "events_topic",
+        "quarantine_topic",
+        "quarantine_topic_prefix",
+        "quarantine_auto_create_topics_enable",
+        "quarantine_copy_record_enable",
+        "dlq_topics",
+        "dlq_topics_deny",
+        "targets_allow",
+    }
+)
 """Keys of the file's top level that more than one process reads."""
 
 SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")
@@ -27,9 +41,18 @@ class SettingsError(Exception):
 
 
 class ProcessSettings(BaseSettings):
-    """Base of the settings of one process; ``section`` is its name in the file and its variables' prefix."""
+    """Base of the settings of one process; ``section`` is its name in the file and its variables' prefix.
+
+    ``module`` is what ``python -m`` runs; "": the section.
+    """
 
     section: ClassVar[str]
+    module: ClassVar[str] = ""
+
+    @classmethod
+    def runs(cls) -> str:
+        """The module that the settings are of."""
+        return cls.module or cls.section
 
     @classmethod
     def settings_customise_sources(

@@ -1,7 +1,7 @@
 """A source at work in a thread of its own: poll, hand over, wait; with backoff (KIP-580) while it is down.
 
-An instance that fails (KIP-572) is closed, and after the longest backoff the next one takes over where it
-stood: its sequence number is one more. What goes wrong is one line at each change.
+An instance that fails (KIP-572) is closed, or abandoned where that hangs; after the longest backoff the next
+one takes over where it stood: its sequence number is one more. What goes wrong is one line at each change.
 """
 
 import logging
@@ -15,8 +15,10 @@ from collector.contract.backoff import Backoff
 from collector.instance import Instance
 from collector.log_context import Scope, log_context
 from collector.outbox import Outlet
+from collector.retirement import Retirement
 from collector.sources.source import Chunk, Source, State
 from collector.status import Status
+from collector.telemetry import SILENT, Polled, Telemetry
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ class Surroundings:
     backoff: Backoff
     save_interval_ms: int
     task_timeout_ms: int
+    telemetry: Telemetry = SILENT
 
 
 class Task:
@@ -52,6 +55,7 @@ class Task:
         outlet: Outlet,
         status: Status,
         around: Surroundings,
+        retirement: Retirement,
     ) -> None:
         self.name = source.name
         self.scope = scope
@@ -61,6 +65,8 @@ class Task:
         self._outlet = outlet
         self._status = status
         self._around = around
+        self._retirement = retirement
+        self._kind = source.kind
         self._instance = self._begun(source)
         self._attempts = 0
         self._trouble: str | None = None
@@ -127,7 +133,10 @@ class Task:
                 stop.wait(wait_ms / 1_000)
             if self._unsaved and self.state is not None:
                 self._outlet.offer((), {self.name: self.state})
-            self._instance.close()
+            if failed:
+                self._retirement.retire(self.name, self.scope, self._instance.close, stop)
+            else:
+                self._instance.close()
             if self._abandoned:
                 log.warning("Ended after it was abandoned")
         return failed and not stop.is_set()
@@ -151,7 +160,9 @@ class Task:
 
     def _step(self) -> tuple[int, bool]:
         """One poll; how many ms to wait after it, and whether the instance has failed."""
+        began_ms = self._around.clock()
         chunk, trouble, failed = self._instance.poll()
+        self._tell(began_ms, chunk, trouble)
         self._say(trouble)
         self.announce()
         if chunk is not None:
@@ -159,6 +170,13 @@ class Task:
         if failed:
             return self._around.backoff.max_ms, True
         return self._wait_ms(trouble, more=chunk is not None and chunk.more), False
+
+    def _tell(self, began_ms: int, chunk: Chunk | None, trouble: str) -> None:
+        error_type = self._instance.error_type if trouble and chunk is None else ""
+        events = len(chunk.events) if chunk is not None else 0
+        self._around.telemetry.polled(
+            Polled(self.name, self._kind, events, began_ms, self._around.clock(), error_type)
+        )
 
     def _wait_ms(self, trouble: str, *, more: bool) -> int:
         interval_ms = self._instance.poll_interval_ms

@@ -6,6 +6,8 @@ what is at or below the position it has counted: a chunk that is sent twice is c
 
 Times are milliseconds since the epoch: ``happened_at_ms`` by the clock of whoever failed (the time in the log
 line), ``observed_at_ms`` by the collector's. Empty text means "not known"; no field is ever null.
+
+This module is a table: its length is the number of kinds.
 """
 
 import dataclasses
@@ -21,6 +23,7 @@ class Position(NamedTuple):
     """Where in its source an event was read; compares as a tuple.
 
     Logs: (number of the file under this name, byte offset of the entry, ordinal of the cause in the entry).
+    Topics of log lines: (incarnation of the topic, offset of the record, ordinal in it; -1: a gap before it).
     Snapshots: (time of the snapshot in ms, 0, 0).
     """
 
@@ -122,6 +125,69 @@ class TaskTimeout(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTimerStarted(Event):
+    """The timer of ``task.timeout.ms`` runs for a Streams task, since this event or an earlier one (KIP-572).
+
+    ``call`` is what timed out: process, commit, init, restore, committed_offsets, init_transactions,
+    partitions_for, offset_reset, global, or empty when only the timer was told. ``task`` is empty when the
+    line tells no more than the ``thread``; ``remaining_ms`` is -1 when it is not told.
+    """
+
+    kind: ClassVar[str] = "task_timer_started"
+    application: str
+    streams_client: str
+    thread: str
+    task: str
+    call: str
+    remaining_ms: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTimerEnded(Event):
+    """A task's timer does not run any more; ``task`` is empty for those of the ``thread``.
+
+    ``reason``: progress (it was cleared), corrupted or revived (the task begins anew), running (the thread
+    has brought up its tasks), closed (the thread, or all of a client, has ended). That it expired is a
+    ``TaskTimeout``.
+    """
+
+    kind: ClassVar[str] = "task_timer_ended"
+    application: str
+    streams_client: str
+    thread: str
+    task: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCorrupted(Event):
+    """A Streams task is closed as dirty and restored from scratch: what a stall is under exactly-once."""
+
+    kind: ClassVar[str] = "task_corrupted"
+    application: str
+    streams_client: str
+    thread: str
+    task: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamThreadDied(Event):
+    """An exception ended a Streams thread; ``decision`` is its handler's: REPLACE_THREAD, SHUTDOWN_CLIENT or
+    SHUTDOWN_APPLICATION.
+    """
+
+    kind: ClassVar[str] = "stream_thread_died"
+    application: str
+    streams_client: str
+    thread: str
+    decision: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryTimeout(Event):
     """A batch of ``records`` was not delivered within ``delivery.timeout.ms`` (KIP-91).
 
@@ -214,6 +280,88 @@ class DeadLetterTopicsSnapshot(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A configuration that would lose or strand records; ``kind`` is one of ``findings.FindingKind``.
+
+    ``subject`` is what has it (``sharegroup:g1``, ``topic:dlq.orders``), ``change`` what to do about it.
+    """
+
+    kind: str
+    subject: str
+    message: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsSnapshot(Event):
+    """Every finding that holds now; it replaces its source's previous snapshot."""
+
+    kind: ClassVar[str] = "findings_snapshot"
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectTask:
+    """A task of Connect: what its beans have counted, and whether it gets on.
+
+    The counters of ``task-error-metrics`` and ``records``, what it has read from Kafka or from its system,
+    count from the beginning of this instance of the task, in a worker that began at ``started_at_ms``.
+    Without ``counted`` the worker's agent has not told them and they say nothing.
+
+    Without ``judged`` it is not known whether the task gets on; ``stalled_since_ms`` is 0 while it does, else
+    since when nothing moves although records wait, and ``stalled_because`` says what was seen.
+    """
+
+    worker: str
+    connector: str
+    task: str
+    state: str
+    counted: bool
+    started_at_ms: int
+    records: int
+    record_failures: int
+    record_errors: int
+    records_skipped: int
+    retries: int
+    errors_logged: int
+    dlq_produce_requests: int
+    dlq_produce_failures: int
+    last_error_at_ms: int
+    judged: bool
+    stalled_since_ms: int
+    stalled_because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectTasksSnapshot(Event):
+    """Every task of a Connect cluster at one moment; it replaces the cluster's previous snapshot."""
+
+    kind: ClassVar[str] = "connect_tasks_snapshot"
+    connect_cluster: str
+    connect_tasks: tuple[ConnectTask, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedriveOutcome(Event):
+    """What one transaction of a redrive did with ``records`` that share all these fields.
+
+    It is written in the same transaction, so it is as exact as the redrive. ``outcome`` is sent, parked,
+    skipped or failed; ``outcome_reason`` says why for all but sent; ``attempt`` is the one that was made. The
+    source is ``redrive:<order>``, the position (lease epoch, number of the transaction, ordinal in it).
+    """
+
+    kind: ClassVar[str] = "redrive_outcome"
+    order: str
+    dlq_topic: str
+    target_topic: str
+    outcome: str
+    outcome_reason: str
+    attempt: int
+    records: int
+    backoff_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Event):
     """How a source is: sent at every change and as a heartbeat; ``subject`` is the source's name."""
 
@@ -222,6 +370,29 @@ class SourceStatus(Event):
     source_kind: str
     up: bool
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectorCount:
+    """One count of a collector, since its process began; ``subject`` is the source it is about, or empty.
+
+    ``current`` is how many of the ``total`` still hold: instances that were abandoned and run on.
+    """
+
+    name: str
+    subject: str
+    current: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectorSnapshot(Event):
+    """Everything a collector counts of its own conduct; a later ``started_at_ms``: counted anew."""
+
+    kind: ClassVar[str] = "collector_snapshot"
+    collector: str
+    started_at_ms: int
+    collector_counts: tuple[CollectorCount, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,13 +413,21 @@ KINDS: Final[dict[str, type[Event]]] = {
         WorkerStarted,
         WorkerSnapshot,
         TaskTimeout,
+        TaskTimerStarted,
+        TaskTimerEnded,
+        TaskCorrupted,
+        StreamThreadDied,
         DeliveryTimeout,
         ClientTimeout,
         RetryBackoffMisconfigured,
         ShareDeadLetterLost,
         BrokerSnapshot,
         DeadLetterTopicsSnapshot,
+        FindingsSnapshot,
+        ConnectTasksSnapshot,
+        RedriveOutcome,
         SourceStatus,
+        CollectorSnapshot,
         Quarantined,
     )
 }

@@ -1,7 +1,8 @@
 """Header names of the dead letter dialects we read and of the records we write.
 
 Values are UTF-8 text, numbers as decimal text; of several headers of one name the last counts.
-Sources: Connect ``DeadLetterQueueReporter`` (KIP-298), brokers ``ShareGroupDLQStateManager`` (KIP-1191).
+Sources: Connect ``DeadLetterQueueReporter`` (KIP-298), brokers ``ShareGroupDLQStateManager`` (KIP-1191),
+Streams ``ExceptionHandlerUtils`` (KIP-1034), Spring Kafka ``KafkaHeaders`` (numbers are big-endian bytes).
 """
 
 from typing import Final
@@ -25,3 +26,31 @@ SHARE_OFFSET: Final = SHARE + "offset"
 SHARE_GROUP: Final = SHARE + "group"
 SHARE_DELIVERY_COUNT: Final = SHARE + "delivery.count"
 SHARE_MESSAGE: Final = SHARE + "message"
+
+STREAMS: Final = "__streams.errors."
+STREAMS_EXCEPTION: Final = STREAMS + "exception"
+STREAMS_MESSAGE: Final = STREAMS + "message"
+STREAMS_STACKTRACE: Final = STREAMS + "stacktrace"
+STREAMS_TOPIC: Final = STREAMS + "topic"
+STREAMS_PARTITION: Final = STREAMS + "partition"
+STREAMS_OFFSET: Final = STREAMS + "offset"
+
+SPRING_DLT: Final = "kafka_dlt-"
+SPRING_ORIGINAL: Final = "kafka_original-"
+SPRING_EXCEPTION: Final = "kafka_exception-"
+
+REDRIVE: Final = "deadwatch.redrive."
+REDRIVE_ID: Final = REDRIVE + "id"
+"""The order that moved the record last."""
+REDRIVE_ATTEMPTS: Final = REDRIVE + "attempts"
+"""How often the record was moved, over all orders."""
+REDRIVE_NOT_BEFORE_MS: Final = REDRIVE + "not-before-ms"
+"""The record was not to be moved before, ms since the epoch."""
+REDRIVE_ORIGIN: Final = REDRIVE + "origin"
+"""Where the record was read first: ``<topic>/<partition>/<offset>``."""
+REDRIVE_MOVED_AT_MS: Final = REDRIVE + "moved-at-ms"
+"""When the record was moved last, ms since the epoch: its next wait begins no earlier."""
+REDRIVE_PARKED_REASON: Final = REDRIVE + "parked-reason"
+"""Why the record was parked; on parked records alone, as the next one."""
+REDRIVE_PARKED_AT_MS: Final = REDRIVE + "parked-at-ms"
+"""When the record was parked, ms since the epoch."""

@@ -11,6 +11,14 @@ DLQ_PATTERNS = (r"dlq\..*", r".*[-.](dlq|DLQ|dlt|DLT)")
 """Regular expressions valid in Python and in Java; a topic matches as a whole."""
 
 
+LOG_TOPIC = "log-topic:"
+
+
+def log_partition(topic: str, partition: int) -> str:
+    """The source of the events that a partition of a topic of log lines brings."""
+    return f"{LOG_TOPIC}{topic}/{partition}"
+
+
 def is_internal(topic: str) -> bool:
     """Whether the name is Kafka's own: share-group DLQs may not begin so either (KIP-1191)."""
     return topic.startswith("__")
@@ -19,8 +27,11 @@ def is_internal(topic: str) -> bool:
 def is_dead_letter_topic(
     topic: str, patterns: Iterable[str] = DLQ_PATTERNS, deny: Iterable[str] = ()
 ) -> bool:
-    """Whether ``topic`` is read for dead letters: it matches a pattern and is on no deny-list."""
-    if is_internal(topic) or topic in set(deny):
+    """Whether ``topic`` is read for dead letters: it matches a pattern and is on no deny-list.
+
+    What was parked has been counted as a dead letter before.
+    """
+    if is_internal(topic) or topic.endswith(PARKED_SUFFIX) or topic in set(deny):
         return False
     return any(re.fullmatch(pattern, topic) for pattern in patterns)
 

@@ -1,10 +1,10 @@
 """What a broker says about dead letters of share groups that it could not write (KIP-1191).
 
-The line itself names no group; the exception on the line after it may.
+The line itself names no group. The exception on the line after it may; else the same thread has just told
+which records it could not write, and for which group. That line is no loss of its own.
 """
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -12,16 +12,25 @@ from collector.contract.events import ShareDeadLetterLost
 from collector.dialects.cause import Cause
 
 LOST: Final = "Failed to write to DLQ, proceeding to ARCHIVED regardless."
-TRIGGERS: Final = (LOST,)
-_GROUP = re.compile(r"(?:share group: |groupId=)([^,\]\s]+?)(?=[,\]\s]|\.?$| is empty)")
+TRIGGERS: Final = (LOST, "ShareGroupDLQRecordParameter[groupId")
+_GROUP = re.compile(r"(?:share group:? |groupId=)([^,\]\s]+?)(?=[,\]\s]|\.?$| is empty)")
+_UNWRITTEN = re.compile(
+    r"(?:Exhausted max retries |Unable to (?:produce |create |find node )|Received empty |Response for RPC )"
+    r".*?ShareGroupDLQRecordParameter\[groupId=([^,\]\s]+)"
+)
 
 
-def read(line: str, next_line: str) -> Iterator[Cause]:
-    """The loss that the line reports; ``next_line`` is the line after it."""
-    if LOST in line:
-        match = _GROUP.search(next_line)
-        group = match[1] if match else ""
-        event = partial(
-            ShareDeadLetterLost, consumergroup=group, message=f"{LOST} {next_line.strip()}".strip()
-        )
-        yield Cause(event, identity=(ShareDeadLetterLost.kind,))
+def read(line: str, next_line: str, unwritten: str) -> tuple[str, list[Cause]]:
+    """The loss that the line reports; ``next_line`` is the line after it.
+
+    ``unwritten`` is the group whose records could not be written last, "" for none; its value after the line
+    comes back.
+    """
+    if told := _UNWRITTEN.search(line):
+        return told[1], []
+    if LOST not in line:
+        return unwritten, []
+    match = _GROUP.search(next_line)
+    group = match[1] if match else unwritten
+    event = partial(ShareDeadLetterLost, consumergroup=group, message=f"{LOST} {next_line.strip()}".strip())
+    return "", [Cause(event, identity=(ShareDeadLetterLost.kind,))]

@@ -14,13 +14,13 @@ from collector.dialects import streams
 from collector.dialects.cause import ALWAYS_NEW, Cause
 
 TRIGGERS: Final = (
-    " record(s) for ",
-    "resent in metadata after ",
-    "Failed to allocate ",
-    " expired before successfully committing offsets",
+    " ms has passed since batch creation",
+    "not present in metadata after",
+    " bytes within the configured max blocking time ",
+    " expired before successfully committing offsets ",
     " due to request timeout.",
-    "Failed to update metadata after ",
-    "A static backoff with value ",
+    "Failed to update metadata after",
+    "A static backoff with value",
 )
 SAME_BATCH_WITHIN_MS: Final = 50
 SAME_CAUSE_WITHIN_MS: Final = 10_000

@@ -15,11 +15,11 @@ from collector.dialects.cause import Cause
 
 TRIGGERS: Final = (
     "Graceful stop of task ",
-    "failed to properly shut down, ",
-    "the orphan task threw an uncaught exception",
+    "failed to properly shut down, has become unresponsive, and may be consuming external resources.",
+    "After being scheduled for shutdown, the orphan task threw an uncaught exception",
     " shutdown for WorkerConnector{id",
     "Kafka Connect worker initializing",
-    "Advertised URI: ",
+    "Advertised URI: http",
 )
 
 MAX_NAMES: Final = 1_000

@@ -13,7 +13,11 @@ from collector.contract.events import ClientTimeout, DeliveryTimeout
 from collector.dialects.cause import Cause
 
 CLIENT: Final = "librdkafka"
-TRIGGERS: Final = (" retry-queued, ", "Application maximum poll interval ", ": message.timeout.ms exceeded")
+TRIGGERS: Final = (
+    " partially-sent requests",
+    "Application maximum poll inter",
+    ": message.timeout.ms exceeded",
+)
 
 _REQUESTS = re.compile(
     r"Timed out \d+ in-flight, \d+ retry-queued, \d+ out-queue, \d+ partially-sent requests"

@@ -5,16 +5,16 @@ logs it, up to some hundred milliseconds apart, at INFO or ERROR; in an entry th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from collector.contract.events import TaskTimeout
+from collector.contract.events import Event, TaskTimeout
 from collector.dialects.cause import Cause
 
 TRIGGERS: Final = (
     "did not make progress ",
-    "Retrying is disabled. You can enable it by setting `task.timeout.ms`",
+    "Retrying is disabled. You can enable it by setting `task.timeout.ms` to a value larger than zero.",
 )
 GLOBAL_TASK: Final = "global"
 SAME_HIT_WITHIN_MS: Final = 10_000
@@ -35,7 +35,7 @@ _BARE = re.compile(rf"[A-Za-z0-9._-]+?{_UUID}{_THREAD_SUFFIX}", re.ASCII)
 
 def read(line: str, header: str) -> Iterator[Cause]:
     """The task timeouts that the line mentions; ``header`` is the first line of its entry."""
-    client = client_of(header)
+    client = client_of_thread(thread_of(header))
     for match in _TASK.finditer(line):
         task = match["task"] or GLOBAL_TASK
         yield _timeout(client, task, match["elapsed"], match[0])
@@ -53,13 +53,24 @@ def thread_of(header: str) -> str:
     return bare[0] if bare else ""
 
 
-def client_of(header: str) -> str:
-    """The Streams client that wrote the entry, such as ``app-<uuid>``."""
-    return re.sub(rf"{_THREAD_SUFFIX}$", "", thread_of(header))
+def client_of_thread(thread: str) -> str:
+    """The Streams client that a thread belongs to, such as ``app-<uuid>``."""
+    return re.sub(rf"{_THREAD_SUFFIX}$", "", thread)
+
+
+def application_of(client: str) -> str:
+    """The ``application.id`` of a client that was not given an id of its own."""
+    return re.sub(f"{_UUID}$", "", client)
+
+
+def spoken(kind: Callable[..., Event], thread: str, **facts: str | int) -> Callable[..., Event]:
+    """An event of the ``thread``, its client and their application."""
+    client = client_of_thread(thread)
+    return partial(kind, application=application_of(client), streams_client=client, thread=thread, **facts)
 
 
 def _timeout(client: str, task: str, elapsed_ms: str, message: str) -> Cause:
-    application = re.sub(f"{_UUID}$", "", client)
+    application = application_of(client)
     return Cause(
         partial(TaskTimeout, application=application, task=task, elapsed_ms=int(elapsed_ms), message=message),
         identity=(TaskTimeout.kind, client, task, elapsed_ms),

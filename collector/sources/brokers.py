@@ -11,11 +11,11 @@ import httpx2
 
 from collector.contract.events import BrokerSnapshot
 from collector.settings import BrokerSettings
-from collector.sources import share_meters
-from collector.sources.jolokia import JolokiaError
+from collector.sources import http_client, share_meters
+from collector.sources.jolokia import JolokiaError, JolokiaTimeoutError
 from collector.sources.share_meters import Meters
 from collector.sources.snapshots import Snapshots
-from collector.sources.source import Chunk, SourceDownError, State
+from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError, State
 
 MAX_GROUPS: Final = 2_000
 """How many groups one event holds."""
@@ -50,7 +50,7 @@ class BrokerSource:
         self.poll_interval_ms = settings.poll_interval_ms
         self._settings = settings
         self._kafka_cluster = kafka_cluster
-        self._client = httpx2.Client(timeout=settings.request_timeout_ms / 1_000, trust_env=False)
+        self._client = http_client.client(settings.request_timeout_ms)
         self._snapshots = Snapshots(saved, heartbeat_interval_ms, clock)
 
     def poll(self) -> Chunk | None:
@@ -58,10 +58,11 @@ class BrokerSource:
         try:
             meters = share_meters.read(self._client, self._settings.jolokia_url)
         except JolokiaError as error:
-            raise SourceDownError(
-                f"Jolokia of the broker {error}: its share-group meters are not known; "
-                "check jolokia_url and the agent"
-            ) from None
+            text = f"Jolokia of the broker {error}: its share-group meters are not known; "
+            text += "check jolokia_url and the agent"
+            if isinstance(error, JolokiaTimeoutError):
+                raise SourceTimeoutError("reading Jolokia", text) from None
+            raise SourceDownError(text) from None
         events, trouble = self._due(meters), _trouble(len(meters.groups))
         if not events and not trouble:
             return None

@@ -12,7 +12,7 @@ import httpx2
 
 from collector.contract.events import Event, Instance, Position, WorkerSnapshot
 from collector.settings import ConnectSettings
-from collector.sources import connect_rest, jolokia
+from collector.sources import agents, connect_rest, http_client, jolokia
 from collector.sources.abandoned import Key
 from collector.sources.source import Chunk, State
 from collector.sources.worker import Worker
@@ -22,8 +22,13 @@ _SO_WHAT = ": what it has abandoned is not known; check jolokia_url and the agen
 
 def source_name(settings: ConnectSettings) -> str:
     """The source's name: its URL without credentials."""
+    return f"connect:{cluster_url(settings)}"
+
+
+def cluster_url(settings: ConnectSettings) -> str:
+    """The cluster's URL without what may be secret."""
     url = httpx2.URL(settings.url).copy_with(username=None, password=None, query=None, fragment=None)
-    return f"connect:{str(url).rstrip('/')}"
+    return str(url).rstrip("/")
 
 
 class ConnectSource:
@@ -48,7 +53,7 @@ class ConnectSource:
         self._heartbeat_interval_ms = heartbeat_interval_ms
         self._clock = clock
         self._pause = pause
-        self._client = httpx2.Client(timeout=settings.request_timeout_ms / 1_000, trust_env=False)
+        self._client = http_client.client(settings.request_timeout_ms)
         self._position_ms = int((saved or {}).get("position_ms", 0))
         self._workers = {
             name: Worker(Key(*key) for key in keys) for name, keys in (saved or {}).get("workers", {}).items()
@@ -59,14 +64,16 @@ class ConnectSource:
         """The snapshots that are due. A worker whose agent does not answer is told without its threads."""
         states = connect_rest.workers(self._client, self._settings.url)
         self._workers |= {name: Worker() for name in states if name not in self._workers}
+        unclear = agents.one_for_several(self._settings.jolokia_url, states or self._workers)
         events: list[Event] = []
-        troubles = []
+        troubles = [agents.ONE_FOR_SEVERAL] if unclear else []
         for name in sorted(self._workers):
-            trouble = self._look(name, states.get(name, {}))
-            gone = name not in states and (bool(trouble) or not self._settings.jolokia_url)
+            asked = not unclear and self._has_agent(name, states)
+            trouble = self._look(name, states.get(name, {})) if asked else ""
+            gone = name not in states and (bool(trouble) or not asked)
             if trouble and not gone:
                 troubles.append(f"Jolokia of worker {name} {trouble}")
-            threads_known = not trouble and bool(self._settings.jolokia_url)
+            threads_known = asked and not trouble
             events += self._snapshot(name, {} if gone else states.get(name, {}), threads_known, gone=gone)
         if not events and not troubles:
             return None
@@ -76,13 +83,14 @@ class ConnectSource:
         """Let go of the connections."""
         self._client.close()
 
-    def _look(self, name: str, states: Mapping[Key, str]) -> str:
-        """Why the worker's threads are not known; "" when they are, or no agent is set."""
+    def _has_agent(self, name: str, states: connect_rest.Workers) -> bool:
+        """An agent without placeholders is that of the worker REST knows, not of one that has left."""
         template = self._settings.jolokia_url
-        if not template:
-            return ""
-        host, _, port = name.rpartition(":")
-        url = template.format(host=host, port=port)
+        return bool(template) and (agents.is_template(template) or name in states or not states)
+
+    def _look(self, name: str, states: Mapping[Key, str]) -> str:
+        """Why the worker's threads are not known; "" when they are."""
+        url = agents.url_of(self._settings.jolokia_url, name)
         look = partial(jolokia.look, self._client, url)
         try:
             self._workers[name].observe(look, states, self._pause, self._clock())

@@ -6,7 +6,7 @@ import httpx2
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from collector.sources.abandoned import Key
-from collector.sources.kafka_topics import DLQ, Named
+from collector.sources.findings_picture import Connector
 from collector.sources.source import SourceDownError, SourceTimeoutError
 
 UNASSIGNED: Final = "UNASSIGNED"
@@ -45,6 +45,7 @@ Workers = dict[str, dict[Key, str]]
 class Info(BaseModel):
     """``/connectors/{name}``."""
 
+    type: str = ""
     config: dict[str, str | None]
 
 
@@ -62,23 +63,23 @@ _INFOS = TypeAdapter(dict[str, ExpandedInfo])
 
 def workers(client: httpx2.Client, url: str) -> Workers:
     """Everything the cluster runs. Raises ``SourceDownError``."""
-    return _by_worker(_connectors(client, url, "status", _STATUSES))
+    return _by_worker(expanded(client, url, ("status",), _STATUSES))
 
 
-def named_by_connectors(client: httpx2.Client, url: str) -> Named:
-    """The dead letter queues of the cluster's connectors (KIP-298). Raises ``SourceDownError``."""
-    named: Named = {}
-    for name, connector in _connectors(client, url, "info", _INFOS).items():
-        if topic := connector.info.config.get(DLQ):
-            named.setdefault(topic, []).append(f"connector {name}")
-    return named
+def connectors(client: httpx2.Client, url: str) -> dict[str, Connector]:
+    """The configurations of the cluster's connectors. Raises ``SourceDownError``."""
+    return {
+        name: Connector(one.info.type, {key: value or "" for key, value in one.info.config.items()})
+        for name, one in expanded(client, url, ("info",), _INFOS).items()
+    }
 
 
-def _connectors(
-    client: httpx2.Client, url: str, expand: str, answer: TypeAdapter[dict[str, T]]
+def expanded(
+    client: httpx2.Client, url: str, expand: tuple[str, ...], answer: TypeAdapter[dict[str, T]]
 ) -> dict[str, T]:
+    """What ``/connectors`` says of each, expanded by these. Raises ``SourceDownError``."""
     try:
-        response = client.get(f"{url.rstrip('/')}/connectors", params={"expand": expand})
+        response = client.get(f"{url.rstrip('/')}/connectors", params={"expand": list(expand)})
     except httpx2.TimeoutException:
         raise SourceTimeoutError(
             "GET /connectors", "Connect's REST does not answer in time; is a worker stuck or rebalancing?"

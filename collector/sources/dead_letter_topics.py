@@ -6,9 +6,11 @@ names it as its dead letter queue.
 What a topic holds is its backlog: a dead letter is handled when it is no longer there, by retention or
 because somebody deleted it. The committed offsets of its consumers say nothing about that: whoever looks at
 dead letters reads them without having handled one.
+
+What it asks serves the findings too: see ``findings``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from kafka import KafkaAdminClient
@@ -19,9 +21,11 @@ from collector.contract.topics import is_dead_letter_topic, is_internal
 from collector.settings import CollectorSettings
 from collector.sources import kafka_topics
 from collector.sources.dead_letter_names import Names
-from collector.sources.kafka_topics import Extent
+from collector.sources.findings_watch import FindingsWatch
+from collector.sources.kafka_timeouts import down
+from collector.sources.kafka_topics import Extent, Layout
 from collector.sources.snapshots import Snapshots
-from collector.sources.source import Chunk, SourceDownError, State
+from collector.sources.source import Chunk, State
 
 MAX_TOPICS: Final = 2_000
 """How many topics one event holds; those with the most records go first."""
@@ -43,6 +47,7 @@ class DeadLetterTopicsSource:
         self._settings = settings
         self._names = Names(settings.connect, saved)
         self._snapshots = Snapshots(saved, settings.heartbeat_interval_ms, clock)
+        self._findings = FindingsWatch(settings, saved, clock)
         self._extents: dict[str, Extent] = {}
         self._admin: KafkaAdminClient | None = None
 
@@ -53,14 +58,18 @@ class DeadLetterTopicsSource:
         topics = sorted(self._topics(), key=lambda topic: (-topic.records, topic.topic))
         if len(topics) > MAX_TOPICS:
             troubles.append(f"there are more than {MAX_TOPICS} dead letter topics; the smallest are left out")
-        events = self._due(tuple(topics[:MAX_TOPICS]))
+        left_out, found = self._findings.due()
+        troubles += left_out
+        events = (*self._due(tuple(topics[:MAX_TOPICS])), *found)
         if not events and not troubles:
             return None
-        return Chunk(events, {**self._snapshots.state(), **self._names.state()}, "; ".join(troubles))
+        state = {**self._snapshots.state(), **self._names.state(), **self._findings.state()}
+        return Chunk(events, state, "; ".join(troubles))
 
     def close(self) -> None:
         """Let go of the connections."""
         self._names.close()
+        self._findings.close()
         self._let_go()
 
     def _ask_kafka(self) -> list[str]:
@@ -68,22 +77,31 @@ class DeadLetterTopicsSource:
         try:
             if self._admin is None:
                 self._admin = kafka_topics.connect(self._settings.kafka)
-            return [*self._names.ask_share_groups(self._admin), *self._measure(self._admin)]
+            troubles = [*self._names.ask_share_groups(self._admin)]
+            layouts = kafka_topics.topics(self._admin)  # after the names: what they name may be new
+            return [*troubles, *self._measure(self._admin, layouts), *self._look(self._admin, layouts)]
         except KafkaError as error:
             self._let_go()
-            raise SourceDownError(
+            text = (
                 f"Kafka does not tell of its topics ({type(error).__name__}): the backlog of dead letters is "
                 "not known; check the brokers and our permission to Describe"
-            ) from None
+            )
+            raise down("looking up dead letter topics", text, error) from None
 
-    def _measure(self, admin: KafkaAdminClient) -> Iterator[str]:
+    def _measure(self, admin: KafkaAdminClient, layouts: Mapping[str, Layout]) -> Iterator[str]:
         """Measure the topics that have leaders; the others keep what was known of them."""
-        wanted = {topic: places for topic, places in kafka_topics.topics(admin).items() if self._wants(topic)}
-        led = {topic: places for topic, places in wanted.items() if places is not None}
+        wanted = {topic: layout for topic, layout in layouts.items() if self._wants(topic)}
+        led = {topic: layout.partitions for topic, layout in wanted.items() if layout.led}
         known = {topic: extent for topic, extent in self._extents.items() if topic in wanted}
         self._extents = known | kafka_topics.extents(admin, led)
         if leaderless := sorted(wanted.keys() - led.keys()):
             yield f"{leaderless[0]} has a partition without leader, its backlog is not known; see the brokers"
+
+    def _look(self, admin: KafkaAdminClient, layouts: Mapping[str, Layout]) -> Iterator[str]:
+        """Judge what is read and what is named; what is denied is a group's queue all the same."""
+        named = (topic for topic in self._names.topics() if not is_internal(topic))
+        wanted = frozenset(filter(self._is_read, layouts)).union(named)
+        return self._findings.look(admin, self._names, wanted, layouts, self._extents)
 
     def _wants(self, topic: str) -> bool:
         return self._is_read(topic) or topic in self._named()

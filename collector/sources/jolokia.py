@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import httpx2
 
 from collector.sources.abandoned import Key, Look
+from collector.sources.source import SourceTimeoutError
 
 TASKS: Final = "kafka.connect:type=connector-task-metrics,*"
 CONNECTORS: Final = "kafka.connect:type=connector-metrics,*"
@@ -39,6 +40,10 @@ class JolokiaError(Exception):
     """The agent did not tell; the text says why."""
 
 
+class JolokiaTimeoutError(JolokiaError, SourceTimeoutError):
+    """The agent did not tell in time."""
+
+
 def ask(
     client: httpx2.Client,
     url: str,
@@ -46,11 +51,16 @@ def ask(
     read: Callable[[list[dict[str, Any]]], T],
     whose: str,
 ) -> T:
-    """What ``read`` makes of the answers, one for each part of ``request``. Raises ``JolokiaError``."""
+    """What ``read`` makes of the answers, one for each part of ``request``.
+
+    Raises:
+        JolokiaTimeoutError: it takes too long.
+        JolokiaError: it does not tell.
+    """
     try:
         response = client.post(f"{url.rstrip('/')}/", json=request)
     except httpx2.TimeoutException:
-        raise JolokiaError("does not answer in time") from None
+        raise JolokiaTimeoutError("POST /jolokia", "does not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise JolokiaError("cannot be reached") from None
     try:

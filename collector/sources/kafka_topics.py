@@ -6,28 +6,34 @@ transactions and what a compaction has taken away too: on a topic with either it
 The time of the oldest record is that of the first record whose time is not negative, as its producer set it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.admin import ConfigResourceType, OffsetSpec
 from kafka.errors import KafkaError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.kafka import KafkaConnection
+from collector.sources import kafka_settings
+from collector.sources.findings_picture import DLQ
 
 TIMEOUT_MS: Final = 5_000
 """Of one request, and of reaching the cluster."""
 
-DLQ: Final = "errors.deadletterqueue.topic.name"
-"""The setting of a share group (KIP-1191), and also of a connector (KIP-298)."""
-
 _FIRST_RECORD: Final = 0
 _NO_LEADER: Final = 0
 
-Named = dict[str, list[str]]
-"""Who sends to a topic, by topic."""
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A topic's partitions, whether all have leaders now, and on which brokers each of them is."""
+
+    partitions: list[TopicPartition]
+    led: bool
+    replicas: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +62,19 @@ def connect(connection: KafkaConnection) -> Admin:
     return Admin(**connection.kafka_python(), bootstrap_timeout_ms=TIMEOUT_MS, request_timeout_ms=TIMEOUT_MS)
 
 
-def topics(admin: KafkaAdminClient) -> dict[str, list[TopicPartition] | None]:
-    """The partitions of every topic; None where one has no leader now. Raises ``KafkaError``."""
-    return {
-        topic["name"]: [TopicPartition(topic["name"], one["partition_index"]) for one in topic["partitions"]]
-        if all(one["leader_id"] >= _NO_LEADER for one in topic["partitions"])
-        else None
-        for topic in admin.describe_topics()
-    }
+def topics(admin: KafkaAdminClient) -> dict[str, Layout]:
+    """Every topic that we may see. Raises ``KafkaError``."""
+    return {topic["name"]: _layout(topic["name"], topic["partitions"]) for topic in admin.describe_topics()}
+
+
+def _layout(name: str, partitions: Sequence[Mapping[str, Any]]) -> Layout:
+    return Layout(
+        partitions=[TopicPartition(name, one["partition_index"]) for one in partitions],
+        led=all(one["leader_id"] >= _NO_LEADER for one in partitions),
+        replicas=tuple(
+            tuple(one["replica_nodes"]) for one in sorted(partitions, key=itemgetter("partition_index"))
+        ),
+    )
 
 
 def extents(admin: KafkaAdminClient, wanted: Mapping[str, list[TopicPartition]]) -> dict[str, Extent]:
@@ -84,16 +95,16 @@ def extents(admin: KafkaAdminClient, wanted: Mapping[str, list[TopicPartition]])
     return found
 
 
-def named_by_share_groups(admin: KafkaAdminClient) -> Named:
-    """The dead letter queues of share groups; none on a broker too old to have any. Raises ``KafkaError``."""
+def share_group_queues(admin: KafkaAdminClient) -> dict[str, str | None]:
+    """The dead letter queue of each share group: "" for none, None where we may not read it.
+
+    A group that has settings but no queue may be of another type; it is left out unless Kafka lists it as a
+    share group. There are none on a broker too old to have any. Raises ``KafkaError``.
+    """
     try:
-        groups = admin.list_config_resources([ConfigResourceType.GROUP]).get("group", [])
+        shares = {group["group_id"] for group in admin.list_groups(types_filter=["share"])}
+        configured = admin.list_config_resources([ConfigResourceType.GROUP]).get("group", [])
     except UnsupportedVersionError:
         return {}
-    named: Named = {}
-    resources = [ConfigResource(ConfigResourceType.GROUP, group) for group in groups]
-    settings = admin.describe_configs(resources).get("group", {}) if resources else {}
-    for group, values in settings.items():
-        if topic := values.get(DLQ, {}).get("value"):
-            named.setdefault(topic, []).append(f"share group {group}")
-    return named
+    queues = kafka_settings.of_groups(admin, sorted(shares.union(configured)), DLQ)
+    return {group: queue for group, queue in queues.items() if queue != "" or group in shares}

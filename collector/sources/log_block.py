@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from collector.contract.events import Quarantined
-from collector.dialects import brokers, clients, connect, librdkafka, streams
+from collector.dialects import brokers, clients, connect, librdkafka, streams, task_timers
 from collector.dialects.cause import Cause
 from collector.sources.log_formats import is_plain
 from collector.sources.log_json import Record
@@ -76,19 +76,20 @@ class Block:
         if self.final or self.form.whole or parts[-1][1] < end or (parts[0][0] == 0 and self.full):
             return False
         line = self._record(parts).lines[0]
-        return any(text in line for text in brokers.TRIGGERS)
+        return brokers.LOST in line
 
     def _say(self, memory: Memory, parts: list[tuple[int, int]]) -> tuple[Memory, list[Found]]:
         """What one line says, in the light of its entry."""
         record = self._record(parts)
         alone = _entry(record, self.base + parts[0][0])
-        header, worker = (memory.entry or alone).header, memory.worker
+        header, worker, unwritten = (memory.entry or alone).header, memory.worker, memory.unwritten
         causes = [quarantined(record.trouble, record.header, alone.start)] if record.trouble else []
         for line, following in zip(record.lines, (*record.lines[1:], self._after(parts[-1][1])), strict=True):
             worker, told = connect.read(line, worker)
-            causes += [*told, *streams.read(line, header), *clients.read(line, header)]
-            causes += [*librdkafka.read(line), *brokers.read(line, following)]
-        return admitted(replace(memory, worker=worker), causes, alone)
+            unwritten, lost = brokers.read(line, following, unwritten)
+            causes += [*told, *lost, *streams.read(line, header), *task_timers.read(line)]
+            causes += [*clients.read(line, header), *librdkafka.read(line)]
+        return admitted(replace(memory, worker=worker, unwritten=unwritten), causes, alone)
 
     def _after(self, stop: int) -> str:
         if self.form.whole or stop >= len(self.block):

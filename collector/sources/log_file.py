@@ -1,6 +1,11 @@
-"""A log file by its name: what was renamed is read to its end before its successor begins."""
+"""A log file by its name: what was renamed is read to its end before its successor begins.
+
+A log that was rotated several times while nobody read it is read through all its rotations, in the order in
+which they were last written: ``x.log.2``, ``x.log.2026-11-21``, ``x-2026-11-21.log`` are those of ``x.log``.
+"""
 
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Final
@@ -20,6 +25,8 @@ class FollowedFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        stem, suffix, moment = re.escape(path.stem), re.escape(path.suffix), r"[.-]\d[\d.:T_-]*"
+        self._rotation = re.compile(rf"{stem}(?:{suffix}{moment}|{moment}{suffix})")
         self._descriptor: int | None = None
 
     def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:
@@ -30,9 +37,10 @@ class FollowedFile:
         old number.
         """
         if self._descriptor is None:
-            found = self.path if inode is None else self._find(inode, offset)
+            found = self.path if inode is None else self._find(inode)
             self._descriptor = self._open(found)
-            if found != self.path and not self._same(inode, offset, tail):
+            ours = found == self.path or self._rotation.fullmatch(found.name)
+            if not ours and not self._same(inode, offset, tail):
                 self.close()
                 self._descriptor = self._open(self.path)
         another = inode is not None and not self._same(inode, offset, tail)
@@ -66,6 +74,19 @@ class FollowedFile:
         """
         return self.replaced(inode) and self.read(offset, len(block) + 1) == block
 
+    def successor(self, inode: int) -> int | None:
+        """What was written next under this name and has been rotated too; None: the file of that name."""
+        if self._descriptor is None:
+            raise ValueError("the file is not open")
+        written_ns = os.fstat(self._descriptor).st_mtime_ns
+        try:
+            with os.scandir(self.path.parent) as entries:
+                rotated = [entry.stat() for entry in entries if self._rotation.fullmatch(entry.name)]
+        except OSError:
+            return None
+        later = [(one.st_mtime_ns, one.st_ino) for one in rotated if one.st_mtime_ns >= written_ns]
+        return min(((at, number) for at, number in later if number != inode), default=(0, None))[1]
+
     def replaced(self, inode: int) -> bool:
         """Whether the name now stands for another file. Raises ``SourceDownError`` when it stands for
         none.
@@ -93,14 +114,10 @@ class FollowedFile:
         except OSError as error:
             raise SourceDownError(_unreadable(error)) from None
 
-    def _find(self, inode: int, offset: int) -> Path:
+    def _find(self, inode: int) -> Path:
         try:
             with os.scandir(self.path.parent) as entries:
-                renamed = [
-                    Path(entry.path)
-                    for entry in entries
-                    if entry.inode() == inode and entry.stat().st_size >= offset
-                ]
+                renamed = [Path(entry.path) for entry in entries if entry.inode() == inode]
         except OSError:
             return self.path
         return renamed[0] if renamed else self.path

@@ -38,6 +38,7 @@ class Memory:
     ``entry`` is None until the file has shown a header line: until then every line is an entry of its own.
     ``overlong`` says that ``offset`` lies inside a line that is being passed over. ``format`` is that of the
     file, "" until its first line is known; ``plain`` says that a JSON log's last line was none of JSON.
+    ``unwritten`` is the share group whose dead letters a broker has just failed to write.
     """
 
     offset: int = 0
@@ -46,11 +47,12 @@ class Memory:
     format: str = ""
     plain: bool = False
     worker: Worker = field(default_factory=Worker)
+    unwritten: str = ""
     recent: Mapping[str, Mention] = field(default_factory=dict)
 
     def next_file(self) -> "Memory":
         """What stays known when the same writer begins a new file."""
-        return Memory(worker=self.worker, recent=self.recent)
+        return Memory(worker=self.worker, unwritten=self.unwritten, recent=self.recent)
 
 
 def admit(

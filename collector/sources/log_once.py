@@ -65,6 +65,10 @@ class OnceReader(ABC):
         """Whether nothing comes after ``block``, which was read at ``offset``."""
         return self._ended and self._start + len(self._held) == offset + len(block)
 
+    def successor(self, inode: int) -> int | None:  # noqa: ARG002 - a file needs the inode
+        """None: nothing comes after it."""
+        return None
+
     def _forget(self, offset: int) -> None:
         passed = min(max(offset - self._start, 0), len(self._held))
         del self._held[:passed]

@@ -23,6 +23,7 @@ from collector.sources.log_scan import Scanner
 from collector.sources.source import Chunk, State
 
 AHEAD_AT_MOST_MS: Final = 86_400_000
+LOG_FILE_GONE: Final = "log_file_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,9 @@ class LogSource:
         memory, found = self._scanner.scan(place.memory, block)
         if memory.offset == place.memory.offset and inode == self._place.inode and not another:
             return self._at_end(replace(place, memory=memory), block)
+        lost = self._lost() if another and inode != self._place.inode else ()
         tail = self._file.tail(memory.offset)
-        return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail))
+        return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail), lost)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -96,29 +98,38 @@ class LogSource:
         memory, found = self._scanner.scan(place.memory, block, final=True)
         if self._file.trouble:
             found = [*found, _broken_off(self._file.trouble, memory.offset)]
+        successor = self._file.successor(place.inode)
         self._file.close()
         place = replace(place, memory=memory)
         return self._chunk(
-            place.epoch, found, replace(place, done=True) if self._file.once else place.next_file(None)
+            place.epoch, found, replace(place, done=True) if self._file.once else place.next_file(successor)
         )
 
-    def _chunk(self, epoch: int, found: list[Found], place: Place) -> Chunk:
+    def _lost(self) -> tuple[Event, ...]:
+        """That a file is no longer there: whatever it held beyond our position was not read."""
+        if self._file.once:
+            return ()
+        gone = _broken_off(LOG_FILE_GONE, self._place.memory.offset)
+        return (self._event(gone, self._place.epoch, self._clock()),)
+
+    def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Event, ...] = ()) -> Chunk:
         self._place = place
         now_ms = self._clock()
         events = tuple(self._event(one, epoch, now_ms) for one in found)
-        return Chunk(events, _PLACES.dump_python(place, mode="json"), more=True)
+        return Chunk((*lost, *events), _PLACES.dump_python(place, mode="json"), more=True)
 
     def _event(self, found: Found, epoch: int, now_ms: int) -> Event:
         return found.cause.event(
             source=self.name,
             position=Position(epoch, found.offset, found.ordinal),
-            happened_at_ms=_believed(found.at_ms, now_ms),
+            happened_at_ms=believed(found.at_ms, now_ms),
             observed_at_ms=now_ms,
             kafka_cluster=self._kafka_cluster,
         )
 
 
-def _believed(at_ms: int | None, now_ms: int) -> int:
+def believed(at_ms: int | None, now_ms: int) -> int:
+    """The time of an event by the one in its log: ours where there is none, or one far ahead."""
     return now_ms if at_ms is None or at_ms > now_ms + AHEAD_AT_MOST_MS else at_ms
 
 

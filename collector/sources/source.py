@@ -45,7 +45,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """``log``, ``connect``, ``broker`` or ``dead_letter_topics``."""
+        """``log``, ``connect``, ``connect_tasks``, ``broker`` or ``dead_letter_topics``."""
 
     @property
     def poll_interval_ms(self) -> int:
