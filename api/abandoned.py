@@ -6,11 +6,15 @@
 Log lines whose worker is not known ("") are evidence about a known worker, not a second abandonment: with one
 known worker they are added to its lines; with several, only those stay apart that the threads of the
 known ones do not account for.
+
+The two figures stay beside each other, and where both witnesses have spoken of an instance's worker they are
+``compared``: a difference that stays says that one of them has not seen everything.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlalchemy import Connection, select
 
@@ -37,7 +41,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Abandoned:
-    """How often a connector (``task`` empty) or task was abandoned, and how many instances still run."""
+    """How often a connector (``task`` empty) or task was abandoned, and how many instances still run.
+
+    ``compared``: the log has told of its worker, and threads too.
+    """
 
     kafka_cluster: str
     worker: str
@@ -45,7 +52,12 @@ class Abandoned:
     task: str
     current: int
     total: int
+    logged_current: int
+    logged_total: int
+    seen_current: int
+    seen_total: int
     seen: bool
+    compared: bool
     first_ms: int
     last_ms: int
     message: str
@@ -59,23 +71,34 @@ def evidence_rows(connection: Connection) -> list[Evidence]:
 def reconcile(rows: Iterable[Evidence]) -> list[Abandoned]:
     """One result for each cluster, worker, connector and task, in this order; nothing counts twice."""
     instances: dict[tuple[str, str, str], list[Evidence]] = defaultdict(list)
+    heard = set()
     for row in rows:
         instances[row.kafka_cluster, row.connector, row.task].append(row)
-    results = [result for evidences in instances.values() for result in _of_one_instance(evidences)]
+        heard |= {(row.kafka_cluster, row.worker)} if row.logged_total else set()
+    results = [result for evidences in instances.values() for result in _of_one_instance(evidences, heard)]
     return sorted(results, key=lambda a: (a.kafka_cluster, a.worker, a.connector, a.task))
 
 
-def _of_one_instance(rows: list[Evidence]) -> list[Abandoned]:
+def differences(instance: Abandoned) -> tuple[int, int]:
+    """What the threads say beyond the log: of current and of total."""
+    return instance.seen_current - instance.logged_current, instance.seen_total - instance.logged_total
+
+
+def _of_one_instance(rows: list[Evidence], heard: Collection[tuple[str, str]]) -> list[Abandoned]:
     known = [row for row in rows if row.worker]
     unknown = [row for row in rows if not row.worker]
+    judged = partial(_judged, heard)
     if not known or not unknown:
-        return [_judged(row) for row in rows]
+        return [judged(row) for row in rows]
     if len(known) == 1:
-        return [_judged(_merged(known[0], unknown[0]))]
-    return [*(_judged(row) for row in known), *_unaccounted(known, unknown[0])]
+        return [judged(_merged(known[0], unknown[0]))]
+    return [
+        *(replace(judged(row), compared=False) for row in known),
+        *map(judged, _unaccounted(known, unknown[0])),
+    ]
 
 
-def _judged(row: Evidence) -> Abandoned:
+def _judged(heard: Collection[tuple[str, str]], row: Evidence) -> Abandoned:
     return Abandoned(
         row.kafka_cluster,
         row.worker,
@@ -83,7 +106,12 @@ def _judged(row: Evidence) -> Abandoned:
         row.task,
         current=row.seen_current if row.seen else row.logged_current,
         total=max(row.logged_total, row.seen_total),
+        logged_current=row.logged_current,
+        logged_total=row.logged_total,
+        seen_current=row.seen_current,
+        seen_total=row.seen_total,
         seen=row.seen,
+        compared=row.seen and (row.logged_total > 0 or (row.kafka_cluster, row.worker) in heard),
         first_ms=row.first_ms,
         last_ms=row.last_ms,
         message=row.message,
@@ -103,9 +131,9 @@ def _merged(known: Evidence, unknown: Evidence) -> Evidence:
     )
 
 
-def _unaccounted(known: list[Evidence], unknown: Evidence) -> list[Abandoned]:
+def _unaccounted(known: list[Evidence], unknown: Evidence) -> list[Evidence]:
     """The log lines without worker that no thread of a known worker explains."""
     explained = sum(max(0, row.seen_total - row.logged_total) for row in known)
     total = max(0, unknown.logged_total - explained)
     rest = replace(unknown, logged_total=total, logged_current=min(unknown.logged_current, total))
-    return [_judged(rest)] if total else []
+    return [rest] if total else []

@@ -8,10 +8,25 @@ from fastapi.responses import RedirectResponse
 
 from api import problems
 from api.headers import SecurityHeaders
-from api.routes import abandoned, dead_letters, delivery_timeouts, health, metrics, overview, tasks
+from api.redriving import Redriving
+from api.routes import (
+    abandoned,
+    connect_tasks,
+    dead_letters,
+    delivery_timeouts,
+    findings,
+    health,
+    metrics,
+    overview,
+    redrive_policies,
+    redrives,
+    series,
+    tasks,
+)
 from api.schemas import Problem
 from api.service import Service
 from api.settings import ApiSettings
+from api.standing import Standing
 from api.store import Store
 from collector.version import VERSION
 
@@ -28,7 +43,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
     )
-    app.state.service = Service(settings, Store(settings.store_url), now_ms)
+    app.state.service = _service(settings, now_ms)
     app.add_middleware(SecurityHeaders)
     problems.install(app)
     app.include_router(health.router)
@@ -38,12 +53,30 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     return app
 
 
+def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
+    store = Store(settings.store_url)
+    return Service(
+        settings, store, now_ms, Redriving(settings, store, now_ms), Standing(settings, store, now_ms)
+    )
+
+
 def _version_1() -> APIRouter:
     told = {
         "description": "A problem.",
         "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
     }
-    router = APIRouter(prefix="/api/v1", responses=dict.fromkeys((400, 404, 422, 503), told))
-    for signal in (overview, dead_letters, tasks, abandoned, delivery_timeouts):
+    router = APIRouter(prefix="/api/v1", responses=dict.fromkeys((400, 404, 409, 412, 422, 503), told))
+    for signal in (
+        overview,
+        dead_letters,
+        tasks,
+        connect_tasks,
+        abandoned,
+        delivery_timeouts,
+        findings,
+        redrives,
+        redrive_policies,
+        series,
+    ):
         router.include_router(signal.router)
     return router

@@ -1,14 +1,29 @@
-"""Errors of the api, and the HTTP status of each.
+"""Errors of the api and of redrive orders, and the HTTP status of each.
 
 * ApiError
   * StoreUnavailableError     the store cannot be read: not there yet, locked, damaged
   * StoreVersionError         the store was written by another version of this program
   * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
   * UnexpectedParameterError  a query parameter that the route does not know
+  * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
 """
 
 from typing import ClassVar
+
+from streaming.redrive.errors import (
+    ConfirmError,
+    FilterError,
+    IdempotencyError,
+    KafkaUnavailableError,
+    OrderOverlapError,
+    OrderStateError,
+    PolicyChangedError,
+    RedriveError,
+    RefusedOrderError,
+    UnknownOrderError,
+    UnknownPolicyError,
+)
 
 
 class ApiError(Exception):
@@ -31,10 +46,10 @@ class StoreVersionError(ApiError):
     kind = "store-version"
     title = "The store has another schema version"
 
-    def __init__(self, found: int, known: int) -> None:
+    def __init__(self, found: str, known: str) -> None:
         super().__init__(
-            f"the store has schema version {found}, this program knows {known}: run streaming and api "
-            "of the same version"
+            f"the store has version {found}, this program knows {known}: run streaming and api of the same "
+            "version"
         )
         self.found = found
 
@@ -60,6 +75,17 @@ class UnexpectedParameterError(ApiError):
         self.name = name
 
 
+class InvalidSeriesError(ApiError):
+    """A question that the time buckets cannot answer."""
+
+    kind = "invalid-series"
+    title = "This series cannot be told"
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        super().__init__(f"{parameter}: {reason}")
+        self.parameter = parameter
+
+
 class UnknownGroupError(ApiError):
     """No such group."""
 
@@ -76,5 +102,19 @@ STATUS: dict[type[ApiError], int] = {
     StoreVersionError: 503,
     InvalidCursorError: 400,
     UnexpectedParameterError: 422,
+    InvalidSeriesError: 422,
     UnknownGroupError: 404,
+}
+
+REDRIVE_STATUS: dict[type[RedriveError], int] = {
+    UnknownOrderError: 404,
+    UnknownPolicyError: 404,
+    PolicyChangedError: 412,
+    OrderStateError: 409,
+    OrderOverlapError: 409,
+    ConfirmError: 409,
+    IdempotencyError: 422,
+    RefusedOrderError: 422,
+    FilterError: 422,
+    KafkaUnavailableError: 503,
 }

@@ -15,8 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from api.errors import STATUS, ApiError
+from api.errors import REDRIVE_STATUS, STATUS, ApiError
 from api.headers import SECURITY
+from streaming.redrive.errors import RedriveError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
 
@@ -32,6 +33,7 @@ class ProblemResponse(JSONResponse):
 def install(app: FastAPI) -> None:
     """Answer every failure of ``app`` with a problem."""
     app.exception_handler(ApiError)(_known)
+    app.exception_handler(RedriveError)(_redrive)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(Exception)(_unexpected)
@@ -53,6 +55,10 @@ def problem(
 
 def _known(_: Request, error: ApiError) -> ProblemResponse:
     return problem(error.kind, error.title, STATUS[type(error)], str(error))
+
+
+def _redrive(_: Request, error: RedriveError) -> ProblemResponse:
+    return problem(error.kind, error.title, REDRIVE_STATUS[type(error)], str(error), **error.facts)
 
 
 def _invalid(_: Request, error: RequestValidationError) -> ProblemResponse:

@@ -38,6 +38,9 @@ class Readiness(Answer):
 
     ready: bool = Field(examples=[True])
     missing: list[str] = Field(examples=[[]])
+    warnings: list[str] = Field(
+        description="What does not work although the api is ready: redrives without a worker.", examples=[[]]
+    )
 
 
 class Count(Answer):
@@ -71,6 +74,20 @@ class AbandonedNow(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
+class FindingsNow(Answer):
+    """Configurations that would lose or strand records: how many hold now, the newest since when."""
+
+    current: int = Field(examples=[2])
+    newest_since: datetime | None = Field(examples=[TIME])
+
+
+class StalledNow(Answer):
+    """Tasks of Connect for which records wait while nothing moves."""
+
+    current: int = Field(examples=[0])
+    longest_since: datetime | None = Field(examples=[None])
+
+
 class Source(Answer):
     """A source that does not work, or is silent."""
 
@@ -97,6 +114,15 @@ class Pipeline(Answer):
     last_batch: datetime | None = Field(examples=[TIME])
 
 
+class RedrivesNow(Answer):
+    """Redrives that are not over, and who moves them."""
+
+    running: int = Field(examples=[1])
+    paused: int = Field(examples=[0])
+    workers: int = Field(description="Workers that were heard lately.", examples=[1])
+    warning: str | None = Field(description="Redrives wait and no worker runs.", examples=[None])
+
+
 class Overview(Answer):
     """One screen: what is dead, late or abandoned now."""
 
@@ -108,7 +134,10 @@ class Overview(Answer):
     client_timeouts: Count
     abandoned_tasks: AbandonedNow
     abandoned_connectors: AbandonedNow
+    findings: FindingsNow
+    stalled_tasks: StalledNow
     quarantined: Count
+    redrives: RedrivesNow
     sources: Sources
     pipeline: Pipeline
 
@@ -187,9 +216,27 @@ class Sample(Answer):
     value_bytes: int | None = Field(description="null: the record has no value.", examples=[408])
 
 
-class DeadLetterGroupDetail(DeadLetterGroup):
-    """A group and its samples, newest first."""
+class SeriesPoint(Answer):
+    """What a counter grew by in the step that begins at ``at``."""
 
+    at: datetime | None = Field(examples=[TIME])
+    value: int = Field(examples=[3])
+
+
+class DeadLetterGroupDetail(DeadLetterGroup):
+    """A group, how it grew by the hour over the last day, and its samples, newest first.
+
+    ``redriven`` and the three behind it are of the redrives that name this group.
+    """
+
+    redriven: int = Field(examples=[120])
+    returned: int = Field(description="Of these, back on a dead letter topic.", examples=[2])
+    settled: int = Field(description="Of these, not back within the settle window.", examples=[100])
+    success_rate: float | None = Field(
+        description="Settled among settled and returned; null: nothing is known yet.", examples=[0.98]
+    )
+
+    trend: list[SeriesPoint] = Field(description="An hour that is missing is 0.")
     samples: list[Sample]
 
 
@@ -206,6 +253,23 @@ class TaskTimeouts(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
+class TaskTimer(Answer):
+    """A timer of ``task.timeout.ms`` that runs: a call of the task timed out, and it has not moved since."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    application: str = Field(examples=["wordcount"])
+    streams_client: str = Field(examples=["wordcount-6f1c"])
+    thread: str = Field(examples=["wordcount-6f1c-StreamThread-1"])
+    task: str | None = Field(description="Null: the log names the thread alone.", examples=["0_1"])
+    call: str = Field(description="What timed out first; empty: not known.", examples=["commit"])
+    since: datetime | None = Field(examples=[TIME])
+    last_heard: datetime | None = Field(examples=[TIME])
+    remaining_ms: int | None = Field(
+        description="Until it expires; null unless Streams logs at DEBUG.", examples=[2995]
+    )
+    message: str = Field(examples=["Committing task(s) 0_1 failed."])
+
+
 class ConnectInstance(Answer):
     """A connector (``task`` null) or task, as the latest snapshot of its worker saw it."""
 
@@ -219,10 +283,59 @@ class ConnectInstance(Answer):
 
 
 class Tasks(Answer):
-    """Tasks of Kafka Streams that timed out, latest first, and everything that Connect runs."""
+    """Tasks of Kafka Streams that timed out, latest first, those whose timer runs, oldest first, and
+    everything that Connect runs.
+    """
 
     task_timeouts: list[TaskTimeouts]
+    timers: list[TaskTimer]
     connect: list[ConnectInstance]
+
+
+class ConnectTaskErrors(Answer):
+    """What the bean ``task-error-metrics`` counted, added up over restarts."""
+
+    record_failures: int = Field(examples=[10])
+    record_errors: int = Field(examples=[10])
+    records_skipped: int = Field(examples=[10])
+    retries: int = Field(examples=[0])
+    errors_logged: int = Field(examples=[10])
+    dlq_produce_requests: int = Field(examples=[10])
+    dlq_produce_failures: int = Field(examples=[0])
+    last_error: datetime | None = Field(examples=[TIME])
+
+
+class ConnectTask(Answer):
+    """A task of Connect on one worker."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    connect_cluster: str = Field(
+        description="The cluster's `name` in the settings, or its URL.", examples=["http://127.0.0.1:8083"]
+    )
+    worker: str = Field(examples=["127.0.0.1:8083"])
+    connector: str = Field(examples=["filesink"])
+    task: str = Field(examples=["0"])
+    state: str = Field(description="REST's word; empty: it no longer runs there.", examples=["RUNNING"])
+    stalled: bool | None = Field(
+        description="Records wait and nothing moves; null: that cannot be known.", examples=[False]
+    )
+    stalled_since: datetime | None = Field(examples=[None])
+    stalled_because: str = Field(description="What was seen.", examples=[""])
+    errors: ConnectTaskErrors | None = Field(description="Null: its worker's agent never told them.")
+    observed_at: datetime | None = Field(examples=[TIME])
+
+
+class ConnectTasks(Answer):
+    """Those stalled for longest first, then the latest errors."""
+
+    items: list[ConnectTask]
+
+
+class AbandonedFigures(Answer):
+    """What one witness says."""
+
+    current: int = Field(examples=[1])
+    total: int = Field(examples=[1])
 
 
 class AbandonedInstance(Answer):
@@ -237,6 +350,11 @@ class AbandonedInstance(Answer):
     total: int = Field(examples=[1])
     evidence: Literal["threads", "log"] = Field(
         description="What ``current`` stands on.", examples=["threads"]
+    )
+    log: AbandonedFigures = Field(description="By the worker's log.")
+    threads: AbandonedFigures | None = Field(description="By its threads; null: never seen.")
+    disagree: bool | None = Field(
+        description="Whether the two differ; null: only one of them tells of this worker.", examples=[False]
     )
     message: str = Field(
         description="The latest log line.", examples=["Graceful stop of task pipe-0 failed."]
@@ -272,6 +390,47 @@ class DeliveryTimeouts(Answer):
     """By topic and client, latest first."""
 
     items: list[DeliveryTimeout]
+
+
+class SeriesLine(Answer):
+    """The counters with these labels, added up."""
+
+    labels: dict[str, str] = Field(examples=[{"connector": "pipe"}])
+    total: int = Field(examples=[3])
+    points: list[SeriesPoint]
+
+
+class SeriesAnswer(Answer):
+    """A counter over time; a step without a point is 0."""
+
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True, validate_by_name=True)
+
+    metric: str = Field(examples=["deadwatch_dead_letter_queue_records_total"])
+    begin: datetime | None = Field(alias="from", examples=[TIME])
+    end: datetime | None = Field(alias="to", examples=[TIME])
+    step_ms: int = Field(examples=[60_000])
+    lines: list[SeriesLine]
+
+
+class Finding(Answer):
+    """A configuration that would lose or strand records; it is gone when it is mended."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    kind: str = Field(description="As docs/findings.md lists them.", examples=["dlq_compacted"])
+    subject: str = Field(description="What has it.", examples=["topic:dlq.orders"])
+    message: str = Field(
+        description="What is wrong, and what would be lost.",
+        examples=["it is compacted: of dead letters with the same key only the last one stays"],
+    )
+    change: str = Field(
+        description="A command, or settings as key=value.", examples=["errors.tolerance=none"]
+    )
+    first_seen: datetime | None = Field(description="Since when it lasts.", examples=[TIME])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class Findings(Page[Finding]):
+    """What will go wrong, the newest finding first."""
 
 
 class Problem(Answer):

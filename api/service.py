@@ -1,23 +1,37 @@
-"""What every route works with, made once when the app is made."""
+"""What every route works with: the service, made once when the app is made, and the query of a page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.errors import UnexpectedParameterError
+from api.redriving import Redriving
 from api.settings import ApiSettings
+from api.standing import Standing
 from api.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, and the clock in ms."""
+    """The settings, the store, the clock in ms, and what changes redrive orders and policies."""
 
     settings: ApiSettings
     store: Store
     now_ms: Callable[[], int]
+    redriving: Redriving
+    standing: Standing
+
+
+class PageQuery(BaseModel):
+    """Which page of a list; anything else in the query is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
+    after: str | None = Field(None, description="``next`` of the page before.")
 
 
 def _service(request: Request) -> Service:
@@ -31,4 +45,5 @@ def no_parameters(request: Request) -> None:
         raise UnexpectedParameterError(name)
 
 
+Paging = Annotated[PageQuery, Query()]
 Serving = Annotated[Service, Depends(_service)]

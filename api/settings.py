@@ -5,10 +5,11 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
+from collector.contract import topics
+from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
-
-SQLITE = "sqlite:///"
+from streaming.store.urls import checked
 
 
 class ApiSettings(ProcessSettings):
@@ -19,18 +20,40 @@ class ApiSettings(ProcessSettings):
         env_prefix="API_", env_nested_delimiter="__", frozen=True, extra="forbid"
     )
 
-    store_url: str = Field("sqlite:///deadwatch-data/deadwatch.db", description="The store streaming writes.")
+    store_url: str = Field(
+        "sqlite:///deadwatch-data/deadwatch.db", repr=False, description="The store streaming writes."
+    )
     host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
     kafka_cluster: str = Field("default", min_length=1, description="The cluster's name, for the overview.")
     source_stale_ms: int = Field(15_000, ge=1, description="A source silent for longer counts as down.")
+    kafka: KafkaConnection = KafkaConnection()
+    dlq_topics: tuple[str, ...] = Field(
+        topics.DLQ_PATTERNS, description="As in `streaming`: what may be re-driven, and is never a target."
+    )
+    dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
+    targets_allow: tuple[str, ...] = Field(
+        (".*",), description="Regular expressions; a target of a redrive matches one of them as a whole."
+    )
+    redrive_scan_max_records: int = Field(
+        200_000, ge=1, description="Records that are read at most to say what a redrive would do."
+    )
+    redrive_scan_timeout_ms: int = Field(
+        8_000, ge=100, description="How long that reading may take; then its numbers are `at least`."
+    )
+    redrive_max_unconfirmed: int = Field(
+        10_000, ge=0, description="A redrive that moves more needs `confirm` with the number."
+    )
+
+    @field_validator("dlq_topics", "targets_allow")
+    @classmethod
+    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return topics.refuse_broken(patterns)
 
     @field_validator("store_url")
     @classmethod
     def _refuse_other_stores(cls, store_url: str) -> str:
-        if not store_url.startswith(SQLITE) or store_url.removeprefix(SQLITE) in {"", ":memory:"}:
-            raise ValueError(f"must be a file that streaming writes, {SQLITE}PATH")
-        return store_url
+        return checked(store_url)
 
     @field_validator("host")
     @classmethod

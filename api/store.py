@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url, select
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from api.errors import ApiError, StoreUnavailableError, StoreVersionError
-from streaming.store import schema
+from api.errors import StoreUnavailableError, StoreVersionError
+from streaming.store import versions
+from streaming.store.engine import POSTGRESQL
+from streaming.store.trouble import line
+from streaming.store.urls import SQLITE, parsed
 
 BUSY_TIMEOUT_S = 2.0
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
@@ -22,7 +25,7 @@ class Store:
     """A store of the schema version that this program knows."""
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(make_url(url).database or "")
+        self._engine = _engine(parsed(url))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -33,17 +36,10 @@ class Store:
             StoreVersionError: its schema is of another version.
         """
         with reported(), self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")  # else sqlite3 gives every query a moment of its own
+            if self._engine.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")  # else sqlite3 gives every query a moment of its own
             _check_version(connection)
             yield connection
-
-    def missing(self) -> list[str]:
-        """What keeps the store from being read; nothing when it can be."""
-        try:
-            with self.read():
-                return []
-        except ApiError as error:
-            return [str(error)]
 
 
 @contextmanager
@@ -54,22 +50,34 @@ def reported() -> Iterator[None]:
     except OperationalError as error:
         if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN":
             raise StoreUnavailableError(ABSENT) from error
-        raise StoreUnavailableError(f"the store cannot be read now: {error.orig}") from error
+        raise StoreUnavailableError(line(error)) from error
     except SQLAlchemyError as error:
         raise StoreUnavailableError(f"the store is damaged or no store: {_cause(error)}") from error
 
 
-def _engine(file: str) -> Engine:
-    url = URL.create("sqlite", database=f"file:{quote(file)}", query={"mode": "ro", "uri": "true"})
-    return create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_S})
+def _engine(url: URL) -> Engine:
+    if url.drivername != SQLITE:
+        options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
+        return create_engine(
+            url,
+            poolclass=NullPool,
+            hide_parameters=True,
+            isolation_level="REPEATABLE READ",
+            connect_args={**POSTGRESQL, "options": options},
+        )
+    file = f"file:{quote(url.database or '')}"
+    read_only = URL.create(SQLITE, database=file, query={"mode": "ro", "uri": "true"})
+    return create_engine(
+        read_only, poolclass=NullPool, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S}
+    )
 
 
 def _check_version(connection: Connection) -> None:
-    found = connection.execute(select(schema.schema_version.c.version)).scalar()
-    if found is None:
-        raise StoreUnavailableError("the store is being created: it has no schema version yet")
-    if found != schema.VERSION:
-        raise StoreVersionError(found, schema.VERSION)
+    found, known = versions.version(connection), versions.known()[0]
+    if not found:
+        raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
+    if found != known:
+        raise StoreVersionError(found, known)
 
 
 def _cause(error: SQLAlchemyError) -> object:

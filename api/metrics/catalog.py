@@ -140,12 +140,91 @@ ABANDONED_CONNECTORS_TOTAL: Final = Metric(
         "kafka.connect:type=abandoned-connector-metrics total",
     ),
 )
+ABANDONED_DISAGREEMENT: Final = Metric(
+    "deadwatch_connect_abandoned_disagreement",
+    Kind.GAUGE,
+    "Abandoned instances by a worker's threads minus those by its log; figure is current or total, task is "
+    "empty for a connector. 0: they agree. More, for long: the log is not read whole. Less: it does not tell "
+    "of an end (trust the threads), or an instance ended between two looks (trust the log).",
+    ("kafka_cluster", "worker", "connector", "task", "figure"),
+)
 CONNECT_TASK_STATE: Final = Metric(
     "deadwatch_connect_task_state",
     Kind.GAUGE,
     "1 for the state that Connect's REST API tells of a task now; any other state has no sample. With "
     "state FAILED: read the task's trace, mend the cause, restart the task.",
     ("kafka_cluster", "worker", "connector", "task", "state"),
+)
+CONNECT_TASK_STALLED: Final = Metric(
+    "deadwatch_connect_task_stalled",
+    Kind.GAUGE,
+    "1: REST calls the task RUNNING, records wait for it and nothing moves. 0: it gets on, is idle or does "
+    "not run. /api/v1/connect/tasks says since when and by what sign; look at what it waits for, restart it.",
+    ("kafka_cluster", "connector", "task"),
+)
+CONNECT_RECORD_FAILURES: Final = Metric(
+    "deadwatch_connect_task_record_failures_total",
+    Kind.COUNTER,
+    "Operations on records that failed in a Connect task, retried ones included. 0: none failed. More: read "
+    "the worker's log, with errors.log.enable it names each; look at converter, transformations and target.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics total-record-failures",),
+)
+CONNECT_RECORD_ERRORS: Final = Metric(
+    "deadwatch_connect_task_record_errors_total",
+    Kind.COUNTER,
+    "Operations on records that a Connect task could not do, retries included. 0: all succeeded in the end. "
+    "More: each record was skipped or failed the task; mend the cause, then re-drive its dead letters.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics total-record-errors",),
+)
+CONNECT_RECORDS_SKIPPED: Final = Metric(
+    "deadwatch_connect_task_records_skipped_total",
+    Kind.COUNTER,
+    "Records that a Connect task passed over because of errors. 0: none. More than it sent to its dead "
+    "letter queue: the rest is lost without a trace; set errors.deadletterqueue.topic.name on a sink.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics total-records-skipped",),
+)
+CONNECT_RETRIES: Final = Metric(
+    "deadwatch_connect_task_retries_total",
+    Kind.COUNTER,
+    "Operations that a Connect task tried again. 0: none had to be. More: what it depends on fails at times; "
+    "look there, then at errors.retry.timeout.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics total-retries",),
+)
+CONNECT_ERRORS_LOGGED: Final = Metric(
+    "deadwatch_connect_task_errors_logged_total",
+    Kind.COUNTER,
+    "Errors that a Connect task wrote to its worker's log. 0: none, or errors.log.enable is off. More: the "
+    "log says of each which record and stage it was.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics total-errors-logged",),
+)
+CONNECT_DLQ_REQUESTS: Final = Metric(
+    "deadwatch_connect_task_deadletterqueue_produce_requests_total",
+    Kind.COUNTER,
+    "Records that a Connect sink tried to write to its dead letter queue. 0: none was due. More: find their "
+    "causes in /api/v1/dead-letters/groups.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics deadletterqueue-produce-requests",),
+)
+CONNECT_DLQ_FAILURES: Final = Metric(
+    "deadwatch_connect_task_deadletterqueue_produce_failures_total",
+    Kind.COUNTER,
+    "Dead letters of a Connect sink that could not be written. 0: none. More: these records are on no topic; "
+    "look at the queue's existence, its leaders and the worker's permission to Write.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics deadletterqueue-produce-failures",),
+)
+CONNECT_LAST_ERROR: Final = Metric(
+    "deadwatch_connect_task_last_error_timestamp_seconds",
+    Kind.GAUGE,
+    "Time of the last error of a Connect task by its bean; one without any has no sample. time() minus this "
+    "is how long it has gone well; near 0: it fails now.",
+    ("kafka_cluster", "worker", "connector", "task"),
+    seeds_name=("kafka.connect:type=task-error-metrics last-error-timestamp",),
 )
 TASK_TIMEOUTS: Final = Metric(
     "deadwatch_task_timeouts_total",
@@ -155,6 +234,31 @@ TASK_TIMEOUTS: Final = Metric(
     ("kafka_cluster", "application", "task"),
     series.TASK_TIMEOUTS,
     ("task.timeout.ms",),
+)
+TASK_TIMERS: Final = Metric(
+    "deadwatch_task_timers",
+    Kind.GAUGE,
+    "Kafka Streams tasks whose timer of task.timeout.ms runs: a call timed out and no progress was seen "
+    "since. 0: all move. More: in time it ends in a timeout; /api/v1/tasks names the calls that wait.",
+    ("kafka_cluster", "application"),
+    seeds_name=("task.timeout.ms",),
+)
+TASKS_CORRUPTED: Final = Metric(
+    "deadwatch_tasks_corrupted_total",
+    Kind.COUNTER,
+    "Times a Kafka Streams task was closed as dirty to be restored from scratch: under exactly-once, what a "
+    "stall is. 0: none. More: work is repeated; look for timeouts of its producer and at its brokers.",
+    ("kafka_cluster", "application", "task"),
+    series.TASKS_CORRUPTED,
+    ("states of tasks are corrupted",),
+)
+STREAM_THREAD_DEATHS: Final = Metric(
+    "deadwatch_stream_thread_deaths_total",
+    Kind.COUNTER,
+    "Kafka Streams threads that an exception ended, by what the handler decided. 0: none. More: "
+    "REPLACE_THREAD goes on with a new one, SHUTDOWN_CLIENT and SHUTDOWN_APPLICATION need a restart.",
+    ("kafka_cluster", "application", "decision"),
+    series.STREAM_THREAD_DEATHS,
 )
 DELIVERY_TIMEOUT_BATCHES: Final = Metric(
     "deadwatch_delivery_timeout_batches_total",
@@ -191,6 +295,91 @@ RETRY_BACKOFF_MISCONFIGURED: Final = Metric(
     series.RETRY_BACKOFF_MISCONFIGURED,
     ("retry.backoff.ms", "retry.backoff.max.ms"),
 )
+FINDINGS: Final = Metric(
+    "deadwatch_findings",
+    Kind.GAUGE,
+    "1 while a configuration would lose or strand records. No sample: nothing is known to be wrong, or it "
+    "was mended. 1: read in /api/v1/findings what would be lost, and change exactly what it says.",
+    ("kafka_cluster", "kind", "subject"),
+)
+COLLECTOR_DEAD_LETTERS: Final = Metric(
+    "deadwatch_collector_dead_letter_queue_records_total",
+    Kind.COUNTER,
+    "Dead letters that a collector has written to our own queue: input it could not read, events no broker "
+    "took. 0: none was due. More: see why in their header __dlq.errors.message, topic dlq.deadwatch.",
+    ("kafka_cluster", "collector"),
+    seeds_name=("DeadLetterQueueRecordCount",),
+)
+COLLECTOR_DEAD_LETTER_REQUESTS: Final = Metric(
+    "deadwatch_collector_dead_letter_queue_produce_requests_total",
+    Kind.COUNTER,
+    "Attempts of a collector to write dead letters of its own. 0: none was due. More: one attempt may hold "
+    "several letters; compare with the failed ones.",
+    ("kafka_cluster", "collector"),
+    seeds_name=("DeadLetterQueueTotalProduceRequestsPerSec",),
+)
+COLLECTOR_DEAD_LETTER_FAILED_REQUESTS: Final = Metric(
+    "deadwatch_collector_dead_letter_queue_failed_produce_requests_total",
+    Kind.COUNTER,
+    "Attempts of a collector to write dead letters that failed. 0: all went well. More: it tries again for "
+    "a while; see the lost ones, and whether the queue exists and may be written.",
+    ("kafka_cluster", "collector"),
+    seeds_name=("DeadLetterQueueFailedProduceRequestsPerSec",),
+)
+COLLECTOR_DEAD_LETTERS_LOST: Final = Metric(
+    "deadwatch_collector_dead_letters_lost_total",
+    Kind.COUNTER,
+    "Dead letters of its own that a collector has given up. 0: none. More: deadwatch_quarantined_total still "
+    "counts them, what they held is only in the collector's log; mend what that names.",
+    ("kafka_cluster", "collector"),
+)
+COLLECTOR_ABANDONED_TASKS: Final = Metric(
+    "deadwatch_collector_abandoned_tasks",
+    Kind.GAUGE,
+    "Instances of a collector's source that were abandoned and still run. 0 or no sample: none. More: the "
+    "thread is blocked in a read; a restart of the collector ends it, what it reads from is at fault.",
+    ("kafka_cluster", "collector", "task"),
+    seeds_name=("abandoned-tasks-current",),
+)
+COLLECTOR_ABANDONED_TASKS_TOTAL: Final = Metric(
+    "deadwatch_collector_abandoned_tasks_total",
+    Kind.COUNTER,
+    "Instances of a collector's source that did not stop in time, ended or not. No sample or 0: none. More: "
+    "see what the source reads from, then connector_shutdown_graceful_timeout_ms.",
+    ("kafka_cluster", "collector", "task"),
+    seeds_name=("abandoned-tasks-total",),
+)
+COLLECTOR_ABANDONED_CONNECTORS: Final = Metric(
+    "deadwatch_collector_abandoned_connectors",
+    Kind.GAUGE,
+    "As deadwatch_collector_abandoned_tasks, of sources that start others, such as a pattern of log files. 0 "
+    "or no sample: none. More: looking for files is blocked; see the file system.",
+    ("kafka_cluster", "collector", "connector"),
+    seeds_name=("abandoned-connectors-current",),
+)
+COLLECTOR_ABANDONED_CONNECTORS_TOTAL: Final = Metric(
+    "deadwatch_collector_abandoned_connectors_total",
+    Kind.COUNTER,
+    "As deadwatch_collector_abandoned_tasks_total, of sources that start others. No sample or 0: none. More: "
+    "see the file system, then connector_shutdown_graceful_timeout_ms.",
+    ("kafka_cluster", "collector", "connector"),
+    seeds_name=("abandoned-connectors-total",),
+)
+REDRIVE_RECORDS: Final = Metric(
+    "deadwatch_redrive_records_total",
+    Kind.COUNTER,
+    "Records that redrives have dealt with, by outcome: sent, parked, skipped, failed, bounced. 0: none was. "
+    "More: bounced ones came back, so mend the cause first; /api/v1/redrives tells the reasons.",
+    ("kafka_cluster", "dlq_topic", "target_topic", "outcome"),
+    series.REDRIVE_RECORDS,
+)
+REDRIVE_JOBS: Final = Metric(
+    "deadwatch_redrive_jobs",
+    Kind.GAUGE,
+    "Redrive orders by state, dry runs not among them. PAUSED above 0: one waits for somebody; its "
+    "status_reason in /api/v1/redrives says for what. CANCELLING that stays: no worker runs.",
+    ("status",),
+)
 EVENTS: Final = Metric(
     "deadwatch_events_total",
     Kind.COUNTER,
@@ -203,9 +392,17 @@ QUARANTINED: Final = Metric(
     "deadwatch_quarantined_total",
     Kind.COUNTER,
     "Input that could not be read and was put aside. 0: everything was understood. More: it is in no other "
-    "metric; its excerpt and reason are on the topic dlq.deadwatch.",
+    "metric; where it stood and why it was refused are in headers on the topic dlq.deadwatch.",
     ("source", "reason"),
     series.QUARANTINED,
+)
+RECORDS_MISSED: Final = Metric(
+    "deadwatch_records_missed_total",
+    Kind.COUNTER,
+    "Records that Kafka deleted before streaming read them, markers of transactions among them. 0: none. "
+    "More: retention is too short or streaming was away (deleted_unread), or the topic was deleted.",
+    ("kafka_cluster", "topic", "reason"),
+    series.RECORDS_MISSED,
 )
 CARDINALITY_LIMITED: Final = Metric(
     "deadwatch_cardinality_limited_total",
@@ -234,6 +431,34 @@ BATCH_DURATION: Final = Metric(
     "How long streaming worked on its last batch. Near 0: idle or fast. Above a few seconds: look at "
     "the size of the batches and at the disk of the store.",
 )
+BATCH_PHASE_DURATION: Final = Metric(
+    "deadwatch_batch_phase_duration_seconds",
+    Kind.GAUGE,
+    "How long the phases of a recent batch with records took, by Spark's names. addBatch reads, counts and "
+    "writes the store; latestOffset is Kafka; walCommit and commitOffsets are the disk of the checkpoint.",
+    ("phase",),
+)
+BATCH_FAILURES: Final = Metric(
+    "deadwatch_batch_failures_total",
+    Kind.COUNTER,
+    "Times the query failed and began again where it was, by cause: kafka or query. 0: never. More: nothing "
+    "is lost or counted twice, but figures were late; streaming's log has a line for each.",
+    ("cause",),
+    series.BATCH_FAILURES,
+)
+STREAM_BEHIND: Final = Metric(
+    "deadwatch_stream_behind_records",
+    Kind.GAUGE,
+    "Offsets of a topic that streaming had still to read at its last look. 0: all is counted. Growing: it "
+    "does not keep up; give it more cores, or see whether it is up at all.",
+    ("topic",),
+)
+STREAM_RATE: Final = Metric(
+    "deadwatch_stream_records_per_second",
+    Kind.GAUGE,
+    "How fast a recent batch with records was worked through. It says little while batches are small; on a "
+    "backlog, deadwatch_stream_behind_records by this is the time it takes.",
+)
 STORE_UP: Final = Metric(
     "deadwatch_store_up",
     Kind.GAUGE,
@@ -259,18 +484,47 @@ ALL: Final = (
     ABANDONED_TASKS_TOTAL,
     ABANDONED_CONNECTORS,
     ABANDONED_CONNECTORS_TOTAL,
+    ABANDONED_DISAGREEMENT,
     CONNECT_TASK_STATE,
+    CONNECT_TASK_STALLED,
+    CONNECT_RECORD_FAILURES,
+    CONNECT_RECORD_ERRORS,
+    CONNECT_RECORDS_SKIPPED,
+    CONNECT_RETRIES,
+    CONNECT_ERRORS_LOGGED,
+    CONNECT_DLQ_REQUESTS,
+    CONNECT_DLQ_FAILURES,
+    CONNECT_LAST_ERROR,
     TASK_TIMEOUTS,
+    TASK_TIMERS,
+    TASKS_CORRUPTED,
+    STREAM_THREAD_DEATHS,
     DELIVERY_TIMEOUT_BATCHES,
     DELIVERY_TIMEOUT_RECORDS,
     CLIENT_TIMEOUTS,
     RETRY_BACKOFF_MISCONFIGURED,
+    FINDINGS,
+    COLLECTOR_DEAD_LETTERS,
+    COLLECTOR_DEAD_LETTER_REQUESTS,
+    COLLECTOR_DEAD_LETTER_FAILED_REQUESTS,
+    COLLECTOR_DEAD_LETTERS_LOST,
+    COLLECTOR_ABANDONED_TASKS,
+    COLLECTOR_ABANDONED_TASKS_TOTAL,
+    COLLECTOR_ABANDONED_CONNECTORS,
+    COLLECTOR_ABANDONED_CONNECTORS_TOTAL,
+    REDRIVE_RECORDS,
+    REDRIVE_JOBS,
     EVENTS,
     QUARANTINED,
+    RECORDS_MISSED,
     CARDINALITY_LIMITED,
     SOURCE_UP,
     PIPELINE_LAG,
     BATCH_DURATION,
+    BATCH_PHASE_DURATION,
+    BATCH_FAILURES,
+    STREAM_BEHIND,
+    STREAM_RATE,
     STORE_UP,
     BUILD_INFO,
 )

@@ -1,17 +1,26 @@
 """From rows of the store to samples: one pure function a signal, and which metrics each of them completes."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from sqlalchemy import Connection
 
-from api.abandoned import Abandoned, evidence_rows, reconcile
+from api.abandoned import Abandoned, differences, evidence_rows, reconcile
 from api.brokers import QueueRow, ShareGroupRow, queue_rows, share_group_rows
-from api.metrics import catalog
+from api.collectors import CollectorRow, collector_rows
+from api.connect_tasks import connect_task_rows
+from api.findings import FindingRow, finding_rows
+from api.metrics import catalog, connect_tasks, stream
 from api.metrics.catalog import Metric
 from api.rows import BatchRow, InstanceRow, SeriesRow, instance_rows, last_batch, series_rows
 from api.sources import SourceRow, source_rows
+from api.task_timers import TimerRow, counts, timer_rows
+from collector.contract import conduct
+from streaming.redrive.order import Status
+from streaming.store import stream_figures
+from streaming.store.orders import count_by_status
 from streaming.store.series import Series
 
 
@@ -55,7 +64,16 @@ def of_abandoned(instances: Iterable[Abandoned]) -> list[Sample]:
             labels += (instance.task,)
             current, total = catalog.ABANDONED_TASKS, catalog.ABANDONED_TASKS_TOTAL
         samples += [Sample(current, labels, instance.current), Sample(total, labels, instance.total)]
+        samples += _disagreements(instance) if instance.compared else ()
     return samples
+
+
+def _disagreements(instance: Abandoned) -> list[Sample]:
+    labels = (instance.kafka_cluster, instance.worker, instance.connector, instance.task)
+    return [
+        Sample(catalog.ABANDONED_DISAGREEMENT, (*labels, figure), value)
+        for figure, value in zip(("current", "total"), differences(instance), strict=True)
+    ]
 
 
 def of_instances(instances: Iterable[InstanceRow]) -> list[Sample]:
@@ -96,6 +114,47 @@ def of_share_groups(groups: Iterable[ShareGroupRow]) -> list[Sample]:
     ]
 
 
+def of_findings(findings: Iterable[FindingRow]) -> list[Sample]:
+    """1 for every finding that holds."""
+    return [Sample(catalog.FINDINGS, (row.kafka_cluster, row.kind, row.subject), 1) for row in findings]
+
+
+def of_timers(timers: Iterable[TimerRow], moment: Moment) -> list[Sample]:
+    """How many run, for every application that had one lately."""
+    return [
+        Sample(catalog.TASK_TIMERS, labels, count) for labels, count in counts(timers, moment.now_ms).items()
+    ]
+
+
+COLLECTOR_TOTALS: Final = {
+    conduct.DEAD_LETTERS: catalog.COLLECTOR_DEAD_LETTERS,
+    conduct.PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_REQUESTS,
+    conduct.FAILED_PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_FAILED_REQUESTS,
+    conduct.LOST: catalog.COLLECTOR_DEAD_LETTERS_LOST,
+}
+COLLECTOR_ABANDONED: Final = {
+    conduct.ABANDONED_TASKS: (catalog.COLLECTOR_ABANDONED_TASKS, catalog.COLLECTOR_ABANDONED_TASKS_TOTAL),
+    conduct.ABANDONED_CONNECTORS: (
+        catalog.COLLECTOR_ABANDONED_CONNECTORS,
+        catalog.COLLECTOR_ABANDONED_CONNECTORS_TOTAL,
+    ),
+}
+
+
+def of_collectors(rows: Iterable[CollectorRow]) -> list[Sample]:
+    """What collectors count of themselves; a count of a newer collector is passed over."""
+    samples = []
+    for row in rows:
+        labels = (row.kafka_cluster, row.collector)
+        if row.name in COLLECTOR_TOTALS:
+            samples.append(Sample(COLLECTOR_TOTALS[row.name], labels, row.total))
+        elif row.name in COLLECTOR_ABANDONED:
+            current, total = COLLECTOR_ABANDONED[row.name]
+            samples.append(Sample(current, (*labels, row.subject), row.current))
+            samples.append(Sample(total, (*labels, row.subject), row.total))
+    return samples
+
+
 def of_sources(sources: Iterable[SourceRow], moment: Moment) -> list[Sample]:
     """1 or 0 for every source."""
     return [
@@ -114,6 +173,13 @@ def of_batch(batch: BatchRow | None) -> list[Sample]:
     ]
 
 
+def of_redrives(counts: Mapping[Status, int]) -> list[Sample]:
+    """How many orders are in each state; nothing before the first order."""
+    if not counts:
+        return []
+    return [Sample(catalog.REDRIVE_JOBS, (status,), counts.get(status, 0)) for status in Status]
+
+
 def _series_reader(metric: Metric, series: Series) -> Reader:
     return Reader((metric,), lambda connection, _: of_series(metric, series_rows(connection, series)))
 
@@ -126,6 +192,7 @@ READERS: Final = (
             catalog.ABANDONED_TASKS_TOTAL,
             catalog.ABANDONED_CONNECTORS,
             catalog.ABANDONED_CONNECTORS_TOTAL,
+            catalog.ABANDONED_DISAGREEMENT,
         ),
         lambda connection, _: of_abandoned(reconcile(evidence_rows(connection))),
     ),
@@ -137,7 +204,24 @@ READERS: Final = (
         (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
         lambda connection, _: of_share_groups(share_group_rows(connection)),
     ),
+    Reader((catalog.FINDINGS,), lambda connection, _: of_findings(finding_rows(connection))),
+    Reader(
+        connect_tasks.METRICS,
+        lambda connection, _: [
+            Sample(*figure) for figure in connect_tasks.figures(connect_task_rows(connection))
+        ],
+    ),
+    Reader(
+        (*COLLECTOR_TOTALS.values(), *chain.from_iterable(COLLECTOR_ABANDONED.values())),
+        lambda connection, _: of_collectors(collector_rows(connection)),
+    ),
     Reader((catalog.CONNECT_TASK_STATE,), lambda connection, _: of_instances(instance_rows(connection))),
+    Reader(
+        stream.METRICS,
+        lambda connection, _: [Sample(*figure) for figure in stream.figures(stream_figures.read(connection))],
+    ),
+    Reader((catalog.REDRIVE_JOBS,), lambda connection, _: of_redrives(count_by_status(connection))),
+    Reader((catalog.TASK_TIMERS,), lambda connection, moment: of_timers(timer_rows(connection), moment)),
     Reader((catalog.SOURCE_UP,), lambda connection, moment: of_sources(source_rows(connection), moment)),
     Reader(
         (catalog.PIPELINE_LAG, catalog.BATCH_DURATION), lambda connection, _: of_batch(last_batch(connection))

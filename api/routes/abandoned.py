@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Depends
 
-from api.abandoned import Abandoned, evidence_rows, reconcile
-from api.schemas import AbandonedInstance, AbandonedInstances
+from api.abandoned import Abandoned, differences, evidence_rows, reconcile
+from api.schemas import AbandonedFigures, AbandonedInstance, AbandonedInstances
 from api.service import Serving, no_parameters
 from api.times import instant
 
@@ -29,6 +29,11 @@ def _instance(instance: Abandoned) -> AbandonedInstance:
         current=instance.current,
         total=instance.total,
         evidence="threads" if instance.seen else "log",
+        log=AbandonedFigures(current=instance.logged_current, total=instance.logged_total),
+        threads=AbandonedFigures(current=instance.seen_current, total=instance.seen_total)
+        if instance.seen
+        else None,
+        disagree=any(differences(instance)) if instance.compared else None,
         message=instance.message,
         first_seen=instant(instance.first_ms),
         last_seen=instant(instance.last_ms),

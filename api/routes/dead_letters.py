@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Path
 
-from api import cursor, dead_letter_topics, dead_letters
+from api import cursor, dead_letter_topics, dead_letters, redrives
 from api.brokers import QueueRow, queue_rows
 from api.dead_letter_topics import TopicRow
 from api.dead_letters import GroupRow, SampleRow
@@ -19,24 +18,16 @@ from api.schemas import (
     DeadLetterTopics,
     Header,
     Sample,
+    SeriesPoint,
 )
-from api.service import Serving, no_parameters
+from api.service import Paging, Serving, no_parameters
 from api.times import instant
+from streaming.store import trends
 from streaming.store.series import DEAD_LETTERS
 
 router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 
 
-class PageQuery(BaseModel):
-    """Which page of a list; anything else in the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
-    after: str | None = Field(None, description="``next`` of the page before.")
-
-
-Paging = Annotated[PageQuery, Query()]
 Fingerprint = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
 
 
@@ -66,7 +57,17 @@ def group(service: Serving, fingerprint: Fingerprint) -> DeadLetterGroupDetail:
     with service.store.read() as connection:
         row = dead_letters.group(connection, fingerprint)
         samples = dead_letters.samples(connection, fingerprint)
-    return DeadLetterGroupDetail(**dict(_group(row)), samples=[_sample(sample) for sample in samples])
+        trend = trends.read(connection, fingerprint, service.now_ms())
+        loop = redrives.of_group(connection, row.dlq_topic, fingerprint, service.now_ms())
+    return DeadLetterGroupDetail(
+        **dict(_group(row)),
+        redriven=loop.sent,
+        returned=loop.bounced,
+        settled=loop.settled,
+        success_rate=loop.success_rate,
+        trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
+        samples=[_sample(sample) for sample in samples],
+    )
 
 
 def _topic(row: TopicRow) -> DeadLetterTopic:

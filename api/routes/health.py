@@ -2,6 +2,8 @@
 
 from fastapi import APIRouter, Response
 
+from api.errors import ApiError
+from api.redrive_workers import workforce
 from api.schemas import Alive, Readiness
 from api.service import Serving
 
@@ -17,6 +19,10 @@ def livez() -> Alive:
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "Not ready."}})
 def readyz(service: Serving, response: Response) -> Readiness:
     """Ready when the store can be read and its schema is known; else 503 and what is missing."""
-    missing = service.store.missing()
-    response.status_code = 503 if missing else 200
-    return Readiness(ready=not missing, missing=missing)
+    try:
+        with service.store.read() as connection:
+            found = workforce(connection, service.now_ms(), service.settings.source_stale_ms)
+    except ApiError as error:
+        response.status_code = 503
+        return Readiness(ready=False, missing=[str(error)], warnings=[])
+    return Readiness(ready=True, missing=[], warnings=[found.warning] if found.warning else [])

@@ -6,22 +6,29 @@ from fastapi import APIRouter, Depends
 from sqlalchemy import Connection
 
 from api.abandoned import Abandoned, evidence_rows, reconcile
+from api.connect_tasks import connect_task_rows
 from api.dead_letter_topics import topics
 from api.dead_letters import count_groups
+from api.findings import FindingRow, finding_rows
+from api.redrive_workers import workforce
 from api.rows import BatchRow, SeriesTotal, last_batch, series_rows, series_totals
 from api.schemas import (
     AbandonedNow,
     Count,
     DeadLettersNow,
     DeliveryTimeoutsNow,
+    FindingsNow,
     Overview,
     Pipeline,
+    RedrivesNow,
     Source,
     Sources,
+    StalledNow,
 )
 from api.service import Service, Serving, no_parameters
 from api.sources import SourceRow, source_rows
 from api.times import instant
+from streaming.redrive.order import Status
 from streaming.store import series
 from streaming.store.series import Series
 
@@ -45,7 +52,10 @@ def overview(service: Serving) -> Overview:
             client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
             abandoned_tasks=_abandoned(instance for instance in instances if instance.task),
             abandoned_connectors=_abandoned(instance for instance in instances if not instance.task),
+            findings=_findings(finding_rows(connection)),
+            stalled_tasks=_stalled(connection),
             quarantined=_count(totals, series.QUARANTINED),
+            redrives=_redrives(connection, service),
             sources=_sources(source_rows(connection), service),
             pipeline=_pipeline(last_batch(connection)),
         )
@@ -85,6 +95,27 @@ def _abandoned(instances: Iterable[Abandoned]) -> AbandonedNow:
         current=sum(instance.current for instance in counted),
         total=sum(instance.total for instance in counted),
         last_seen=instant(max((instance.last_ms for instance in counted), default=0)),
+    )
+
+
+def _findings(rows: list[FindingRow]) -> FindingsNow:
+    return FindingsNow(
+        current=len(rows), newest_since=instant(max((row.first_ms for row in rows), default=0))
+    )
+
+
+def _stalled(connection: Connection) -> StalledNow:
+    since_ms = [row.stalled_since_ms for row in connect_task_rows(connection) if row.stalled_since_ms]
+    return StalledNow(current=len(since_ms), longest_since=instant(min(since_ms, default=0)))
+
+
+def _redrives(connection: Connection, service: Service) -> RedrivesNow:
+    found = workforce(connection, service.now_ms(), service.settings.source_stale_ms)
+    return RedrivesNow(
+        running=found.orders.get(Status.RUNNING, 0),
+        paused=found.orders.get(Status.PAUSED, 0),
+        workers=found.workers,
+        warning=found.warning or None,
     )
 
 

@@ -1,0 +1,101 @@
+"""Redrive orders as they are: what was asked for, joined with what streaming has counted of their outcomes.
+
+The counts come from events that are in the same Kafka transactions as the records; they are as exact, and as
+late as streaming is.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from api.rows import SeriesRow, series_rows
+from streaming.redrive.order import Status
+from streaming.redrive.plan import Plan
+from streaming.store import orders
+from streaming.store.order_rows import StoredOrder
+from streaming.store.returns import Loop, loop
+from streaming.store.series import REDRIVE_ORDERS
+
+SENT, PARKED, SKIPPED, FAILED, BOUNCED = "sent", "parked", "skipped", "failed", "bounced"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What became of an order's records; ``rows`` are the counters as they are."""
+
+    rows: Sequence[SeriesRow] = field(default_factory=tuple)
+
+    def total(self, outcome: str) -> int:
+        """Records with this outcome, whatever the reason."""
+        return sum(row.value for row in self.rows if row.labels["outcome"] == outcome)
+
+    def reasons(self, outcome: str) -> dict[str, int]:
+        """Records with this outcome by its reason, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for row in self.rows:
+            if row.labels["outcome"] == outcome:
+                counts[row.labels["outcome_reason"]] += row.value
+        return dict(counts.most_common())
+
+    @property
+    def records_per_second(self) -> float | None:
+        """How fast records were sent, from the first to the last; None before there are two moments."""
+        sent = [row for row in self.rows if row.labels["outcome"] == SENT]
+        if not sent:
+            return None
+        span_ms = max(row.last_ms for row in sent) - min(row.first_ms for row in sent)
+        return round(self.total(SENT) * 1_000 / span_ms, 1) if span_ms > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class RedriveView:
+    """An order with its plan, its outcomes, and how many records have stayed away for its settle window."""
+
+    stored: StoredOrder
+    plan: Plan
+    outcomes: Outcomes
+    settled: int
+
+    def estimated_end_ms(self, now_ms: int) -> int:
+        """When it will be done at the pace it has, else at its limit; 0: nobody knows, or it does not run."""
+        if self.stored.status is not Status.RUNNING or self.plan.at_least:
+            return 0
+        pace = self.outcomes.records_per_second or self.stored.order.request.limits.records_per_second
+        left = max(0, self.plan.to_move - self.outcomes.total(SENT))
+        return now_ms + round(left * 1_000 / pace) if pace else 0
+
+
+def views(connection: Connection, wished: Iterable[StoredOrder], now_ms: int) -> list[RedriveView]:
+    """The orders with what has been counted of each."""
+    wanted = list(wished)
+    counted = _outcomes(connection) if wanted else {}
+    return [
+        RedriveView(
+            one,
+            Plan.model_validate_json(one.plan),
+            Outcomes(tuple(counted.get(one.order.id, ()))),
+            _loop(connection, one, now_ms).settled,
+        )
+        for one in wanted
+    ]
+
+
+def of_group(connection: Connection, dlq_topic: str, fingerprint: str, now_ms: int) -> Loop:
+    """What became of the group's records by the orders that name the group."""
+    loops = [
+        _loop(connection, one, now_ms) for one in orders.naming_group(connection, dlq_topic, fingerprint)
+    ]
+    return Loop(*(sum(getattr(one, name) for one in loops) for name in ("sent", "bounced", "settled")))
+
+
+def _loop(connection: Connection, one: StoredOrder, now_ms: int) -> Loop:
+    return loop(connection, one.order.id, one.order.request.guards.settle_window_ms, now_ms)
+
+
+def _outcomes(connection: Connection) -> Mapping[str, list[SeriesRow]]:
+    by_order: dict[str, list[SeriesRow]] = defaultdict(list)
+    for row in series_rows(connection, REDRIVE_ORDERS):
+        by_order[row.labels["order"]].append(row)
+    return by_order

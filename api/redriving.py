@@ -1,0 +1,73 @@
+"""The one part of the api that changes something: redrive orders are made, stopped and resumed."""
+
+import time
+import uuid
+from collections.abc import Callable
+from functools import cached_property
+
+from sqlalchemy import select
+
+from api.settings import ApiSettings
+from api.store import Store, reported
+from streaming.redrive.creation import Door, Wish
+from streaming.redrive.order import OrderRequest
+from streaming.redrive.scan import Bounds
+from streaming.redrive.targets import TargetRules
+from streaming.store import schema
+from streaming.store.dlq_names import named_topics
+from streaming.store.engine import connect
+from streaming.store.order_rows import StoredOrder
+from streaming.store.orders import OrderBook
+
+
+class Redriving:
+    """Writes orders to the store that ``store`` reads; it has to be there."""
+
+    def __init__(self, settings: ApiSettings, store: Store, now_ms: Callable[[], int]) -> None:
+        self._settings, self._store, self._now_ms = settings, store, now_ms
+
+    def create(self, request: OrderRequest, requested_by: str, idempotency_key: str) -> StoredOrder:
+        """The order, kept. Raises ``RedriveError``."""
+        settings, topic = self._settings, request.dlq_topic
+        with self._store.read() as connection:
+            named = named_topics(connection)
+            groups = schema.groups.c
+            known = set(connection.scalars(select(groups.fingerprint).where(groups.dlq_topic == topic)))
+        rules = TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny, named)
+        wish = Wish(request, requested_by, idempotency_key, known.__contains__)
+        with reported():
+            return self._door.create(wish, rules, self._book)
+
+    def cancel(self, order: str, reason: str) -> StoredOrder:
+        """Stop it for ever. Raises ``RedriveError``."""
+        return self._changed(lambda book: book.cancel(order, reason, self._now_ms()))
+
+    def pause(self, order: str, reason: str) -> StoredOrder:
+        """Stop it for now. Raises ``RedriveError``."""
+        return self._changed(lambda book: book.pause(order, reason))
+
+    def resume(self, order: str) -> StoredOrder:
+        """Let it go on. Raises ``RedriveError``."""
+        return self._changed(lambda book: book.resume(order))
+
+    def _changed(self, change: Callable[[OrderBook], StoredOrder]) -> StoredOrder:
+        with self._store.read():
+            pass  # says what a writer cannot: that there is no store yet, or one of another version
+        with reported():
+            return change(self._book)
+
+    @cached_property
+    def _book(self) -> OrderBook:
+        return OrderBook(connect(self._settings.store_url))
+
+    @cached_property
+    def _door(self) -> Door:
+        settings = self._settings
+        return Door(
+            connection=settings.kafka,
+            bounds=Bounds(settings.redrive_scan_max_records, settings.redrive_scan_timeout_ms),
+            max_unconfirmed=settings.redrive_max_unconfirmed,
+            now_ms=self._now_ms,
+            monotonic_ms=lambda: time.monotonic_ns() // 1_000_000,
+            new_id=lambda: str(uuid.uuid4()),
+        )

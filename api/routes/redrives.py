@@ -1,0 +1,150 @@
+"""Redrive orders: made, looked at, paused, resumed, cancelled."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Header, Path
+
+from api import cursor
+from api.redrive_schemas import (
+    EXAMPLE,
+    Outcome,
+    PlannedRecord,
+    Redrive,
+    RedriveOutcomes,
+    RedrivePlan,
+    Redrives,
+)
+from api.redrives import BOUNCED, FAILED, PARKED, SENT, SKIPPED, RedriveView, views
+from api.service import Paging, Service, Serving, no_parameters
+from api.times import instant
+from streaming.redrive.order import OrderRequest
+from streaming.redrive.plan import Plan
+from streaming.store import orders
+from streaming.store.order_rows import StoredOrder
+
+router = APIRouter(prefix="/redrives", tags=["redrives"])
+
+
+def principal(x_requested_by: Annotated[str | None, Header(max_length=100)] = None) -> str:
+    """Who asks. Nobody is authenticated yet, so a name that is given is marked as not verified."""
+    return f"{x_requested_by} (not verified)" if x_requested_by else "anonymous"
+
+
+Principal = Annotated[str, Depends(principal)]
+OrderId = Annotated[str, Path(pattern=r"^[0-9a-f-]{1,36}$")]
+Key = Annotated[str | None, Header(min_length=1, max_length=200)]
+NoParameters = Depends(no_parameters)
+
+
+@router.post("", status_code=202, dependencies=[NoParameters])
+def create(
+    service: Serving,
+    by: Principal,
+    request: Annotated[OrderRequest, Body(examples=[EXAMPLE])],
+    idempotency_key: Key = None,
+) -> Redrive:
+    """Ask for a redrive: a dry run unless said otherwise. The same Idempotency-Key makes one order."""
+    return answers(service, [service.redriving.create(request, by, idempotency_key or "")])[0]
+
+
+@router.get("")
+def listed(service: Serving, query: Paging) -> Redrives:
+    """Orders, the newest first; of dry runs the latest 1 000."""
+    after = None if query.after is None else cursor.decode(query.after, names=1)
+    with service.store.read() as connection:
+        rows = orders.page(connection, after, query.limit + 1)
+    page, following = cursor.cut(rows, query.limit)
+    return Redrives(items=answers(service, page), next=following)
+
+
+@router.get("/{order}", dependencies=[NoParameters])
+def one(service: Serving, order: OrderId) -> Redrive:
+    """An order, as it is now."""
+    with service.store.read() as connection:
+        row = orders.find(connection, order)
+    return answers(service, [row])[0]
+
+
+@router.get("/{order}/outcomes", dependencies=[NoParameters])
+def outcomes(service: Serving, order: OrderId) -> RedriveOutcomes:
+    """What became of its records, by outcome and reason."""
+    with service.store.read() as connection:
+        (view,) = views(connection, [orders.find(connection, order)], service.now_ms())
+    rows = sorted(view.outcomes.rows, key=lambda row: (-row.value, *row.labels.values()))
+    items = [
+        Outcome(
+            outcome=row.labels["outcome"],
+            reason=row.labels["outcome_reason"],
+            records=row.value,
+            first_seen=instant(row.first_ms),
+            last_seen=instant(row.last_ms),
+        )
+        for row in rows
+    ]
+    return RedriveOutcomes(items=items)
+
+
+@router.post("/{order}/cancel", status_code=202, dependencies=[NoParameters])
+def cancel(service: Serving, by: Principal, order: OrderId) -> Redrive:
+    """Stop it for ever; what it has moved stays moved."""
+    return answers(service, [service.redriving.cancel(order, f"cancelled by {by}")])[0]
+
+
+@router.post("/{order}/pause", status_code=202, dependencies=[NoParameters])
+def pause(service: Serving, by: Principal, order: OrderId) -> Redrive:
+    """Stop it for now."""
+    return answers(service, [service.redriving.pause(order, f"paused by {by}")])[0]
+
+
+@router.post("/{order}/resume", status_code=202, dependencies=[NoParameters])
+def resume(service: Serving, by: Principal, order: OrderId) -> Redrive:
+    """Let it go on where it was paused."""
+    del by  # the audit will want it
+    return answers(service, [service.redriving.resume(order)])[0]
+
+
+def answers(service: Service, rows: Iterable[StoredOrder]) -> list[Redrive]:
+    """The orders, as they are now."""
+    with service.store.read() as connection:
+        found = views(connection, rows, service.now_ms())
+    return [_redrive(view, service.now_ms()) for view in found]
+
+
+def _redrive(view: RedriveView, now_ms: int) -> Redrive:
+    stored, outcomes = view.stored, view.outcomes
+    order, request = stored.order, stored.order.request
+    return Redrive(
+        id=order.id,
+        status=stored.status,
+        status_reason=stored.status_reason or None,
+        dry_run=request.dry_run,
+        dlq_topic=request.dlq_topic,
+        cut_off={str(partition): offset for partition, offset in order.cut_off.items()},
+        to_move=view.plan.to_move,
+        moved=outcomes.total(SENT),
+        skipped=outcomes.total(SKIPPED),
+        parked=outcomes.total(PARKED),
+        failed=outcomes.total(FAILED),
+        bounced=outcomes.total(BOUNCED),
+        settled=view.settled,
+        waiting=0 if stored.status.final else None,
+        skip_reasons=outcomes.reasons(SKIPPED),
+        records_per_second=outcomes.records_per_second,
+        created_at=instant(order.created_at_ms),
+        finished_at=instant(stored.finished_at_ms),
+        estimated_end_at=instant(view.estimated_end_ms(now_ms)),
+        requested_by=order.requested_by,
+        policy=order.policy or None,
+        reason=request.reason,
+        plan=_plan(view.plan),
+        request=request,
+    )
+
+
+def _plan(plan: Plan) -> RedrivePlan:
+    examples = [
+        PlannedRecord(timestamp=instant(one.timestamp_ms), **one.model_dump(exclude={"timestamp_ms"}))
+        for one in plan.examples
+    ]
+    return RedrivePlan(**plan.model_dump(exclude={"examples"}), examples=examples)
