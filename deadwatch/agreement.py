@@ -11,10 +11,15 @@ AGREED = (
     "kafka.bootstrap_servers",
     "kafka.security_protocol",
     "events_topic",
+    "quarantine_topic",
+    "quarantine_topic_prefix",
+    "quarantine_auto_create_topics_enable",
+    "quarantine_copy_record_enable",
     "kafka_cluster",
     "store_url",
     "dlq_topics",
     "dlq_topics_deny",
+    "targets_allow",
 )
 """What the processes have to say alike: otherwise one writes where the other does not look."""
 

@@ -14,6 +14,7 @@ from kafka.admin import NewTopic
 from kafka.errors import AuthorizationError, KafkaError
 
 from collector.kafka import KafkaConnection
+from deadwatch.checks_redrive import redrive
 from deadwatch.doctor import Finding, fail, ok, short
 from deadwatch.service import Service
 
@@ -38,6 +39,7 @@ def kafka(service: Service) -> Iterator[Finding]:
         return
     try:
         yield from _cluster(admin, service)
+        yield from redrive(admin, service)
     except KafkaError as error:
         yield fail("Kafka", short(error), "look into the broker's log")
     finally:

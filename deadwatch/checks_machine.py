@@ -1,4 +1,4 @@
-"""What the service needs of this machine: Python, Java, jars, disk, port, store, log files."""
+"""What the service needs of this machine: Python, Java, jars, disk, port, log files."""
 
 import glob
 import os
@@ -8,17 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sqlalchemy import create_engine, select
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
-
 import jars
 from collector.settings_file import SettingsError
 from deadwatch.doctor import Finding, fail, ok, warn
 from deadwatch.service import Service
 from deadwatch.up import require_free
 from jars.manifest import Manifest
-from streaming.store import schema
 
 OLDEST_PYTHON = (3, 11)
 LITTLE_DISK_BYTES = 1 << 30
@@ -70,36 +65,6 @@ def data(service: Service) -> Iterator[Finding]:
         yield warn("data directory", seen, "make room: the store and Spark's checkpoint grow to some 100 MB")
     else:
         yield ok("data directory", seen)
-
-
-def store(service: Service) -> Iterator[Finding]:
-    """The store opens and has the schema of this version, or is still to be made."""
-    url = make_url(service.streaming.store_url)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        yield ok("store", "not there yet, streaming makes it")
-        return
-    engine = create_engine(url)
-    try:
-        with engine.connect() as connection:
-            version = connection.execute(select(schema.schema_version.c.version)).scalar()
-    except SQLAlchemyError as error:
-        reason = str(error.__cause__ or error).splitlines()[0]
-        yield fail(
-            "store",
-            f"cannot be read: {reason}",
-            "check store_url, or move the file away: streaming makes a new one",
-        )
-        return
-    finally:
-        engine.dispose()
-    if version == schema.VERSION:
-        yield ok("store", f"schema version {version}")
-    else:
-        yield fail(
-            "store",
-            f"schema version {version}, this program knows {schema.VERSION}",
-            "give another --data DIR",
-        )
 
 
 def port(service: Service) -> Iterator[Finding]:

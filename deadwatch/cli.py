@@ -10,10 +10,11 @@ import typer
 from collector.process import REFUSED, configure_logging
 from collector.settings_file import SettingsError
 from collector.version import VERSION
-from deadwatch import demo, examination, lab_command
+from deadwatch import api_commands, demo, examination, lab_command, policy_commands, store_command
 from deadwatch import up as up_command
 from deadwatch.one_line import OneLine
 from deadwatch.service import DATA, Options, configure
+from streaming.store.upgrade import Work
 
 Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Your Kafka; several by commas.")]
 ConnectUrl = Annotated[list[str] | None, typer.Option(metavar="URL", help="A Connect REST URL; repeatable.")]
@@ -59,7 +60,7 @@ def up(
     port: Port = None,
     config: Config = None,
 ) -> None:
-    """Run the service on your Kafka until Ctrl-C: collector, streaming and api.
+    """Run the service on your Kafka until Ctrl-C: collector, streaming, redrive and api.
 
     deadwatch up --bootstrap-servers localhost:9092 --log '/var/log/kafka/*.log'
 
@@ -131,6 +132,24 @@ def experiment() -> None:
     deadwatch lab
     """
     _end(lab_command.run)
+
+
+@app.command("store")
+def look_after(
+    work: Annotated[Work, typer.Argument(help="status: its version; upgrade: bring it up to date.")],
+    *,
+    data: Data = DATA,
+    config: Config = None,
+) -> None:
+    """Look at the store's version, or bring it up to date before a newer program starts.
+
+    deadwatch store upgrade --config deadwatch.yaml
+    """
+    _end(lambda: store_command.run(work, Options(data=data, config=config)))
+
+
+api_commands.add_to(app)
+app.add_typer(policy_commands.app, name="policies")
 
 
 def _end(command: Callable[[], int]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from deadwatch.demo_last_act import Redriven
 from deadwatch.demo_latency import Latencies, latencies
 from deadwatch.demo_table import Row
 from deadwatch.demo_watch import Signal, Watch
@@ -18,10 +19,14 @@ TITLES: Mapping[Signal, str] = {
     Signal.EXPIRED_BATCHES: "expired batches",
     Signal.EXPIRED_RECORDS: "expired records",
     Signal.QUARANTINED: "input that was not understood",
+    Signal.REDRIVES: "redrives completed",
+    Signal.SENT: "dead letters put back",
+    Signal.BOUNCED: "of these, dead again",
+    Signal.PARKED: "of these, parked",
 }
 
 
-def expected(truth: Truth) -> Mapping[Signal, str | None]:
+def expected(truth: Truth, redriven: Redriven) -> Mapping[Signal, str | None]:
     """What has to be seen; None for what has not happened although it will."""
     happened = {
         Signal.ABANDONED_TOTAL: truth.abandoned_tasks_total,
@@ -32,6 +37,10 @@ def expected(truth: Truth) -> Mapping[Signal, str | None]:
         Signal.TASK_TIMEOUTS: truth.task_timeouts,
         Signal.EXPIRED_BATCHES: truth.expired_batches,
         Signal.EXPIRED_RECORDS: truth.expired_records,
+        Signal.REDRIVES: redriven.orders,
+        Signal.SENT: truth.share_accepted + truth.connect_returned,
+        Signal.BOUNCED: truth.connect_returned,
+        Signal.PARKED: redriven.parked,
     }
     return {
         Signal.ABANDONED_NOW: _abandoned_trail(truth),
@@ -40,9 +49,14 @@ def expected(truth: Truth) -> Mapping[Signal, str | None]:
     }
 
 
-def rows(truth: Truth, watch: Watch, happened: Mapping[Signal, Sequence[int]] | None = None) -> list[Row]:
+def rows(
+    truth: Truth,
+    redriven: Redriven,
+    watch: Watch,
+    happened: Mapping[Signal, Sequence[int]] | None = None,
+) -> list[Row]:
     """The table; with the times at which everything happened it tells how long each took."""
-    wanted = expected(truth)
+    wanted = expected(truth, redriven)
     times = happened or {}
     return [
         Row(title, wanted[signal], seen(watch, signal), delays(watch, signal, times.get(signal, ())))

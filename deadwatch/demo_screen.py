@@ -8,6 +8,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.table import Table
 
 from deadwatch.demo_table import Row, rich_table
 
@@ -37,6 +38,11 @@ class Screen:
         self._caption = line
         if self._live is None:
             self._print(line)
+
+    def present(self, table: Table) -> None:
+        """A table of its own, above the other."""
+        console = Console() if self._live is None else self._live.console
+        console.print(table)
 
     def show(self, rows: Sequence[Row]) -> None:
         """The table as it is now."""

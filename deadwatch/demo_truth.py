@@ -1,14 +1,17 @@
 """When each failure happened, by other witnesses: the lab's logs and the dead letters' own times.
 
 A dead letter of Connect keeps the time at which its record was produced, so its delay includes Connect's own
-work; one of a share group carries the time at which the broker wrote it.
+work; one that was put back and failed again begins anew then. One of a share group carries the
+time at which the broker wrote it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
 
+from collector.contract.headers import REDRIVE_MOVED_AT_MS
 from deadwatch.demo_watch import Signal
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
@@ -45,7 +48,7 @@ def log_times(log: Path, count: Callable[[str], int]) -> list[int]:
 
 
 def record_times(bootstrap_servers: str, topic: str) -> list[int]:
-    """The timestamps of all records of a topic, oldest first."""
+    """The times of all records of a topic, oldest first."""
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap_servers, auto_offset_reset="earliest", enable_auto_commit=False
     )
@@ -54,13 +57,19 @@ def record_times(bootstrap_servers: str, topic: str) -> list[int]:
         if not partitions:
             return []
         consumer.assign(partitions)
-        count = sum(consumer.end_offsets(partitions).values())
+        ends = consumer.end_offsets(partitions)
         times: list[int] = []
         for _ in range(POLLS):
-            if len(times) >= count:
+            if all(consumer.position(place) >= end for place, end in ends.items()):
                 break
             batches = consumer.poll(timeout_ms=POLL_MS)
-            times += [record.timestamp for records in batches.values() for record in records]
+            times += [_time_of(record) for records in batches.values() for record in records]
         return sorted(times)
     finally:
         consumer.close()
+
+
+def _time_of(record: ConsumerRecord) -> int:
+    """When it was produced, or put back by the last redrive."""
+    moved = dict(record.headers).get(REDRIVE_MOVED_AT_MS)
+    return int(moved) if moved else int(record.timestamp)

@@ -45,7 +45,9 @@ class Figure:
 class Signal(Enum):
     """The figures that the demo follows."""
 
-    SOURCES_UP = Figure(catalog.SOURCE_UP)
+    LOGS_UP = Figure(catalog.SOURCE_UP, (("kind", "log"),))
+    CONNECT_UP = Figure(catalog.SOURCE_UP, (("kind", "connect"),))
+    WORKERS_UP = Figure(catalog.SOURCE_UP, (("kind", "redrive"),))
     ABANDONED_NOW = Figure(catalog.ABANDONED_TASKS)
     ABANDONED_TOTAL = Figure(catalog.ABANDONED_TASKS_TOTAL)
     SHARE_DEAD_LETTERS = Figure(catalog.DEAD_LETTERS, (("dialect", "share_group"),))
@@ -56,6 +58,10 @@ class Signal(Enum):
     EXPIRED_BATCHES = Figure(catalog.DELIVERY_TIMEOUT_BATCHES)
     EXPIRED_RECORDS = Figure(catalog.DELIVERY_TIMEOUT_RECORDS)
     QUARANTINED = Figure(catalog.QUARANTINED)
+    REDRIVES = Figure(catalog.REDRIVE_JOBS, (("status", "COMPLETED"),))
+    SENT = Figure(catalog.REDRIVE_RECORDS, (("outcome", "sent"),))
+    BOUNCED = Figure(catalog.REDRIVE_RECORDS, (("outcome", "bounced"),))
+    PARKED = Figure(catalog.REDRIVE_RECORDS, (("outcome", "parked"),))
 
 
 def parse(text: str) -> Samples:

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from deadwatch import checks_connect, checks_kafka, checks_machine, doctor
+from deadwatch import checks_connect, checks_kafka, checks_machine, checks_store, doctor
 from deadwatch.service import Service
 
 
 def run(service: Service) -> int:
     """Look at the machine, then at Kafka and Connect; the exit code."""
-    machine = (checks_machine.data, checks_machine.store, checks_machine.port, checks_machine.logs)
+    machine = (checks_machine.data, checks_store.store, checks_machine.port, checks_machine.logs)
     kafka = (checks_kafka.kafka, checks_connect.connect)
     return doctor.report(
         [

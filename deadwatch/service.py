@@ -16,6 +16,7 @@ from collector.settings import CollectorSettings
 from collector.settings_file import ProcessSettings, SettingsError, load
 from deadwatch.agreement import refuse_contradictions
 from deadwatch.supervisor import Program
+from streaming.redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 
 DATA = Path("deadwatch-data")
@@ -42,6 +43,7 @@ class Service:
 
     collector: CollectorSettings
     streaming: StreamingSettings
+    redrive: RedriveSettings
     api: ApiSettings
     data: Path
     config: Path | None
@@ -55,8 +57,8 @@ class Service:
         """The processes to run; their lines go to a file each in ``logs``, or to our own stderr."""
         arguments = ("--config", str(self.config)) if self.config else ()
         return tuple(
-            Program(settings.section, arguments, logs / f"{settings.section}.log" if logs else None)
-            for settings in (self.collector, self.streaming, self.api)
+            Program(settings.runs(), arguments, logs / f"{settings.section}.log" if logs else None)
+            for settings in (self.collector, self.streaming, self.redrive, self.api)
         )
 
 
@@ -71,7 +73,7 @@ def configure(options: Options) -> Service:
     processes = _load(config)
     refuse_contradictions(processes)
     os.environ.update(unsaid(options.data, processes))
-    api = processes[2]
+    api = processes[-1]
     if api.port == 0:
         os.environ["API_PORT"] = str(_free_port(api.host))
     return Service(*_load(config), options.data, config)
@@ -87,8 +89,7 @@ def variables(options: Options) -> dict[str, str]:
     """The flags as variables of the processes; what was not said is left out."""
     said: dict[str, str] = {}
     if options.bootstrap_servers is not None:
-        said["COLLECTOR_KAFKA__BOOTSTRAP_SERVERS"] = options.bootstrap_servers
-        said["STREAMING_KAFKA__BOOTSTRAP_SERVERS"] = options.bootstrap_servers
+        said |= {f"{prefix}KAFKA__BOOTSTRAP_SERVERS": options.bootstrap_servers for prefix in PREFIXES}
     if options.connect_urls:
         clusters = [{"url": url, "jolokia_url": options.jolokia_url} for url in options.connect_urls]
         said["COLLECTOR_CONNECT"] = json.dumps(clusters)
@@ -107,22 +108,28 @@ def variables(options: Options) -> dict[str, str]:
 
 
 def unsaid(data: Path, processes: Sequence[ProcessSettings]) -> dict[str, str]:
-    """Variables for the places that neither file nor environment names: below ``data``."""
-    places: Mapping[str, str] = {
+    """Variables for what neither file nor environment says: places below ``data``, and topics of our own."""
+    values: Mapping[str, str] = {
+        "quarantine_auto_create_topics_enable": "true",
         "data": str(data / "collector"),
         "checkpoint": str(data / "checkpoint"),
         "store_url": f"sqlite:///{(data / 'deadwatch.db').absolute()}",
     }
     return {
-        f"{process.section}_{name}".upper(): place
+        f"{process.section}_{name}".upper(): value
         for process in processes
-        for name, place in places.items()
+        for name, value in values.items()
         if name in type(process).model_fields and name not in process.model_fields_set
     }
 
 
-def _load(config: Path | None) -> tuple[CollectorSettings, StreamingSettings, ApiSettings]:
-    return load(CollectorSettings, config), load(StreamingSettings, config), load(ApiSettings, config)
+def _load(config: Path | None) -> tuple[CollectorSettings, StreamingSettings, RedriveSettings, ApiSettings]:
+    return (
+        load(CollectorSettings, config),
+        load(StreamingSettings, config),
+        load(RedriveSettings, config),
+        load(ApiSettings, config),
+    )
 
 
 def _free_port(host: str) -> int:

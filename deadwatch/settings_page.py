@@ -14,10 +14,11 @@ from pydantic_core import PydanticUndefined
 
 from api.settings import ApiSettings
 from collector.settings import CollectorSettings
+from streaming.redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 
 MARKER = "<!-- below this line: python -m deadwatch.settings_page docs/configuration.md -->\n"
-PROCESSES = (CollectorSettings, StreamingSettings, ApiSettings)
+PROCESSES = (CollectorSettings, StreamingSettings, RedriveSettings, ApiSettings)
 
 
 def page(text: str) -> str:

@@ -1,0 +1,86 @@
+"""``deadwatch redrive``: a dry run is shown and confirmed, then the order is made and followed to its end."""
+
+import json
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from deadwatch import redrive_tables
+from deadwatch.api_client import Api, SaidError
+
+POLL_S: Final = 0.5
+DONE, UNDONE, INTERRUPTED = 0, 1, 130
+OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
+
+Answer = Mapping[str, Any]
+Ask = Callable[[str], bool]
+
+
+def run(  # noqa: PLR0917 -- what was said, and the four ways to answer
+    api: Api, request: dict[str, Any], dry: bool, yes: bool, as_json: bool, ask: Ask
+) -> int:
+    """The exit code: 0 the order is completed (or the dry run was all that was wanted), else 1.
+
+    Raises:
+        RefusedError: the api refuses, or nobody is there to confirm.
+    """
+    console = Console(quiet=as_json)
+    told = api.post("/redrives", request)
+    console.print(redrive_tables.plan(told))
+    if dry:
+        return _end(told, as_json, DONE)
+    at_most = told["plan"]["at_most"]
+    question = f"Move up to {at_most} records?" if told["plan"]["at_least"] else f"Move {at_most} records?"
+    if not yes and not ask(question):
+        return _end(told, as_json, UNDONE)
+    order = api.post("/redrives", {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
+    console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
+    try:
+        told = follow(api, order["id"], console)
+    except KeyboardInterrupt:
+        console.print("it goes on; deadwatch jobs shows it", highlight=False)
+        return INTERRUPTED
+    console.print(redrive_tables.jobs([told]))
+    return _end(told, as_json, DONE if told["status"] == "COMPLETED" else UNDONE)
+
+
+def follow(api: Api, order: str, console: Console) -> Answer:
+    """Show how far it is until it is over or paused; the order as it is then."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        told: Answer = api.get(f"/redrives/{order}")
+        bar = progress.add_task(told["status"], total=told["to_move"], rate="-")
+        while True:
+            rate = told["records_per_second"]
+            progress.update(
+                bar, description=told["status"], completed=told["moved"], rate="-" if rate is None else rate
+            )
+            if told["status"] in OVER or told["status"] == "PAUSED":
+                return told
+            time.sleep(POLL_S)
+            told = api.get(f"/redrives/{order}")
+
+
+def ask_terminal(question: str) -> bool:
+    """Ask whoever sits there. Raises ``SaidError`` where nobody does."""
+    if not sys.stdin.isatty():
+        raise SaidError("nobody is there to confirm: say --yes, or --dry-run")
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _end(told: Answer, as_json: bool, code: int) -> int:
+    if as_json:
+        print(json.dumps(told))
+    return code
