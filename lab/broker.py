@@ -28,6 +28,7 @@ class Broker:
         self._java, self._directory, self._ports = java, directory, ports
         self._jvm = Jvm(java, "kafka", 384, log, jolokia_port=ports.broker_jolokia)
         self._running: Process | None = None
+        self._starts = 0
 
     @property
     def process(self) -> Process:
@@ -41,14 +42,29 @@ class Broker:
         self._directory.mkdir()
         config = write_properties(self._directory / "server.properties", self._properties(processes))
         self._format(processes, config)
-        command = self._jvm.command("kafka.Kafka", config)
-        self._running = processes.start("broker", command, self._directory, self._jvm.log)
+        self._start(processes)
+
+    def kill(self, processes: Processes) -> None:
+        """SIGKILL; what it has on disk stays."""
+        processes.end(self.process)
+        self._running = None
+
+    def launch_again(self, processes: Processes) -> None:
+        """Start what was killed on the same disk and ports; ``wait`` for it."""
+        self._start(processes)
 
     def wait(self) -> None:
         """Return when it takes requests."""
         log = self.process.log
-        self.process.until(lambda: _STARTED in read(log), "the broker did not start", _UP_WITHIN_S)
+        self._starts += 1
+        self.process.until(
+            lambda: read(log).count(_STARTED) >= self._starts, "the broker did not start", _UP_WITHIN_S
+        )
         self.process.until(lambda: answers(self.jolokia_url), "its Jolokia agent is silent", _UP_WITHIN_S)
+
+    def _start(self, processes: Processes) -> None:
+        command = self._jvm.command("kafka.Kafka", self._directory / "server.properties")
+        self._running = processes.start("broker", command, self._directory, self._jvm.log)
 
     def _properties(self, processes: Processes) -> Properties:
         properties = server_properties(self._ports, self._directory, with_sasl=self.sasl_ssl is not None)

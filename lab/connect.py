@@ -9,13 +9,16 @@ A worker survives a stalled broker: its session is longer than any stall.
 """
 
 import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from lab import jolokia
+from lab.connect_worker import worker_properties
 from lab.errors import LabError
 from lab.http import answers, call
-from lab.jvm import CONNECT_LAYOUT, Jvm, Properties, write_properties
+from lab.jvm import CONNECT_LAYOUT, Jvm, write_properties
 from lab.ports import Ports
 from lab.processes import Process, Processes, read
 from lab.waiting import until
@@ -30,16 +33,25 @@ _RESTARTS: Final = 4
 class Connect:
     """Start with ``launch``; use it after ``wait``."""
 
-    def __init__(self, java: Path, directory: Path, log: Path, ports: Ports) -> None:
+    def __init__(self, java: Path, directory: Path, log: Path, ports: Ports, group: str = "connect") -> None:
         self.url = f"http://127.0.0.1:{ports.connect}"
         self.jolokia_url = f"http://127.0.0.1:{ports.connect_jolokia}/jolokia/"
-        self._directory, self._log, self._ports = directory, log, ports
+        self._java, self._directory, self._log, self._ports = java, directory, log, ports
+        self._group = group
         self._jvm = Jvm(java, "apps", 256, log, CONNECT_LAYOUT, ports.connect_jolokia)
+
+    def another(self, group: str) -> "Connect":
+        """A worker of a cluster of its own on the same broker, to be launched."""
+        ports = replace(Ports.choose(), broker=self._ports.broker)
+        log = self._log.with_name(f"{group}.log")
+        return Connect(self._java, self._directory.with_name(group), log, ports, group)
 
     def launch(self, processes: Processes) -> None:
         """Start the worker; it waits for the broker by itself."""
-        self._directory.mkdir()
-        config = write_properties(self._directory / "worker.properties", worker_properties(self._ports))
+        self._directory.mkdir(exist_ok=True)
+        config = write_properties(
+            self._directory / "worker.properties", worker_properties(self._ports, self._group)
+        )
         command = self._jvm.command("org.apache.kafka.connect.cli.ConnectDistributed", config)
         self._process: Process = processes.start("connect", command, self._directory, self._log)
 
@@ -69,9 +81,32 @@ class Connect:
         os.close(pipe)
         until(lambda: self.task_threads(name) <= 1, f"an orphan of {name}-0 still runs", _ACT_WITHIN_S)
 
+    def end(self, processes: Processes) -> None:
+        """End the worker at once."""
+        processes.end(self._process)
+
+    def delete(self, name: str) -> None:
+        """Remove connector ``name``; its task, which waits for the pipe, is given up on."""
+        abandoned = self.abandonments(name)
+        call(f"{self.url}/connectors/{name}", method="DELETE")
+        done = f"the task of {name} was not given up"
+        until(lambda: self.abandonments(name) > abandoned, done, _ACT_WITHIN_S)
+
+    def restart(self, processes: Processes) -> None:
+        """Stop the worker as an operator does, and start it again; tasks that do not stop are given up on."""
+        self._process.signal(signal.SIGTERM)
+        self._process.wait()
+        processes.end(self._process)
+        self.launch(processes)
+        self.wait()
+
     def abandonments(self, name: str) -> int:
         """How often the worker's log says that it gave up on the task of connector ``name``."""
         return read(self._log).count(f"Graceful stop of task {name}-0 failed.")
+
+    def all_abandonments(self) -> int:
+        """How often it says so of any task."""
+        return read(self._log).count("Graceful stop of task ")
 
     def task_threads(self, name: str) -> int:
         """The threads that run the task of connector ``name``: one, and one for each that was abandoned."""
@@ -95,24 +130,6 @@ class Connect:
         before = read(self._log).count(done)
         call(f"{self.url}/connectors/{name}/restart?includeTasks=true", {}, "POST")
         until(lambda: read(self._log).count(done) > before, f"{name} did not restart", _ACT_WITHIN_S)
-
-
-def worker_properties(ports: Ports) -> Properties:
-    """The worker's settings."""
-    return {
-        "bootstrap.servers": f"127.0.0.1:{ports.broker}",
-        "group.id": "connect",
-        "listeners": f"http://127.0.0.1:{ports.connect}",
-        "plugin.discovery": "service_load",
-        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-        **{f"{topic}.storage.topic": f"connect-{topic}" for topic in ("config", "offset", "status")},
-        **{f"{topic}.storage.replication.factor": 1 for topic in ("config", "offset", "status")},
-        "offset.storage.partitions": 1,
-        "status.storage.partitions": 1,
-        "session.timeout.ms": 60_000,
-        "rebalance.timeout.ms": 90_000,
-    }
 
 
 def pipe_source(pipe: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from lab import share
-from lab.connect import FILESINK_DLQ, FILESINK_TOPIC
+from lab.connect import FILESINK_DLQ, FILESINK_TOPIC, Connect
 from lab.errors import LabError
 from lab.processes import read
 from lab.sasl import SaslSsl
@@ -34,6 +34,7 @@ class Lab:
         self._abandoned: Counter[str] = Counter()
         self._abandoned_total = 0
         self._dead_letters: Counter[str] = Counter()
+        self._share_accepted = self._connect_returned = 0
 
     def __enter__(self) -> Self:
         """Start everything; when that fails, nothing is left."""
@@ -91,6 +92,8 @@ class Lab:
             task_timeouts=count_task_timeouts(streams),
             expired_batches=expired.batches,
             expired_records=expired.records,
+            share_accepted=self._share_accepted,
+            connect_returned=self._connect_returned,
         )
 
     def abandon_task(self, connector: str = "pipe") -> None:
@@ -105,6 +108,39 @@ class Lab:
             raise LabError(f"no task of {connector!r} is abandoned: call abandon_task({connector!r}) first")
         self._running.connect.release_tasks(connector)
         del self._abandoned[connector]
+
+    def delete_connector(self, connector: str = "pipe") -> None:
+        """Remove the connector of ``abandon_task``: its live task is abandoned too, all its threads stay."""
+        self._running.connect.delete(connector)
+        self._abandoned[connector] += 1
+        self._abandoned_total += 1
+
+    def restart_connect(self) -> None:
+        """Stop the Connect worker and start it again: what it had abandoned ends with it.
+
+        Tasks that wait for a pipe do not stop: the worker gives each up before it ends.
+        """
+        connect = self._running.connect
+        before = connect.all_abandonments()
+        connect.restart(self._running.processes)
+        self._abandoned.clear()
+        self._abandoned_total += connect.all_abandonments() - before
+
+    @contextmanager
+    def another_connect(self, group: str = "connect-2") -> Iterator[Connect]:
+        """Inside, a second Connect cluster of one worker runs on the same broker; the truth leaves it out."""
+        running = self._running
+        connect = running.connect.another(group)
+        connect.launch(running.processes)
+        try:
+            connect.wait()
+            yield connect
+        finally:
+            connect.end(running.processes)
+
+    def abandonments(self, connector: str) -> int:
+        """How often Connect's log says that it gave up on the task of the connector."""
+        return self._running.connect.abandonments(connector)
 
     def stall_broker(self, seconds: float = 16) -> None:
         """Stop the broker while records flow through Streams: tasks time out, batches expire."""
@@ -144,6 +180,21 @@ class Lab:
         running.topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
         running.topics.wait_beyond(FILESINK_DLQ, before + count - 1)
         self._dead_letters[FILESINK_DLQ] += count
+
+    def accept_share_records(self, count: int) -> None:
+        """The share group is mended: it accepts ``count`` records that somebody puts back."""
+        share.accept(self.bootstrap_servers, count)
+        self._share_accepted += count
+
+    @contextmanager
+    def connect_records_return(self, count: int) -> Iterator[None]:
+        """Inside, ``count`` dead letters are put back to the sink, which is as it was: they fail again."""
+        topics = self._running.topics
+        before = topics.end(FILESINK_DLQ)
+        yield
+        topics.wait_beyond(FILESINK_DLQ, before + count - 1)
+        self._dead_letters[FILESINK_DLQ] += count
+        self._connect_returned += count
 
     def describe(self) -> str:
         """Where everything is, a line each."""

@@ -1,4 +1,7 @@
-"""A share group that rejects records: the broker writes them to the group's dead letter queue (KIP-1191)."""
+"""A share group that rejects records: the broker writes them to the group's dead letter queue (KIP-1191).
+
+Mended, it accepts what it is given.
+"""
 
 import time
 from typing import Final
@@ -16,41 +19,50 @@ _WITHIN_S: Final = 60
 _POLL_S: Final = 0.5
 
 
-def configure(bootstrap_servers: str) -> None:
+def configure(bootstrap_servers: str, group: str = GROUP, dlq: str = DLQ) -> None:
     """Give the group its dead letter queue and let it begin with the oldest record."""
-    settings = {"errors.deadletterqueue.topic.name": DLQ, "share.auto.offset.reset": "earliest"}
+    settings = {"errors.deadletterqueue.topic.name": dlq, "share.auto.offset.reset": "earliest"}
     admin = KafkaAdminClient(bootstrap_servers=bootstrap_servers)
     try:
-        admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, GROUP, settings)])
+        admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, group, settings)])
     finally:
         admin.close()
 
 
-def reject(bootstrap_servers: str, count: int) -> None:
+def reject(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> None:
     """Consume ``count`` records in the group and reject every one."""
+    _consume(bootstrap_servers, count, AcknowledgeType.REJECT, group, topic)
+
+
+def accept(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> None:
+    """Consume ``count`` records in the group and accept every one."""
+    _consume(bootstrap_servers, count, AcknowledgeType.ACCEPT, group, topic)
+
+
+def _consume(bootstrap_servers: str, count: int, how: AcknowledgeType, group: str, topic: str) -> None:
     consumer = ShareConsumer(
         {
             "bootstrap.servers": bootstrap_servers,
-            "group.id": GROUP,
+            "group.id": group,
             "share.acknowledgement.mode": "explicit",
             "log_level": 0,
         }
     )
     try:
-        consumer.subscribe([TOPIC])
-        _reject(consumer, count)
+        consumer.subscribe([topic])
+        _acknowledge(consumer, count, how, group)
     finally:
         consumer.close()
 
 
-def _reject(consumer: ShareConsumer, count: int) -> None:
+def _acknowledge(consumer: ShareConsumer, count: int, how: AcknowledgeType, group: str) -> None:
     deadline_s = time.monotonic() + _WITHIN_S
-    rejected = 0
-    while rejected < count:
+    given = 0
+    while given < count:
         if time.monotonic() > deadline_s:
-            raise LabError(f"share group {GROUP} was given {rejected} of {count} records in {_WITHIN_S} s")
+            raise LabError(f"share group {group} was given {given} of {count} records in {_WITHIN_S} s")
         for message in consumer.poll(timeout=_POLL_S):
             if message.error() is None:
-                consumer.acknowledge(message, AcknowledgeType.REJECT)
-                rejected += 1
+                consumer.acknowledge(message, how)
+                given += 1
         consumer.commit_sync()

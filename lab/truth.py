@@ -34,6 +34,8 @@ class Truth:
     task_timeouts: int = 0
     expired_batches: int = 0
     expired_records: int = 0
+    share_accepted: int = 0
+    connect_returned: int = 0
 
     def __sub__(self, earlier: "Truth") -> "Truth":
         return Truth(*(getattr(self, name) - getattr(earlier, name) for name in Truth.__slots__))
