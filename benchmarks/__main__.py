@@ -7,13 +7,19 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 
-from benchmarks import clients, scan
+from benchmarks import clients, publish, redrive, scan, streaming
 from benchmarks.row import Row
 
 RESULTS = Path(__file__).with_name("results.json")
-BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {"clients": clients.rows, "collector": scan.rows}
+BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {
+    "clients": clients.rows,
+    "collector": lambda: chain(scan.rows(), publish.rows()),
+    "redrive": redrive.rows,
+    "streaming": streaming.rows,
+}
 
 
 def main(names: list[str]) -> int:

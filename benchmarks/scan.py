@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.row import Row
 from collector.dialects import brokers, clients, connect, librdkafka, streams
 from collector.dialects.layout import HEADER
-from collector.sources.log_lines import TRIGGERS
+from collector.sources.log_lines import MESSAGES, TRIGGERS
 from collector.sources.log_scan import Scanner
 from collector.sources.logs import LogSource
 
@@ -32,7 +32,9 @@ def excerpt() -> bytes:
     """Real lines: those that say nothing many times, the whole log once."""
     whole = (LOGS / "connect.log").read_bytes() + (LOGS / "streams.log").read_bytes()
     quiet = b"".join(
-        line for line in whole.splitlines(keepends=True) if not any(trigger in line for trigger in TRIGGERS)
+        line
+        for line in whole.splitlines(keepends=True)
+        if not (MESSAGES.search(line) or any(trigger in line for trigger in TRIGGERS))
     )
     return quiet * QUIET_TO_ONE + whole
 

@@ -1,0 +1,110 @@
+"""Our query on a backlog, again and again in one warm JVM, each time on a new store and checkpoint."""
+
+import contextlib
+import itertools
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Final, Self
+
+from benchmarks.traffic import Totals
+from streaming import session
+from streaming.heartbeat import Heartbeat
+from streaming.job import Job
+from streaming.settings import StreamingSettings
+from streaming.store.store import Store
+
+WITHIN_S: Final = 900.0
+POLL_S: Final = 0.02
+NO_HEARTBEAT_MS: Final = 3_600_000
+
+
+class BacklogError(Exception):
+    """The query did not count what is there."""
+
+
+class Ours:
+    """The session of Spark, from entering to leaving."""
+
+    def __init__(self, servers: str, topic: str, directory: Path) -> None:
+        self._servers, self._topic, self._directory = servers, topic, directory
+        self._numbers = itertools.count()
+
+    def __enter__(self) -> Self:
+        settings = self._settings(self._directory)
+        self._spark = session.start(settings)
+        with Store(settings.store_url) as store:
+            self._job(settings, store, threading.Event()).warm_up(self._spark)
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._spark.stop()
+
+    def run(self, truth: Totals) -> float:
+        """Events per second, from the first batch's begin to the commit of the last event.
+
+        Raises:
+            BacklogError: the totals are not the truth, or not in time.
+        """
+        settings, stop = self._settings(self._directory / str(next(self._numbers))), threading.Event()
+        watch = _Watch(settings, truth["events"], stop)
+        with Store(settings.store_url) as store:
+            watch.start()
+            self._job(settings, store, stop).run(self._spark, Random())
+            watch.join()
+        counted = {name: watch.totals.get(name, 0) for name in truth}
+        if counted != truth:
+            raise BacklogError(f"counted {counted}, the truth is {truth}")
+        return truth["events"] / watch.seconds
+
+    def _settings(self, directory: Path) -> StreamingSettings:
+        return StreamingSettings.model_validate(
+            {
+                "kafka": {"bootstrap_servers": self._servers},
+                "events_topic": self._topic,
+                "store_url": f"sqlite:///{directory / 'store.db'}",
+                "checkpoint": directory / "checkpoint",
+            }
+        )
+
+    @staticmethod
+    def _job(settings: StreamingSettings, store: Store, stop: threading.Event) -> Job:
+        heartbeat = Heartbeat(store, NO_HEARTBEAT_MS, clock_ms)
+        heartbeat.close()
+        return Job(settings, store, heartbeat, stop, clock_ms)
+
+
+class _Watch(threading.Thread):
+    """Reads the store until it has everything, then stops the query."""
+
+    def __init__(self, settings: StreamingSettings, events: int, stop: threading.Event) -> None:
+        super().__init__(name="watch", daemon=True)
+        self._file = settings.store_url.removeprefix("sqlite:///")
+        self._events, self._stop_query = events, stop
+        self._began_ms = 0
+        self.seconds = 0.0
+        self.totals: Totals = {}
+
+    def run(self) -> None:
+        deadline_s = time.monotonic() + WITHIN_S
+        while not self._complete() and time.monotonic() < deadline_s:
+            time.sleep(POLL_S)
+        self.seconds = (clock_ms() - self._began_ms) / 1_000
+        self._stop_query.set()
+
+    def _complete(self) -> bool:
+        with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as connection:
+            rows = connection.execute("SELECT committed_at_ms - duration_ms FROM batches").fetchall()
+            self._began_ms = self._began_ms or (rows[0][0] if rows else 0)
+            self.totals = dict(connection.execute("SELECT name, sum(value) FROM series GROUP BY name"))
+        return self.totals.get("events", 0) >= self._events
+
+
+def clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

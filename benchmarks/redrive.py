@@ -1,0 +1,209 @@
+"""What a redrive costs, beside bare loops that move the same records in transactions, in turns on one broker.
+
+Records are 1.9 kB with the headers of a Connect dead letter; every side keeps key, value, headers, time and
+partition. A round reads a dead letter topic from its beginning and ends with its last commit.
+"""
+
+import os
+import statistics
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+from random import Random
+from typing import Final, cast
+
+import kafka
+from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from benchmarks.row import Row
+from lab import Lab
+from lab.topics import Topics
+from streaming.redrive.claim import Claim
+from streaming.redrive.guards import nobody_counts
+from streaming.redrive.memory import leave_records_alone
+from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.received import consume
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.steps import Finished, Idle, Paused
+from streaming.redrive.work import House, Work
+
+TARGET: Final = "bench-redrive"
+DLQ: Final = f"dlq.{TARGET}"
+WIDTH: Final = 12
+RECORDS: Final = 60_000
+RECORDS_OF_KAFKA_PYTHON: Final = 12_000
+ROUNDS: Final = 5
+IN_FLIGHT: Final = 10_000
+RATE: Final = 500.0
+WITHIN: Final = 0.02
+GOALS: Final = {"confluent-kafka": 0.9, "kafka-python": 4.0}
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+def clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def fill(servers: str) -> None:
+    """The dead letter topic."""
+    Topics(servers).create(TARGET, DLQ, partitions=WIDTH)
+    producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000})
+    for number in range(RECORDS):
+        at = number % WIDTH
+        said = {
+            "topic": TARGET,
+            "partition": at,
+            "offset": number // WIDTH,
+            "connector.name": "sink",
+            "exception.class.name": "org.apache.kafka.connect.errors.DataException",
+            "exception.message": "Converting byte[] to Kafka Connect data failed due to serialization error:",
+        }
+        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
+        producer.produce(DLQ, os.urandom(1_600), b"%d" % number, at, headers=headers)
+        if number % 1_000 == 0:
+            producer.poll(0)
+    producer.flush(60)
+
+
+def order(records: int, rate: float | None) -> Order:
+    """The first records of every partition."""
+    request = {"dlq_topic": DLQ, "selection": {"all": True}, "dry_run": False, "reason": "bench"}
+    limits = {"records_per_second": rate, "max_in_flight": IN_FLIGHT}
+    return Order(
+        id=uuid.uuid4().hex,
+        request=OrderRequest.model_validate(request | {"limits": limits, "retry": {"retry_backoff_ms": 0}}),
+        requested_by="bench",
+        created_at_ms=0,
+        begin=dict.fromkeys(range(WIDTH), 0),
+        cut_off=dict.fromkeys(range(WIDTH), records // WIDTH),
+    )
+
+
+def ours(servers: str, records: int, rate: float | None = None) -> None:
+    """One order, by the mover of the house."""
+    settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
+    house = House(settings, lambda _: lambda _: True, nobody_counts, clock_ms, Random())
+    with Work(house, Claim(order(records, rate), 1, 0), lambda: None) as work:
+        while not isinstance(step := work.step(), Finished):
+            match step:
+                case Idle(until_ms):
+                    time.sleep(max(until_ms - clock_ms(), 0) / 1_000)
+                case Paused(reason):
+                    raise RuntimeError(reason)
+
+
+def confluent(servers: str, records: int) -> None:
+    """A bare loop on the same library."""
+    name = uuid.uuid4().hex
+    reading = {"group.id": name, "enable.auto.commit": False, "isolation.level": "read_committed"}
+    consumer = Consumer({"bootstrap.servers": servers, **reading})
+    writing = {"transactional.id": name, "queue.buffering.max.messages": 1_000_000}
+    producer = Producer({"bootstrap.servers": servers, **writing})
+    producer.init_transactions()
+    consumer.assign([TopicPartition(DLQ, partition, 0) for partition in range(WIDTH)])
+    group, left = consumer.consumer_group_metadata(), records
+    ends: dict[int, int] = {}
+    while left:
+        messages = consume(consumer, min(IN_FLIGHT, left), 0.1)
+        producer.begin_transaction()
+        for message in messages:
+            producer.produce(
+                TARGET,
+                message.value(),
+                message.key(),
+                message.partition(),
+                timestamp=message.timestamp()[1],
+                headers=cast("Headers", message.headers()),
+            )
+            ends[message.partition()] = message.offset() + 1
+        producer.send_offsets_to_transaction(
+            [TopicPartition(DLQ, at, end) for at, end in ends.items()], group
+        )
+        producer.commit_transaction()
+        left -= len(messages)
+    consumer.close()
+
+
+def kafka_python(servers: str, records: int) -> None:
+    """A bare loop on kafka-python; its checksums are those of crc32c."""
+    name = uuid.uuid4().hex
+    consumer = kafka.KafkaConsumer(
+        bootstrap_servers=servers,
+        group_id=name,
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        max_poll_records=IN_FLIGHT,
+    )
+    producer = kafka.KafkaProducer(bootstrap_servers=servers, transactional_id=name, linger_ms=5, acks="all")
+    producer.init_transactions()
+    places = [kafka.TopicPartition(DLQ, partition) for partition in range(WIDTH)]
+    consumer.assign(places)
+    consumer.seek_to_beginning(*places)
+    left = records
+    while left > 0:
+        taken = consumer.poll(timeout_ms=100, max_records=min(IN_FLIGHT, left))
+        producer.begin_transaction()
+        for place, found in taken.items():
+            for one in found:
+                producer.send(TARGET, one.value, one.key, one.headers, place.partition, one.timestamp)
+        ends = {place: OffsetAndMetadata(found[-1].offset + 1, "", -1) for place, found in taken.items()}
+        producer.send_offsets_to_transaction(ends, name)
+        producer.commit_transaction()
+        left -= sum(map(len, taken.values()))
+    producer.close()
+    consumer.close()
+
+
+def compare(peer: str, records: int, loop: Callable[[str, int], None], servers: str) -> Row:
+    """In turns, the first one changing; the ratio is the median over the rounds."""
+    mine, theirs = partial(ours, servers, records), partial(loop, servers, records)
+    mine()
+    times = [
+        (seconds(mine), seconds(theirs)) if number % 2 else (seconds(theirs), seconds(mine))[::-1]
+        for number in range(ROUNDS)
+    ]
+    ratio = statistics.median(peer_s / ours_s for ours_s, peer_s in times)
+    return Row(
+        work=f"redrive beside a bare {peer} loop, records/s",
+        ours=records / statistics.median(ours_s for ours_s, _ in times),
+        peer=records / statistics.median(peer_s for _, peer_s in times),
+        ratio=round(ratio, 3),
+        goal=GOALS[peer],
+        holds=ratio >= GOALS[peer],
+    )
+
+
+def limited(servers: str, taking_s: int = 12) -> Row:
+    """How near a rate limit is met: the peer is the limit itself."""
+    records = round(RATE * taking_s / WIDTH) * WIDTH
+    rate = records / seconds(partial(ours, servers, records, RATE))
+    ratio = rate / RATE
+    return Row(
+        work="redrive with records_per_second, beside the limit",
+        ours=rate,
+        peer=RATE,
+        ratio=round(ratio, 3),
+        goal=1 - WITHIN,
+        holds=abs(ratio - 1) <= WITHIN,
+    )
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """Until it is done."""
+    begin_s = time.perf_counter()
+    work()
+    return time.perf_counter() - begin_s
+
+
+def rows() -> Iterator[Row]:
+    """Both peers and the limit."""
+    leave_records_alone()
+    with Lab(sasl=False) as lab:
+        servers = lab.bootstrap_servers
+        fill(servers)
+        yield compare("confluent-kafka", RECORDS, confluent, servers)
+        yield compare("kafka-python", RECORDS_OF_KAFKA_PYTHON, kafka_python, servers)
+        yield limited(servers)

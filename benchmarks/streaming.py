@@ -1,0 +1,83 @@
+"""A backlog of events, from Kafka to the committed store: ours beside what people write instead.
+
+All read the same topic of one broker in turns; a ratio is the median over the rounds. The clock of each
+starts with its first records and stops with its last commit. All must come to the same totals, else the
+benchmark fails. ``DEADWATCH_BENCH_EVENTS`` and ``DEADWATCH_BENCH_ROUNDS`` size it; with much fewer events the
+JVM has no time to compile what it runs. Quix Streams is no peer here: its packages are not locked.
+"""
+
+import os
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks import kafka, peers, traffic
+from benchmarks.backlog import Ours
+from benchmarks.row import Row
+from benchmarks.traffic import Totals
+
+TOPIC: Final = "bench.events"
+PARTITIONS: Final = 6
+EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_EVENTS", "600000"))
+ROUNDS: Final = int(os.environ.get("DEADWATCH_BENCH_ROUNDS", "3"))
+
+
+class Peer(NamedTuple):
+    """Somebody who reads the same topic; ``run`` gives events per second, a file to count into given."""
+
+    name: str
+    goal: float
+    run: Callable[[str, Totals, Path], float]
+
+
+def rows() -> Iterator[Row]:
+    """A row a peer."""
+    everyone = (
+        Peer(f"confluent-kafka and {peers.parser()} into SQLite", 1.5, _confluent),
+        Peer(f"kafka-python and {peers.parser()} into SQLite", 2.5, _kafka_python),
+        Peer("ConsumerPerformance of Kafka, bytes only", 0.5, _consumer_performance),
+    )
+    with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        kafka.create_topic(servers, TOPIC, PARTITIONS)
+        truth = traffic.produce(servers, TOPIC, EVENTS)
+        with Ours(servers, TOPIC, Path(name)) as ours:
+            ours.run(truth)  # once for the JVM
+            rates = []
+            for number in range(ROUNDS):
+                mine = ours.run(truth)
+                rates.append(
+                    (mine, [peer.run(servers, truth, _file(name, number, peer)) for peer in everyone])
+                )
+    for index, peer in enumerate(everyone):
+        pairs = [(mine, theirs[index]) for mine, theirs in rates]
+        yield _row(peer, pairs)
+
+
+def _file(directory: str, number: int, peer: Peer) -> Path:
+    return Path(directory) / f"{number}-{peer.goal}.db"
+
+
+def _row(peer: Peer, pairs: list[tuple[float, float]]) -> Row:
+    ratio = statistics.median(mine / theirs for mine, theirs in pairs)
+    return Row(
+        work=f"count a backlog of events, beside {peer.name}",
+        ours=round(statistics.median(mine for mine, _ in pairs)),
+        peer=round(statistics.median(theirs for _, theirs in pairs)),
+        ratio=round(ratio, 3),
+        goal=peer.goal,
+        holds=ratio >= peer.goal,
+    )
+
+
+def _confluent(servers: str, truth: Totals, file: Path) -> float:
+    return peers.confluent(servers, TOPIC, truth, file)
+
+
+def _kafka_python(servers: str, truth: Totals, file: Path) -> float:
+    return peers.kafka_python(servers, TOPIC, truth, file)
+
+
+def _consumer_performance(servers: str, truth: Totals, _file: Path) -> float:
+    return kafka.consumer_performance(servers, TOPIC, truth["events"])
