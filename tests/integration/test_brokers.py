@@ -65,8 +65,7 @@ def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
         chunk = source.poll()
         assert chunk is not None
         assert not chunk.trouble
-        (snapshot,) = chunk.events
-        assert isinstance(snapshot, DeadLetterTopicsSnapshot)
+        (snapshot,) = (one for one in chunk.events if isinstance(one, DeadLetterTopicsSnapshot))
         return {one.topic: one for one in snapshot.dead_letter_topics}
 
     try:

@@ -3,31 +3,28 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 import yaml
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import NewTopic
 
 from lab import Lab
+from tests.kafka_events import Event, counted_once, events
 
 pytestmark = pytest.mark.integration
 
-KILLS = int(os.environ.get("DEADWATCH_CHAOS", "5"))
-LINES_A_SECOND = 200
 WITHIN_S = 60
 NUMBERS = itertools.count()
-
-Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -59,24 +56,11 @@ class Collector:
 
     def events(self) -> list[Event]:
         """Everything committed, in the order of each partition."""
-        consumer = KafkaConsumer(
-            bootstrap_servers=self.lab.bootstrap_servers, isolation_level="read_committed", group_id=None
-        )
-        try:
-            partitions = [
-                TopicPartition(self.name, number) for number in consumer.partitions_for_topic(self.name) or ()
-            ]
-            if not partitions:
-                return []
-            consumer.assign(partitions)
-            consumer.seek_to_beginning(*partitions)
-            return list(_read(consumer, consumer.end_offsets(partitions)))
-        finally:
-            consumer.close()
+        return events(self.lab.bootstrap_servers, self.name)
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """The events of some kinds, each position of a source once."""
-        return [event for event in _once(self.events()) if event["kind"] in kinds]
+        return [event for event in counted_once(self.events()) if event["kind"] in kinds]
 
     def _config(self) -> dict[str, Any]:
         return {
@@ -89,26 +73,6 @@ class Collector:
                 **self.settings,
             },
         }
-
-
-def _read(consumer: KafkaConsumer, ends: dict[TopicPartition, int]) -> Iterator[Event]:
-    deadline = time.monotonic() + WITHIN_S
-    while any(consumer.position(partition) < end for partition, end in ends.items()):
-        assert time.monotonic() < deadline, "the topic could not be read to its end"
-        for records in consumer.poll(timeout_ms=200).values():
-            for record in records:
-                event: Event = json.loads(record.value)
-                assert record.key.decode() == event["source"]
-                yield event
-
-
-def _once(events: list[Event]) -> Iterator[Event]:
-    """What is left when a reader drops all that is at or below what it has seen of a source."""
-    highest: dict[str, list[int]] = {}
-    for event in events:
-        if event["position"] > highest.get(event["source"], []):
-            highest[event["source"]] = event["position"]
-            yield event
 
 
 @pytest.fixture
@@ -124,45 +88,6 @@ def until(condition: Callable[[], object], what: str, within_s: float = WITHIN_S
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen within {within_s} s"
         time.sleep(0.1)
-
-
-def write_failures(path: Path, stop: threading.Event) -> int:
-    """Entries of an abandoned task each, stack traces between them, until told to stop; how many."""
-    with path.open("a", buffering=1) as log:
-        for number in itertools.count():
-            if stop.wait(1 / LINES_A_SECOND):
-                return number
-            log.write(f"[2026-11-21 12:35:23,893] ERROR [c|task-{number}] Graceful stop of task c-{number}")
-            log.write(" failed. (o.Worker:1104)\n\tat o.Worker.stop(Worker.java:1104)\n")
-            log.write(f"Caused by: o.Exception: Graceful stop of task c-{number} failed.\n")
-    raise AssertionError("unreachable")
-
-
-def test_a_killed_collector_loses_and_repeats_nothing(
-    collector: Callable[..., Collector], tmp_path: Path
-) -> None:
-    path, stop, written = tmp_path / "connect.log", threading.Event(), list[int]()
-    own = collector(logs=[{"path": str(path)}], poll_interval_ms=10)
-    writer = threading.Thread(target=lambda: written.append(write_failures(path, stop)))
-    writer.start()
-    try:
-        random = Random(KILLS)
-        for _ in range(KILLS):
-            with own.running() as process:
-                time.sleep(random.uniform(0.5, 3))  # the random moment at which it dies
-                process.kill()
-    finally:
-        stop.set()
-        writer.join()
-    truth = [str(number) for number in range(written[0])]
-    with own.running():
-        until(lambda: len(own.of_kind("task_abandoned")) >= len(truth), "publishing all of the log")
-    events = own.events()
-    assert [event["task"] for event in _once(events) if event["kind"] == "task_abandoned"] == truth
-    every = {
-        (event["source"], tuple(event["position"])) for event in events if event["kind"] == "task_abandoned"
-    }
-    assert len(every) == len(truth)
 
 
 def test_an_abandoned_task_is_one_and_then_none(collector: Callable[..., Collector], lab: Lab) -> None:
@@ -211,6 +136,39 @@ def test_a_stalled_broker_gives_the_true_numbers_once_it_is_back(
 
         until(lambda: seen() == truth(), "seeing the true numbers")
         assert truth() > (0, 0, 0)
+        until(lambda: stalls(own) == stalls_in(lab.logs.streams), "seeing timers, corrupted tasks and deaths")
+    started, _, died = stalls(own)
+    assert (started > 0, died > 0) == (True, True)
+    assert "commit" in {event["call"] for event in own.of_kind("task_timer_started")}
+    closed = {
+        event["streams_client"]
+        for event in own.of_kind("task_timer_ended")
+        if event["reason"] == "closed" and event["thread"] == event["streams_client"]
+    }
+    assert closed == {event["streams_client"] for event in own.of_kind("stream_thread_died")}
+
+
+def stalls(own: Collector) -> list[int]:
+    kinds = [event["kind"] for event in counted_once(own.events())]
+    return [kinds.count(kind) for kind in ("task_timer_started", "task_corrupted", "stream_thread_died")]
+
+
+def stalls_in(log: Path) -> list[int]:
+    """The same by another witness: tasks that failed calls name, tasks that are corrupted, deaths."""
+    text = log.read_text()
+    failed = re.findall(r"Committing task\(s\) (.*) failed\.", text)
+    one_each = (
+        "while trying to fetch committed offsets, will retry",
+        "Could not complete processing records for",
+        "Could not get partitions for topic",
+        "Encountered timeout exception. Reattempting initialization",
+    )
+    corrupted = re.findall(r"Detected the states of tasks \[(.*)\] are corrupted", text)
+    return [
+        sum(map(text.count, one_each)) + sum(len(tasks.split(", ")) for tasks in failed),
+        sum(len(tasks.split(", ")) for tasks in corrupted),
+        text.count("the registered exception handler opted to SHUTDOWN_CLIENT"),
+    ]
 
 
 def test_a_second_collector_of_the_same_name_ends_the_first(collector: Callable[..., Collector]) -> None:
@@ -240,3 +198,71 @@ def test_a_collector_told_to_stop_ends_well_and_publishes_what_it_read(
         event for event in own.of_kind("source_status") if event["subject"] == "connect:http://127.0.0.1:9"
     ]
     assert {event["up"] for event in down} == {False}
+
+
+@pytest.mark.parametrize(
+    ("queue_bytes", "task"), [(100_000, "3"), (1_000, None)], ids=["copied", "too large to be copied"]
+)
+def test_an_event_the_broker_refuses_is_a_dead_letter_and_all_goes_on(
+    collector: Callable[..., Collector], lab: Lab, tmp_path: Path, queue_bytes: int, task: str | None
+) -> None:
+    path = tmp_path / "connect.log"
+    entry = "[2026-11-21 12:35:23,893] Graceful stop of task {}-{} failed.\n"
+    path.write_text("".join(entry.format("c" * 900 if n == 3 else "c", n) for n in range(9)))
+    queue = f"dlq.own-{os.getpid()}-{queue_bytes}"
+    own = collector(
+        logs=[{"path": str(path)}],
+        quarantine_topic=queue,
+        quarantine_copy_record_enable=True,
+    )
+    with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as admin:
+        for topic, max_bytes in ((own.name, 2_000), (queue, queue_bytes)):
+            new = NewTopic(topic, 1, 1, topic_configs={"max.message.bytes": str(max_bytes)})
+            admin.create_topics([new], wait_for_metadata=True)
+    with own.running() as process:
+        until(lambda: len(own.of_kind("task_abandoned")) == 8, "publishing what the broker takes")
+        process.terminate()
+        assert process.wait(20) == 0
+    (instead,) = own.of_kind("quarantined")
+    assert (instead["reason"], instead["source"]) == ("event_refused", f"log:{path}")
+    (letter,) = read_all(lab, queue)
+    assert (json.loads(letter.value)["task"] if letter.value else letter.value) == task
+    headers = {name: value.decode() for name, value in letter.headers}
+    assert "MessageSizeTooLargeError" in headers.pop("__dlq.errors.message")
+    assert headers == {
+        "__dlq.errors.topic": own.name,
+        "__dlq.errors.delivery.count": "1",
+        "__dlq.errors.group": "deadwatch",
+    }
+
+
+def test_without_its_queue_a_dead_letter_is_said_and_stops_nothing(
+    collector: Callable[..., Collector], lab: Lab, tmp_path: Path
+) -> None:
+    path = tmp_path / "broken.log"
+    path.write_text(
+        '{"message": "x"}\nno JSON\n{"message": "Graceful stop of task c-1 failed.", "level": "ERROR"}\n'
+    )
+    queue = f"dlq.never-{os.getpid()}"
+    own = collector(logs=[{"path": str(path)}], quarantine_topic=queue)
+    with own.running() as process:
+        until(lambda: own.of_kind("task_abandoned"), "going on")
+        process.terminate()
+        lines = process.communicate(timeout=20)[1]
+    assert [event["reason"] for event in own.of_kind("quarantined")] == ["not_json"]
+    assert f"1 dead letters cannot be written to {queue} (NoQueueError: it does not exist; create it" in lines
+    with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as admin:
+        assert queue not in admin.list_topics()
+
+
+def read_all(lab: Lab, topic: str) -> list[Any]:
+    """Every record of a topic with one partition."""
+    consumer = KafkaConsumer(bootstrap_servers=lab.bootstrap_servers, group_id=None)
+    with closing(consumer):
+        place = TopicPartition(topic, 0)
+        consumer.assign([place])
+        consumer.seek_to_beginning(place)
+        end, records = consumer.end_offsets([place])[place], []
+        while consumer.position(place) < end:
+            records += consumer.poll(timeout_ms=200).get(place, [])
+    return records

@@ -1,6 +1,5 @@
 """The receiver in a collector process: what is sent again, also to its successor, is on Kafka once."""
 
-import json
 import os
 import subprocess
 import sys
@@ -8,14 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 import yaml
-from kafka import KafkaConsumer, TopicPartition
 
 from lab import Lab
+from tests.kafka_events import events
 
 pytestmark = pytest.mark.integration
 
@@ -72,25 +70,6 @@ def posted(client: httpx2.Client, path: str, body: object) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def published(lab: Lab) -> list[dict[str, Any]]:
-    consumer = KafkaConsumer(
-        bootstrap_servers=lab.bootstrap_servers, isolation_level="read_committed", group_id=None
-    )
-    try:
-        partitions = [TopicPartition(TOPIC, number) for number in consumer.partitions_for_topic(TOPIC) or ()]
-        consumer.assign(partitions)
-        consumer.seek_to_beginning(*partitions)
-        ends, events = consumer.end_offsets(partitions), []
-        deadline = time.monotonic() + WITHIN_S
-        while any(consumer.position(partition) < ends[partition] for partition in partitions):
-            assert time.monotonic() < deadline
-            for records in consumer.poll(timeout_ms=200).values():
-                events += [json.loads(record.value) for record in records]
-        return events
-    finally:
-        consumer.close()
-
-
 def test_what_is_sent_again_after_a_kill_and_a_restart_is_published_once(lab: Lab, tmp_path: Path) -> None:
     for killed in (True, False, False):
         with collector(lab, tmp_path) as (process, client):
@@ -100,5 +79,7 @@ def test_what_is_sent_again_after_a_kill_and_a_restart_is_published_once(lab: La
             if killed:
                 process.kill()
     own = ("otlp@", "events:")
-    kinds = [event["kind"] for event in published(lab) if event["source"].startswith(own)]
+    kinds = [
+        event["kind"] for event in events(lab.bootstrap_servers, TOPIC) if event["source"].startswith(own)
+    ]
     assert sorted(kinds) == ["client_timeout", "task_abandoned"]

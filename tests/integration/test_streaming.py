@@ -5,13 +5,12 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -20,6 +19,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from sqlalchemy import Row, create_engine, text
+from sqlalchemy.exc import DBAPIError
 
 from collector.contract.events import Position, TaskTimeout, encode
 from lab import Lab
@@ -47,7 +48,7 @@ class Traffic:
 
     def __init__(self, servers: str, prefix: str) -> None:
         self.events_topic = f"{prefix}.events"
-        self.quarantine_topic = f"{prefix}.own.dlq"
+        self.quarantine_topic = f"dlq.{prefix}.own"
         self.dlq_topic = f"{prefix}.orders.dlq"
         self.truth: Counter[str] = Counter()
         self._random = Random(prefix)
@@ -109,9 +110,10 @@ class Traffic:
 class Streaming:
     """``python -m streaming`` on a directory of its own."""
 
-    def __init__(self, servers: str, traffic: Traffic, directory: Path) -> None:
+    def __init__(self, servers: str, traffic: Traffic, directory: Path, store_url: str = "") -> None:
         self.checkpoint = directory / "checkpoint"
-        self._store = directory / "deadwatch.db"
+        self._store = store_url or f"sqlite:///{directory / 'deadwatch.db'}"
+        self._engine = create_engine(self._store, pool_pre_ping=True)
         self._log = directory / "streaming.log"
         self._directory = directory
         self._dlq_topic = traffic.dlq_topic
@@ -120,8 +122,10 @@ class Streaming:
             "STREAMING_KAFKA__BOOTSTRAP_SERVERS": servers,
             "STREAMING_EVENTS_TOPIC": traffic.events_topic,
             "STREAMING_QUARANTINE_TOPIC": traffic.quarantine_topic,
+            "STREAMING_QUARANTINE_AUTO_CREATE_TOPICS_ENABLE": "true",
+            "STREAMING_QUARANTINE_COPY_RECORD_ENABLE": "true",
             "STREAMING_DLQ_TOPICS": json.dumps([rf"{traffic.dlq_topic}|{traffic.quarantine_topic}"]),
-            "STREAMING_STORE_URL": f"sqlite:///{self._store}",
+            "STREAMING_STORE_URL": self._store,
             "STREAMING_CHECKPOINT": str(self.checkpoint),
             "STREAMING_MAX_OFFSETS_PER_TRIGGER": "150",
             "STREAMING_DRIVER_MEMORY": "512m",
@@ -145,6 +149,7 @@ class Streaming:
             process.kill()
             process.wait()
             psutil.wait_procs(children, WITHIN_S)
+            self._engine.dispose()
 
     def log(self) -> str:
         return self._log.read_text(errors="replace")
@@ -163,14 +168,10 @@ class Streaming:
     def batches(self) -> int:
         return sum(row[0] + 1 for row in self._read("SELECT batch_id FROM batches"))
 
-    def _read(self, statement: str) -> list[tuple]:  # type: ignore[type-arg]  # rows of any shape
-        if not self._store.exists():
-            return []
-        with contextlib.closing(sqlite3.connect(self._store, timeout=10)) as connection:
-            try:
-                return connection.execute(statement).fetchall()
-            except sqlite3.OperationalError:  # the tables are not there yet
-                return []
+    def _read(self, statement: str) -> Sequence[Row]:  # type: ignore[type-arg]  # rows of any shape
+        with contextlib.suppress(DBAPIError), self._engine.connect() as connection:
+            return connection.execute(text(statement)).all()
+        return []  # the tables are not there yet, or their server is away
 
 
 @pytest.fixture

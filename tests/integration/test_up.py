@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -30,6 +31,28 @@ EXPIRED = (
     "org.apache.kafka.common.errors.TimeoutException: Expiring 3 record(s) for words-0:3001 ms has passed "
     "since batch creation. The request has not been sent, or no server response has been received yet.\n"
 )
+
+
+STREAMS = "words-7f99e2d8-5383-481a-8dd1-773528d54f71"
+
+
+def stalled(at: datetime) -> str:
+    """Three tasks that did not get their commit through; the state of one of them is lost by it."""
+    thread = f"[{at:%Y-%m-%d %H:%M:%S},000] ERROR stream-thread [{STREAMS}-StreamThread-1]"
+    return (
+        f"{thread} Committing task(s) 0_0, 0_1, 0_2 failed. (o.T:214)\n"
+        f"{thread} Detected the states of tasks [0_2] are corrupted. Will close the task as dirty and"
+        " re-create and bootstrap from scratch. (o.S:1)\n"
+    )
+
+
+def died(at: datetime) -> str:
+    """The decision of the exception handler."""
+    return (
+        f"[{at:%Y-%m-%d %H:%M:%S},000] ERROR stream-client [{STREAMS}] Encountered the following exception"
+        " during processing and the registered exception handler opted to SHUTDOWN_CLIENT. The streams client"
+        " is going to shut down now. (o.K:1)\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -55,8 +78,12 @@ class Up:
         return next(child for child in children if name in child.cmdline())
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    end_s = time.monotonic() + WITHIN_S
+def timers(up: Up) -> int:
+    return up.figure("deadwatch_task_timers", kafka_cluster="sasl", application="words")
+
+
+def until(condition: Callable[[], bool], what: str, within_s: float = WITHIN_S) -> None:
+    end_s = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < end_s, what
         time.sleep(0.1)
@@ -163,12 +190,21 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
         lab.break_connect_records(5)
         append(log, EXPIRED.format(second=1) + "[2026-11-21 10:00:01,500] INFO next (a.b.C:1)\n")
         until(lambda: exact(expired=3), "the first figures did not arrive")
+        append(log, stalled(datetime.now(UTC)))
+        until(lambda: timers(up) == 2, "no timers ran")
+        assert up.figure("deadwatch_tasks_corrupted_total", application="words", task="0_2") == 1
+        (told, _) = httpx2.get(f"{up.url}/api/v1/tasks", trust_env=False).json()["timers"]
+        assert (told["application"], told["call"]) == ("words", "commit")
 
         killed = up.child("streaming")
         killed.send_signal(signal.SIGKILL)
         lab.reject_share_records(5)
         append(log, EXPIRED.format(second=2) + "[2026-11-21 10:00:02,500] INFO next (a.b.C:1)\n")
         until(lambda: exact(expired=6), "the figures did not arrive after the kill")
+        assert timers(up) == 2
+        append(log, died(datetime.now(UTC)))
+        until(lambda: timers(up) == 0, "the timers of a dead client did not end")
+        assert up.figure("deadwatch_stream_thread_deaths_total", decision="SHUTDOWN_CLIENT") == 1
 
         lab.break_connect_records(1)
         append(log, EXPIRED.format(second=3) + "[2026-11-21 10:00:03,500] INFO next (a.b.C:1)\n")

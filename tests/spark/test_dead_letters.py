@@ -37,6 +37,27 @@ SHARE: Headers = [
     ("__dlq.errors.delivery.count", b"5"),
     ("__dlq.errors.message", b"Offset rejected by client."),
 ]
+STREAMS: Headers = [
+    ("__streams.errors.exception", b"org.example.StreamsException"),
+    ("__streams.errors.message", None),
+    ("__streams.errors.stacktrace", b"at x"),
+    ("__streams.errors.topic", b"orders"),
+    ("__streams.errors.partition", b"3"),
+    ("__streams.errors.offset", b"9"),
+]
+SPRING: Headers = [
+    ("kafka_dlt-original-topic", b"orders"),
+    ("kafka_dlt-original-partition", b"\x00\x00\x00\x02"),
+    ("kafka_dlt-original-offset", b"\x00\x00\x00\x00\x00\x00\x01\x00"),
+    ("kafka_dlt-original-consumer-group", b"billing"),
+    ("kafka_dlt-exception-fqcn", b"org.example.ListenerException"),
+    ("kafka_dlt-exception-message", b"no account"),
+]
+SPRING_ORIGINAL: Headers = [
+    (name.replace("dlt-original", "original").replace("dlt-exception", "exception"), value)
+    for name, value in SPRING
+    if not name.endswith("group")
+]
 
 pytestmark = pytest.mark.spark
 
@@ -101,6 +122,67 @@ CASES = [
     ),
     Case("the last dialect counts", [*CONNECT, *SHARE], {"dialect": "share_group", "connector": ""}),
     Case("the last dialect counts, turned round", [*SHARE, *CONNECT], {"dialect": "connect"}),
+    Case(
+        "Streams, whose exception had no message",
+        STREAMS,
+        {
+            "dialect": "streams",
+            "source_topic": "orders",
+            "source_partition": 3,
+            "source_offset": 9,
+            "error_class": "org.example.StreamsException",
+            "message": "",
+            "consumer": "",
+            "broken": False,
+        },
+    ),
+    Case(
+        "Spring, whose numbers are bytes",
+        SPRING,
+        {
+            "dialect": "spring",
+            "source_topic": "orders",
+            "source_partition": 2,
+            "source_offset": 256,
+            "consumergroup": "billing",
+            "error_class": "org.example.ListenerException",
+            "message": "no account",
+            "broken": False,
+        },
+    ),
+    Case(
+        "Spring's names outside a dead letter topic",
+        SPRING_ORIGINAL,
+        {"dialect": "spring", "source_topic": "orders", "source_offset": 256, "message": "no account"},
+    ),
+    Case(
+        "Spring's record given up twice: the last counts",
+        [*SPRING, ("kafka_dlt-original-offset", b"\x00" * 7 + b"\x07")],
+        {"source_offset": 7},
+    ),
+    Case(
+        "Spring's partition with the highest bit",
+        replaced(SPRING, "partition", b"\xff\xff\xff\xfe"),
+        {"source_partition": -2, "broken": False},
+    ),
+    Case(
+        "Spring's offset with the highest bit",
+        replaced(SPRING, "offset", b"\x80" + b"\x00" * 7),
+        {"source_offset": -(2**63), "broken": False},
+    ),
+    Case(
+        "Spring's offset as text is none",
+        replaced(SPRING, "offset", b"7"),
+        {"source_offset": None, "broken": True},
+    ),
+    Case(
+        "a record that was re-driven and came back",
+        [*CONNECT, ("deadwatch.redrive.id", b"o1"), ("deadwatch.redrive.attempts", b"2")],
+        {"dialect": "connect", "source_topic": "orders", "order": "o1"},
+    ),
+    Case(
+        "a header of a megabyte", replaced(SHARE, ".topic", b"t" * 1_000_000), {"source_topic": "t" * 1_000}
+    ),
     Case("no headers at all", None, {"dialect": "unknown", "source_topic": "", "broken": False}),
     Case("an empty list of headers", [], {"dialect": "unknown", "broken": False}),
     Case("headers of somebody else", [("trace", b"1"), ("n", None)], {"dialect": "unknown"}),

@@ -14,6 +14,8 @@ from collector.contract.events import (
     DeadLetterTopic,
     DeadLetterTopicsSnapshot,
     Event,
+    Finding,
+    FindingsSnapshot,
     Instance,
     Position,
     ShareGroup,
@@ -58,6 +60,9 @@ TOPICS = DeadLetterTopicsSnapshot(
             topic="dlq.a", partitions=1, records=2, oldest_at_ms=3, named_by="share group g", read=True
         ),
     ),
+)
+FINDINGS = FindingsSnapshot(
+    **COMMON, findings=(Finding(kind="dlq_compacted", subject="topic:dlq.a", message="m", change="k=v"),)
 )
 STATUS = SourceStatus(**COMMON, subject="s", source_kind="log", up=False, message="gone")
 
@@ -107,6 +112,7 @@ CASES = [
     Case("an instance with a hole", changed(SNAPSHOT, instances=[{"connector": "c"}]), "incomplete"),
     Case("a share group with a hole", changed(METERS, share_groups=[{"records": 1}]), "incomplete"),
     Case("a topic that is null", changed(TOPICS, dead_letter_topics=[None]), "incomplete"),
+    Case("a finding with a hole", changed(FINDINGS, findings=[{"kind": "dlq_compacted"}]), "incomplete"),
     Case("an instance that is null", changed(SNAPSHOT, instances=[None]), "incomplete"),
 ]
 
@@ -118,7 +124,7 @@ def test_every_record_is_taken_or_refused_with_its_reason(kafka: Kafka) -> None:
 
 
 def test_an_event_comes_back_as_it_was_sent(kafka: Kafka) -> None:
-    sent = [TIMEOUT, SNAPSHOT, METERS, TOPICS, STATUS]
+    sent = [TIMEOUT, SNAPSHOT, METERS, TOPICS, FINDINGS, STATUS]
     rows = decode(kafka([{"value": encode(event)[1]} for event in sent]), EVENTS).orderBy("offset")
     assert [event_of(row.event) for row in rows.collect()] == sent
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from collector.contract.events import (
     Event,
     Position,
     Quarantined,
+    StreamThreadDied,
     TaskAbandoned,
+    TaskCorrupted,
     TaskTimeout,
+    TaskTimerStarted,
     WorkerStarted,
     encode,
 )
@@ -23,9 +27,11 @@ from streaming.aggregates import abandoned_tasks, clients, delivery_timeouts, pi
 from streaming.aggregates.one_pass import after, summarise
 from streaming.decode import decode
 from streaming.store.batch import SeriesDelta, combined
+from streaming.store.task_timers import States, following
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 EVENTS = "deadwatch.events"
+EMPTY: States = {}
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +50,19 @@ def hit(offset: int, task: str = "0_0", *, source: str = "log:a", at_ms: int = 1
     elapsed_ms = 300 + offset
     return TaskTimeout(
         **common(offset, source, at_ms), application="app", task=task, elapsed_ms=elapsed_ms, message="late"
+    )
+
+
+def timer(offset: int) -> TaskTimerStarted:
+    return TaskTimerStarted(
+        **common(offset, at_ms=1_000 + offset),
+        application="app",
+        streams_client="app-1",
+        thread="app-1-StreamThread-1",
+        task="0_0",
+        call="process",
+        remaining_ms=-1,
+        message="Could not complete",
     )
 
 
@@ -147,7 +166,11 @@ def test_the_unreadable_is_counted_where_it_was_read(kafka: Kafka) -> None:
 
 def test_refused_records_are_written_with_the_reason(kafka: Kafka) -> None:
     records = [*sent(hit(0)), {"key": b"k", "value": b"nonsense", "offset": 42, "partition": 3}]
-    (row,) = quarantine.refused_records(decode(kafka(records), EVENTS)).collect()
+    decoded = decode(kafka(records), EVENTS)
+    (context,) = quarantine.refused_records(decoded, copies=False).collect()
+    assert (context.key, context.value) == (None, None)
+    (row,) = quarantine.refused_records(decoded, copies=True).collect()
+    assert context.headers == row.headers
     assert (bytes(row.key), bytes(row.value)) == (b"k", b"nonsense")
     assert [(header.key, bytes(header.value)) for header in row.headers] == [
         ("__dlq.errors.topic", EVENTS.encode()),
@@ -169,5 +192,36 @@ def test_offsets_and_marks_go_on_after_the_last_record(kafka: Kafka) -> None:
 def test_events_that_change_a_state_come_in_the_order_of_their_source(kafka: Kafka) -> None:
     abandoned = TaskAbandoned(**common(10), worker="w", connector="c", task="0", message="Graceful")
     started = WorkerStarted(**common(20), worker="w")
-    summaries = summarise(decode(kafka(sent(abandoned, started, hit(30))), EVENTS))
+    summaries = summarise(decode(kafka(sent(abandoned, started)), EVENTS))
     assert abandoned_tasks.ordered_events(summaries) == (abandoned, started)
+
+
+def test_a_hit_ends_the_timers_that_were_told_before_it(kafka: Kafka) -> None:
+    told = [timer(10), hit(20), timer(30), hit(40), timer(50)]
+    events = abandoned_tasks.ordered_events(summarise(decode(kafka(sent(*told)), EVENTS)))
+    assert [(event.kind, event.position.offset) for event in events] == [
+        ("task_timer_started", 10),
+        ("task_timer_started", 30),
+        ("task_timer_ended", 40),
+        ("task_timer_started", 50),
+    ]
+    states = reduce(following, events, EMPTY)
+    assert [(place.task, timer.since_ms) for place, timer in states.items() if timer.running] == [
+        ("0_0", 1_050)
+    ]
+
+
+def test_corrupted_tasks_and_dead_threads_are_counted(kafka: Kafka) -> None:
+    speaker: dict[str, Any] = {
+        "application": "app",
+        "streams_client": "app-1",
+        "thread": "app-1",
+        "message": "m",
+    }
+    corrupted = [TaskCorrupted(**common(offset), **speaker, task="0_1") for offset in (0, 10)]
+    died = StreamThreadDied(**common(20), **speaker, decision="REPLACE_THREAD")
+    summaries = summarise(decode(kafka(sent(*corrupted, died)), EVENTS))
+    assert values(list(task_timeouts.deltas(summaries))) == {
+        ("tasks_corrupted", "c1", "app", "0_1"): 2,
+        ("stream_thread_deaths", "c1", "app", "REPLACE_THREAD"): 1,
+    }

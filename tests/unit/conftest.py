@@ -11,10 +11,16 @@ from sqlalchemy import Boolean, Engine, LargeBinary, NullPool, Table, Text, crea
 
 from api.app import create_app
 from api.settings import ApiSettings
-from streaming.store import schema
+from streaming.store import migrate, schema
 from streaming.store.series import Series
 
 NOW_MS = 1_800_000_000_000
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Where the suites of the store make theirs; ``tests/contract`` runs them on PostgreSQL."""
+    return f"sqlite:///{tmp_path / 'data' / 'store.db'}"
 
 
 @pytest.fixture
@@ -34,8 +40,7 @@ def store(store_file: Path) -> Engine:
     engine = create_engine(f"sqlite:///{store_file}", poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-        schema.metadata.create_all(connection)
-        connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
+    migrate.upgrade(engine)
     return engine
 
 

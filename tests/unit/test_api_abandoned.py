@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from api.abandoned import Evidence, reconcile
+from api.abandoned import Evidence, differences, reconcile
 
 A, B = "a:8083", "b:8083"
 NOTHING = Evidence("c", A, "pipe", "0", 0, 0, 0, 0, seen=False, first_ms=10, last_ms=20, message="")
@@ -78,3 +78,35 @@ def test_a_merged_row_spans_both_evidences_and_keeps_the_latest_line() -> None:
     late = replace(watched(A, 1, 1), first_ms=5, last_ms=40)
     (merged,) = reconcile([early, late])
     assert (merged.first_ms, merged.last_ms, merged.message) == (1, 40, early.message)
+
+
+@dataclass(frozen=True)
+class Compared:
+    name: str
+    rows: list[Evidence]
+    expected: list[tuple[int, int] | None]
+    """Of each result: current and total by the threads beyond the log; None: not compared."""
+
+
+OTHER_TASK = replace(logged(A, 1, 1), task="1")
+COMPARISONS = [
+    Compared("both saw the same", [watched(A, 2, 1, 2, 1)], [(0, 0)]),
+    Compared("an end without a line", [watched(A, 1, 0, 1, 1)], [(-1, 0)]),
+    Compared("a life between two snapshots", [watched(A, 0, 0, 1, 0)], [(0, -1)]),
+    Compared("a log read from its middle", [watched(A, 3, 3, 1, 1)], [(2, 2)]),
+    Compared("lines without worker are heard", [logged("", 1, 1), watched(A, 1, 1)], [(0, 0)]),
+    Compared("the log alone", [logged(A, 1, 1)], [None]),
+    Compared("threads of a worker whose log never spoke", [watched(A, 1, 1)], [None]),
+    Compared("a log that spoke of another task", [watched(A, 1, 1), OTHER_TASK], [(1, 1), None]),
+    Compared(
+        "lines that could be either worker's",
+        [logged("", 1, 1), watched(A, 1, 1), watched(B, 0, 0)],
+        [None, None],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", COMPARISONS, ids=lambda case: case.name)
+def test_a_disagreement_is_told(case: Compared) -> None:
+    told = [differences(result) if result.compared else None for result in reconcile(case.rows)]
+    assert told == case.expected

@@ -55,6 +55,7 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
     add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.not-made-yet", named_by="share group g")
     meters = {"records": 1, "records_total": 10, "produce_requests_total": 3}
     add_row(schema.share_groups, kafka_cluster="c", consumergroup="g", broker="b:1", **meters)
+    add_row(schema.findings, kafka_cluster="c", kind="dlq_compacted", subject="topic:dlq.a", first_ms=1)
     add_row(schema.sources, name="kafka", kind="kafka", up=True, heartbeat_ms=now_ms)
     add_row(schema.batches, query_id="old", committed_at_ms=1, lag_ms=99_000)
     add_row(schema.batches, query_id="new", committed_at_ms=2, lag_ms=250, duration_ms=130)
@@ -62,6 +63,7 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
 
 PIPE = 'connector="pipe",kafka_cluster="c"'
 ON_WORKER = 'worker="127.0.0.1:8083"'
+IN_C = f'kafka_cluster="c",task="0",{ON_WORKER}'
 GROUP = 'broker="b:1",consumergroup="g",kafka_cluster="c"'
 GOLDEN = [
     'deadwatch_dead_letter_queue_backlog_records{dlq_topic="dlq.a",kafka_cluster="c"} 7.0',
@@ -74,8 +76,11 @@ GOLDEN = [
     f'deadwatch_connect_abandoned_tasks_total{{{PIPE},task="0",{ON_WORKER}}} 1.0',
     f"deadwatch_connect_abandoned_connectors{{{PIPE},{ON_WORKER}}} 1.0",
     f"deadwatch_connect_abandoned_connectors_total{{{PIPE},{ON_WORKER}}} 1.0",
+    f'deadwatch_connect_abandoned_disagreement{{connector="pipe",figure="current",{IN_C}}} -1.0',
+    f'deadwatch_connect_abandoned_disagreement{{connector="pipe",figure="total",{IN_C}}} 0.0',
     f'deadwatch_connect_task_state{{{PIPE},state="RUNNING",task="0",{ON_WORKER}}} 1.0',
     'deadwatch_task_timeouts_total{application="wordcount",kafka_cluster="c",task="0_1"} 2.0',
+    'deadwatch_findings{kafka_cluster="c",kind="dlq_compacted",subject="topic:dlq.a"} 1.0',
     'deadwatch_source_up{kind="kafka",source="kafka"} 1.0',
     "deadwatch_pipeline_lag_seconds 0.25",
     "deadwatch_batch_duration_seconds 0.13",
@@ -129,6 +134,7 @@ def test_every_metric_is_named_even_without_samples(
     [
         (schema.abandoned, "connect_abandoned"),
         (schema.instances, "connect_task_state"),
+        (schema.findings, "deadwatch_findings"),
         (schema.sources, "source_up"),
         (schema.series, "task_timeouts"),
     ],
@@ -164,7 +170,7 @@ def test_one_damaged_row_withholds_its_whole_family(
 @pytest.mark.usefixtures("filled")
 def test_another_schema_version_is_not_read(client: httpx2.Client, store: Engine) -> None:
     with store.begin() as connection:
-        connection.execute(update(schema.schema_version).values(version=schema.VERSION + 1))
+        connection.exec_driver_sql("UPDATE deadwatch_version SET version_num = '9999'")
     assert samples_of(client.get("/metrics")) == ["deadwatch_store_up 0.0", BUILD]
 
 

@@ -8,7 +8,8 @@ import pytest
 from fastapi import FastAPI
 
 from api import errors
-from api.errors import STATUS, ApiError
+from api.errors import REDRIVE_STATUS, STATUS, ApiError
+from streaming.redrive.errors import RedriveError
 
 PROBLEM = "application/problem+json"
 
@@ -16,7 +17,9 @@ PROBLEM = "application/problem+json"
 def test_every_error_has_a_status_and_a_kind_of_its_own() -> None:
     declared = {cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, ApiError)}
     assert set(ApiError.__subclasses__()) == set(STATUS) == declared - {ApiError}
-    assert len({error.kind for error in STATUS}) == len(STATUS)
+    assert set(RedriveError.__subclasses__()) == set(REDRIVE_STATUS)
+    kinds = [*(error.kind for error in STATUS), *(error.kind for error in REDRIVE_STATUS)]
+    assert len(set(kinds)) == len(kinds)
 
 
 @pytest.mark.parametrize(

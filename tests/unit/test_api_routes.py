@@ -21,8 +21,10 @@ ROUTES = (
     "/api/v1/dead-letters/groups",
     "/api/v1/dead-letters/groups/ffff",
     "/api/v1/tasks",
+    "/api/v1/connect/tasks",
     "/api/v1/abandoned",
     "/api/v1/delivery-timeouts",
+    "/api/v1/findings",
 )
 
 
@@ -59,7 +61,7 @@ def test_ready_as_soon_as_there_is_a_store(
     request.getfixturevalue("store")
     assert (client.get("/readyz").status_code, client.get("/readyz").json()) == (
         200,
-        {"ready": True, "missing": []},
+        {"ready": True, "missing": [], "warnings": []},
     )
 
 
@@ -75,6 +77,18 @@ def test_pages_are_complete_and_repeat_nothing_under_ties(
         read = [*pages(client, f"/api/v1/dead-letters/{path}", limit)]
         assert [item[name] for page in read for item in page] == ["f", "e", "d", "c", "b", "a", "g"]
         assert [len(page) for page in read[:-1]] == [limit] * (len(read) - 1)
+
+
+def test_findings_come_newest_first_in_pages(client: httpx2.Client, add_row: Add) -> None:
+    told = {"kafka_cluster": "c", "kind": "dlq_compacted", "message": "m", "change": "k=v"}
+    for subject, first_ms in (("a", 1_000), ("b", 3_000), ("c", 3_000)):
+        add_row(schema.findings, **told, subject=subject, first_ms=first_ms, observed_at_ms=4_000)
+    first, second = pages(client, "/api/v1/findings", 2)
+    assert [one["subject"] for one in (*first, *second)] == ["c", "b", "a"]
+    times = {"first_seen": "1970-01-01T00:00:01Z", "last_seen": "1970-01-01T00:00:04Z"}
+    assert second == [{**told, "subject": "a", **times}]
+    body = client.get("/api/v1/overview").json()
+    assert body["findings"] == {"current": 3, "newest_since": "1970-01-01T00:00:03Z"}
 
 
 def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: Add) -> None:
@@ -142,10 +156,15 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     headers = '[["stage","VALUE_CONVERTER"],["message",null]]'
     sizes = {"key": b"secret-key", "value": None, "key_bytes": 10, "value_bytes": -1}
     add_row(schema.samples, fingerprint="f1", offset=1, timestamp_ms=now_ms, headers=headers, **sizes)
+    for hours, records in ((1, 4), (24, 5)):
+        add_row(
+            schema.group_trends, fingerprint="f1", hour_s=now_ms // 1_000 - hours * 3_600, records=records
+        )
     add_row(schema.samples, fingerprint="f1", offset=2, timestamp_ms=2**63 - 1, headers="[]")
     answer = client.get("/api/v1/dead-letters/groups/f1")
     body = answer.json()
     assert (body["message"], body["records"], body["last_seen"]) == ("failed at 17", 12, NOW)
+    assert body["trend"] == [{"at": "2027-01-15T07:00:00Z", "value": 4}]
     assert [(s["offset"], s["timestamp"]) for s in body["samples"]] == [(2, None), (1, NOW)]
     assert body["samples"][1]["headers"] == [
         {"name": "stage", "value": "VALUE_CONVERTER"},
@@ -208,6 +227,19 @@ def test_what_is_abandoned_now_stands_first(client: httpx2.Client, add_row: Add,
     ]
 
 
+def test_what_log_and_threads_say_stands_beside_each_other(client: httpx2.Client, add_row: Add) -> None:
+    pipe = {"worker": "w:1", "connector": "pipe", "task": "0", "last_ms": 5}
+    add_row(
+        schema.abandoned, **pipe, logged_total=3, logged_current=2, seen=True, seen_total=3, seen_current=1
+    )
+    add_row(schema.abandoned, connector="tap", logged_total=1, logged_current=1)
+    told = client.get("/api/v1/abandoned").json()["items"]
+    assert [(i["connector"], i["log"], i["threads"], i["disagree"]) for i in told] == [
+        ("pipe", {"current": 2, "total": 3}, {"current": 1, "total": 3}, True),
+        ("tap", {"current": 1, "total": 1}, None, None),
+    ]
+
+
 def test_delivery_timeouts_join_batches_and_records(client: httpx2.Client, add_series: Add) -> None:
     labels = {"kafka_cluster": "c", "topic": "t", "client_id": "p", "client": "java"}
     add_series(series.DELIVERY_TIMEOUT_BATCHES, 7, detail={"elapsed_ms": 3_004}, **labels)
@@ -230,6 +262,8 @@ def test_the_overview_is_the_sum_of_everything(
     add_series(series.DELIVERY_TIMEOUT_RECORDS, 21, topic="t", last_ms=2_000)
     add_series(series.TASK_TIMEOUTS, 2)
     add_row(schema.abandoned, worker="w", task="0", seen=True, seen_total=2, seen_current=1, last_ms=now_ms)
+    add_row(schema.connect_tasks, task="0", judged=True, stalled_since_ms=now_ms)
+    add_row(schema.connect_tasks, task="1", judged=True)
     add_row(schema.batches, committed_at_ms=now_ms, lag_ms=240, duration_ms=131, records=12)
     body = client.get("/api/v1/overview").json()
     assert body["at"] == NOW
@@ -239,6 +273,7 @@ def test_the_overview_is_the_sum_of_everything(
     assert body["task_timeouts"] == {"total": 2, "last_seen": NOW}
     assert body["abandoned_tasks"] == {"current": 1, "total": 2, "last_seen": NOW}
     assert body["abandoned_connectors"] == {"current": 0, "total": 0, "last_seen": None}
+    assert body["stalled_tasks"] == {"current": 1, "longest_since": NOW}
     assert body["pipeline"] == {
         "lag_ms": 240,
         "batch_duration_ms": 131,
@@ -272,7 +307,7 @@ def test_one_reading_sees_one_moment(store_file: Path, add_row: Add) -> None:
 @pytest.mark.usefixtures("store")
 def test_the_api_cannot_write(store_file: Path) -> None:
     with (
-        pytest.raises(StoreUnavailableError, match="readonly"),
+        pytest.raises(StoreUnavailableError, match="cannot be written"),
         Store(f"sqlite:///{store_file}").read() as connection,
     ):
         connection.execute(insert(schema.marks).values(source="s", epoch=0, offset=0, ordinal=0))
@@ -288,11 +323,15 @@ def test_an_answer_describes_itself(client: httpx2.Client) -> None:
 
 @pytest.mark.parametrize("name", ["no/such/place.db", "x" * 300 + ".db"], ids=["no directory", "too long"])
 def test_a_store_that_cannot_be_opened_is_absent_and_is_not_made(tmp_path: Path, name: str) -> None:
-    assert Store(f"sqlite:///{tmp_path / name}").missing() == [ABSENT]
+    with (
+        pytest.raises(StoreUnavailableError, match=ABSENT),
+        Store(f"sqlite:///{tmp_path / name}").read(),
+    ):
+        pass
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_file_of_any_name_is_the_one_that_streaming_writes(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'a b%41#ü.db'}"
-    with written_by_streaming.Store(url):
-        assert Store(url).missing() == []
+    with written_by_streaming.Store(url), Store(url).read() as connection:
+        assert dead_letters.count_groups(connection) == 0

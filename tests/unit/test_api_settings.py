@@ -31,7 +31,7 @@ def test_a_public_address_is_refused_without_authentication(
 
 @pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://u:secret@h/d"])
 def test_a_store_that_streaming_cannot_write_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(ValueError, match="must be a file that streaming writes"):
+    with pytest.raises(ValueError, match="must be sqlite:///FILE or postgresql://"):
         ApiSettings(store_url=url)
 
 

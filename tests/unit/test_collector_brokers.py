@@ -1,8 +1,10 @@
 """A broker's share-group meters through Jolokia; those in ``tests/data`` are of a 4.4.0 broker."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +18,7 @@ from collector.settings import BrokerSettings
 from collector.sources import brokers, share_meters
 from collector.sources.brokers import BrokerSource, label
 from collector.sources.jolokia import JolokiaError
-from collector.sources.source import SourceDownError, State
+from collector.sources.source import SourceDownError, SourceTimeoutError, State
 
 RECORDED = Path(__file__).parents[1] / "data" / "jolokia"
 BEFORE = (RECORDED / "broker-without-dead-letters.json").read_text()
@@ -182,3 +184,18 @@ def test_more_groups_than_an_event_holds_are_said_every_time(agent: Agent) -> No
         chunk = source.poll()
         assert chunk is not None
         assert (len(chunk.events), "those beyond are not counted" in chunk.trouble) == (told, True)
+
+
+def test_an_agent_that_does_not_answer_in_time_starts_the_timer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/jolokia/"
+        source = BrokerSource(
+            BrokerSettings(jolokia_url=url, request_timeout_ms=100),
+            saved=None,
+            kafka_cluster="c",
+            heartbeat_interval_ms=5_000,
+            clock=lambda: 1_000,
+        )
+        with closing(source), pytest.raises(SourceTimeoutError, match="does not answer in time") as raised:
+            source.poll()
+    assert raised.value.call == "reading Jolokia"

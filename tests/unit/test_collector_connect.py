@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from collector.contract.events import WorkerSnapshot
-from collector.settings import ConnectSettings
+from collector.settings import CollectorSettings, ConnectSettings
+from collector.sources import agents
 from collector.sources.connect import ConnectSource, source_name
 from collector.sources.source import SourceDownError, State
 
@@ -212,6 +213,33 @@ def test_a_worker_that_has_left_is_told_empty_once(cluster: Cluster, watch: Watc
     assert source.poll() is None
 
 
+def test_one_agent_for_several_workers_is_refused(cluster: Cluster, watch: Watch) -> None:
+    running = {"state": "RUNNING", "worker_id": cluster.worker}
+    tasks = [{"id": 0, **running}, {"id": 1, "state": "RUNNING", "worker_id": "other:8083"}]
+    cluster.body = json.dumps({"pipe": {"status": {"connector": running, "tasks": tasks}}}).encode()
+    chunk = watch.source(jolokia=cluster.url).poll()
+    assert chunk is not None
+    assert chunk.trouble.startswith(agents.ONE_FOR_SEVERAL)
+    snapshots = [event for event in chunk.events if isinstance(event, WorkerSnapshot)]
+    assert {event.worker: event.threads_known for event in snapshots} == {
+        cluster.worker: False,
+        "other:8083": False,
+    }
+    assert cluster.asked == ["/connectors?expand=status"]
+
+
+def test_one_agent_is_not_asked_for_a_worker_that_has_left(cluster: Cluster, watch: Watch) -> None:
+    source = watch.source({"workers": {"left:8083": [["pipe", "0"]]}}, jolokia=cluster.url)
+    cluster.connectors, cluster.threads = {"pipe": ["0"]}, ["task-thread-pipe-0"]
+    chunk = source.poll()
+    assert chunk is not None
+    snapshots = [event for event in chunk.events if isinstance(event, WorkerSnapshot)]
+    assert {event.worker: len(event.instances) for event in snapshots} == {
+        cluster.worker: 2,
+        "left:8083": 0,
+    }
+
+
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
@@ -251,3 +279,21 @@ def test_rest_that_refuses_is_down_until_it_is_back(cluster: Cluster, watch: Wat
 def test_the_sources_name_carries_no_secret() -> None:
     settings = ConnectSettings(url="http://user:secret@connect.example:8083/?token=secret")
     assert source_name(settings) == "connect:http://connect.example:8083"
+
+
+@pytest.mark.parametrize(
+    ("two", "why"),
+    [
+        ({"name": "blue"}, "2 Connect clusters have the name 'blue'"),
+        ({"jolokia_url": "http://agent:8778"}, "is the agent of one worker, 2 Connect clusters"),
+    ],
+)
+def test_clusters_that_cannot_be_told_apart_are_refused(two: dict[str, str], why: str) -> None:
+    clusters = [{"url": f"http://{host}:8083", **two} for host in ("a", "b")]
+    with pytest.raises(ValueError, match=why):
+        CollectorSettings.model_validate({"connect": clusters})
+
+
+def test_clusters_may_share_a_template_and_go_without_a_name() -> None:
+    clusters = [{"url": f"http://{host}:8083", "jolokia_url": "http://{host}:8778"} for host in ("a", "b")]
+    assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2

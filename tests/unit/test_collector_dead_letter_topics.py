@@ -1,6 +1,6 @@
 """Dead letter topics as Kafka and the configurations tell of them, without a Kafka."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import pytest
@@ -12,11 +12,15 @@ from kafka.structs import OffsetAndTimestamp
 from collector.settings import ConnectSettings
 from collector.sources import kafka_topics
 from collector.sources.connect import source_name
-from collector.sources.dead_letter_names import MAX_SHOWN, SHARE_GROUPS, Names
+from collector.sources.dead_letter_names import SHARE_GROUPS, Names
+from collector.sources.findings_picture import DLQ, MAX_SHOWN
 from collector.sources.kafka_topics import Extent
 
 Log = tuple[int, int, int]
 """First offset, end, time of the first record."""
+
+
+TOO_OLD = "(the broker does not know the setting)"
 
 
 class Admin:
@@ -25,10 +29,11 @@ class Admin:
     def __init__(
         self,
         logs: Mapping[str, list[Log]] | None = None,
-        groups: Mapping[str, str] | None = None,
+        groups: Mapping[str, str | None] | None = None,
         refusal: KafkaError | None = None,
+        shares: Sequence[str] = (),
     ) -> None:
-        self.logs, self.groups, self.refusal = logs or {}, groups or {}, refusal
+        self.logs, self.groups, self.refusal, self.shares = logs or {}, groups or {}, refusal, shares
 
     def list_partition_offsets(
         self, specs: Mapping[TopicPartition, int], _isolation: object
@@ -40,13 +45,21 @@ class Admin:
             raise self.refusal
         return {"group": list(self.groups)} if self.groups else {}
 
-    def describe_configs(self, resources: list[Any]) -> dict[str, dict[str, Any]]:
+    def list_groups(self, *, types_filter: Sequence[str]) -> list[dict[str, str]]:
+        assert types_filter == ["share"]
+        return [{"group_id": group, "group_type": "share"} for group in self.shares]
+
+    def describe_configs(self, resources: list[Any], *, config_filter: str) -> dict[str, dict[str, Any]]:
+        """What may not be read has no settings."""
+        assert config_filter == "all"
+        queues = {one.name: self.groups.get(one.name, "") for one in resources}
         return {
             "group": {
-                one.name: {kafka_topics.DLQ: {"value": self.groups[one.name]}}
-                if self.groups[one.name]
-                else {"share.auto.offset.reset": {"value": "earliest"}}
-                for one in resources
+                name: {}
+                if queue is None
+                else {"consumer.session.timeout.ms": {"value": "45000"}}
+                | ({} if queue == TOO_OLD else {DLQ: {"value": queue}})
+                for name, queue in queues.items()
             }
         }
 
@@ -79,15 +92,18 @@ def test_what_a_topic_holds(logs: list[Log], extent: Extent) -> None:
     assert kafka_topics.extents(client(Admin({"t": logs})), {"t": places}) == {"t": extent}
 
 
-def test_share_groups_name_their_queues() -> None:
-    admin = Admin(groups={"g1": "dlq.a", "g2": "dlq.a", "g3": ""})
-    assert kafka_topics.named_by_share_groups(client(admin)) == {
-        "dlq.a": ["share group g1", "share group g2"]
-    }
+def test_share_groups_have_their_queues_and_other_groups_are_left_out() -> None:
+    admin = Admin(groups={"g1": "dlq.a", "g2": "dlq.a", "consumer": "", "g3": None}, shares=["g1", "g4"])
+    queues = {"g1": "dlq.a", "g2": "dlq.a", "g3": None, "g4": ""}
+    assert kafka_topics.share_group_queues(client(admin)) == queues
 
 
 def test_a_broker_too_old_for_share_groups_has_none() -> None:
-    assert kafka_topics.named_by_share_groups(client(Admin(refusal=UnsupportedVersionError()))) == {}
+    assert kafka_topics.share_group_queues(client(Admin(refusal=UnsupportedVersionError()))) == {}
+
+
+def test_a_broker_too_old_for_dead_letters_of_share_groups_has_none() -> None:
+    assert kafka_topics.share_group_queues(client(Admin(groups={"g1": TOO_OLD}, shares=["g1"]))) == {"g1": ""}
 
 
 def test_who_may_not_be_asked_keeps_the_last_answer_and_it_is_said() -> None:
@@ -101,6 +117,15 @@ def test_who_may_not_be_asked_keeps_the_last_answer_and_it_is_said() -> None:
     assert names.state() == {"named": {SHARE_GROUPS: {"dlq.a": ["share group g1"]}}}
     assert [*names.ask_share_groups(client(Admin()))] == []
     assert names.topics() == frozenset()
+
+
+def test_a_single_group_that_may_not_be_read_keeps_its_name() -> None:
+    names = Names((), {"named": {SHARE_GROUPS: {"dlq.a": ["share group g1", "share group g2"]}}})
+    admin = Admin(groups={"g1": None, "g2": "", "g3": "dlq.b"})
+    (trouble,) = names.ask_share_groups(client(admin))
+    assert "allow us DescribeConfigs" in trouble
+    assert names.of("dlq.a") == "share group g1"
+    assert names.topics() == {"dlq.a", "dlq.b"}
 
 
 def test_a_long_list_of_names_is_cut() -> None:

@@ -185,7 +185,7 @@ def test_clients_say(case: Case) -> None:
 
 @pytest.mark.parametrize("case", BROKER_CASES, ids=lambda case: case.name)
 def test_brokers_say(case: Case) -> None:
-    _expect(case, list(brokers.read(case.line, case.next_line)), brokers.TRIGGERS)
+    _expect(case, brokers.read(case.line, case.next_line, "")[1], brokers.TRIGGERS)
 
 
 def test_one_line_may_name_several_tasks() -> None:
@@ -202,7 +202,7 @@ def test_what_only_sounds_alike_is_nothing() -> None:
         " be determined.",
         "Failed to allocate a port",
     ):
-        assert [*streams.read(line, PLAIN), *clients.read(line, PLAIN), *brokers.read(line, "")] == []
+        assert [*streams.read(line, PLAIN), *clients.read(line, PLAIN), *brokers.read(line, "", "")[1]] == []
 
 
 @dataclass(frozen=True)

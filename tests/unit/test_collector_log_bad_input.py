@@ -1,5 +1,6 @@
 """Bytes that no logger should write: bounded memory, one trouble each, and the rest goes on."""
 
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from collector.sources.logs import LogSource
 
 NOW_MS = 1_795_300_000_000
 FLAT_BYTES = 12 << 20
+QUICK_S = 5
 FORMATS = ("text", "cri", "docker", "json")
 
 
@@ -88,6 +90,21 @@ def test_what_is_no_text_hides_nothing(tmp_path: Path, form: str, bad: bytes) ->
     events = list(read(path, form))
     assert [one for one in told(iter(events)) if one != "not_json"] == ["0", "1", "2"]
     assert all(encode(event) for event in events)
+
+
+def test_a_line_of_nothing_but_beginnings_is_read_in_time(tmp_path: Path) -> None:
+    path, begin = tmp_path / "a.log", time.process_time()
+    with path.open("wb") as file:
+        for beginning in (
+            b"] Encountered ",
+            b"stream-thread [",
+            b"] Detected the states of tasks [0_1, ",
+            b", 0_0",
+        ):
+            file.write(beginning * (1_000_000 // len(beginning)) + b"\n")
+        file.write(line(0))
+    assert told(read(path)) == ["0"]
+    assert time.process_time() - begin < QUICK_S
 
 
 def test_half_a_character_spelt_in_json_can_be_published(tmp_path: Path) -> None:

@@ -66,3 +66,18 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(resources["last"].streams) == MAX_STREAMS
     assert "0" not in resources
     assert "0" not in resources["last"].streams
+
+
+def test_lines_that_say_nothing_change_nothing_of_what_the_others_say() -> None:
+    header = f"[2026-11-21 12:35:23,893] ERROR stream-thread [{CLIENT}-StreamThread-1] died (x.Y)"
+    quiet = "[2026-11-21 12:35:24,000] INFO nothing (x.Y)"
+    told = [record(header), record("\tat x.Y.z(Y.java:1)"), record(f"Caused by: {HIT}"), record("\tat x.Z")]
+    alone = [record(quiet), record("\tat x.Q")]
+    (hit,) = found(*alone, *told, *alone)
+    assert hit == ("task_timeout", CLIENT, "1_0", "4004")
+    at_ms = list[int | None]()
+    resources: Resources = {}
+    for one in (*alone, *told):
+        resources, causes = scan(resources, one, 0)
+        at_ms += [cause.at_ms for cause in causes]
+    assert at_ms == [1_795_264_523_893]

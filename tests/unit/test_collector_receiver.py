@@ -1,9 +1,12 @@
 """The receiver over loopback: real logs in, events out once, and one clear answer to bad input."""
 
+import contextlib
 import gzip
+import itertools
 import json
 import socket
 import threading
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +37,7 @@ TRUTH = json.loads((LOGS / "truth.json").read_text())
 NOW_MS = 1_800_000_000_000
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 MOST = 1 << 20
+FLAT_BYTES = 12 << 20
 
 Event = dict[str, Any]
 
@@ -297,6 +301,20 @@ def test_more_than_is_taken_is_noticed_while_it_arrives(start: Callable[..., Run
         sender.sendall(b"POST /v1/logs HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n")
         sender.sendall(b"Transfer-Encoding: chunked\r\n\r\n200000\r\n" + bytes(2 << 20))
         assert sender.recv(100).startswith(b"HTTP/1.1 413 ")
+    assert own.reasons() == [Reason.TOO_LARGE]
+
+
+@pytest.mark.parametrize("headers", [PROTOBUF, GZIP], ids=["fifty megabytes", "a gzip bomb"])
+def test_what_is_too_large_is_refused_in_flat_memory(
+    start: Callable[..., Running], headers: dict[str, str]
+) -> None:
+    own, piece = start(), BOMB if headers is GZIP else bytes(1_000_000)
+    tracemalloc.start()
+    with contextlib.suppress(httpx2.WriteError):  # it may be cut off while it is sent
+        own.http.post("/v1/logs", content=itertools.repeat(piece, 50), headers=headers)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < FLAT_BYTES
     assert own.reasons() == [Reason.TOO_LARGE]
 
 

@@ -13,10 +13,12 @@ import pytest
 from collector.abandonment import Count
 from collector.contract.backoff import Backoff
 from collector.contract.events import Position, WorkerStarted
+from collector.dead_letters import DeadLetters
+from collector.delivery import Delivery
 from collector.log_context import Scope, add_context
 from collector.outbox import Outlet, Parcels
+from collector.outgoing import Record
 from collector.positions import Positions
-from collector.producer import Record
 from collector.publisher import Publisher
 from collector.runtime import Runtime, backoff
 from collector.settings import CollectorSettings
@@ -102,9 +104,18 @@ def house(tmp_path: Path) -> Iterator[House]:
         task_timeout_ms=TASK_TIMEOUT_MS,
     )
     with Positions(tmp_path / "positions.sqlite") as positions:
-        publisher = Publisher(
-            parcels, positions, lambda: kafka, kafka="k", backoff=around.backoff, rng=around.rng
+        stopping = threading.Event()
+        delivery = Delivery(
+            lambda: kafka, topic="e", kafka="k", backoff=around.backoff, rng=around.rng, stopping=stopping
         )
+        letters = DeadLetters(
+            lambda: pytest.fail("no letter"),
+            topic="dlq.d",
+            backoff=around.backoff,
+            rng=around.rng,
+            stopping=stopping,
+        )
+        publisher = Publisher(parcels, positions, delivery, letters, stopping)
         house = House(kafka, Runtime(settings, parcels, publisher, around, {}), around, positions, clock_ms)
         yield house
         house.end()
@@ -202,6 +213,8 @@ def test_a_blocked_source_holds_up_nobody_and_is_abandoned(
     release.set()
     until(lambda: abandoned.of("log:blocked") == Count(0, 1))
     assert house.kafka.holds('"up":false', '"subject":"log:blocked"', ABANDONED)
+    counted = '{"name":"abandoned_tasks","subject":"log:blocked","current":1,"total":1}'
+    assert house.kafka.holds('"kind":"collector_snapshot"', '"collector":"test"', counted)
     assert contextual(caplog) == [
         f"[log:blocked|task-0|1] Down: {BLOCKED}",
         "[log:blocked|task-0|1] Graceful stop of task log:blocked failed.",
@@ -237,6 +250,34 @@ def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
     assert contextual(caplog)[0] == (
         "[log:a|task-0|1] GET /connectors timed out; without progress within 1000 ms the source fails"
     )
+
+
+def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_over(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.addFilter(add_context)
+    release = threading.Event()
+
+    class Hanging(Scripted):
+        def close(self) -> None:
+            release.wait(30)
+
+    def timed_out() -> Chunk:
+        house.clock_ms[0] += TASK_TIMEOUT_MS + 1
+        raise SourceTimeoutError("read", "late")
+
+    instances = [Hanging("log:a", [timed_out, timed_out]), Scripted("log:a", [chunk("log:a", 5)])]
+    house.runtime.start(lambda: instances.pop(0))
+    house.begin()
+    until(lambda: house.kafka.holds('"w5"'))
+    abandoned = house.runtime.abandoned
+    assert abandoned.of("log:a") == Count(1, 1)
+    until(lambda: house.kafka.holds('"subject":"log:a","current":1,"total":1'))
+    release.set()
+    until(lambda: abandoned.of("log:a") == Count(0, 1))
+    until(lambda: house.kafka.holds('"subject":"log:a","current":0,"total":1'))
+    house.end()
+    assert "[log:a|task-0|1] Graceful stop of task log:a failed." in contextual(caplog)
 
 
 def test_a_source_that_cannot_be_started_anew_is_tried_until_it_can(house: House) -> None:

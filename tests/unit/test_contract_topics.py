@@ -17,6 +17,7 @@ from collector.contract.topics import OWN_DLQ, is_dead_letter_topic
         ("orders-dlq-archive", False),
         ("__dlq.orders", False),
         ("orders.dlq.parked", False),
+        ("dlq.orders.parked", False),
     ],
 )
 def test_a_topic_matches_as_a_whole(topic: str, expected: bool) -> None:

@@ -48,6 +48,7 @@ BAD_INPUT = [
         ["up", "--bootstrap-servers", "x:1", "--jolokia-url", "http://x"],
         "--jolokia-url goes with --connect-url",
     ),
+    ("a redrive of nothing", ["redrive", "dlq.t", "--reason", "x"], "which records? say --all"),
     (
         "a place that cannot be written",
         ["up", "--bootstrap-servers", "x:1", "--port", "0", "--data", "bad.yaml/data"],
@@ -96,4 +97,6 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     done = deadwatch("--help", directory=tmp_path)
 
     assert done.returncode == 0
-    assert all(command in done.stdout for command in ("up", "demo", "lab", "doctor"))
+    assert all(
+        command in done.stdout for command in ("up", "demo", "lab", "doctor", "redrive", "jobs", "cancel")
+    )

@@ -2,18 +2,22 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
 import pytest
 from rich.console import Console
 
 from api.metrics import catalog
+from deadwatch.api_client import Api, RefusedError
+from deadwatch.demo_last_act import LastAct, Redriven
 from deadwatch.demo_latency import Change, Latencies, Stall, latencies
-from deadwatch.demo_rows import rows
+from deadwatch.demo_rows import TITLES, rows
 from deadwatch.demo_show import tails
 from deadwatch.demo_table import Row, all_hold, missing, plain, rich_table, summary
 from deadwatch.demo_truth import log_times
 from deadwatch.demo_watch import Signal, Watch, parse
-from lab import Truth
+from lab import Lab, Truth
 from lab.truth import count_expired, count_task_timeouts
+from streaming.redrive.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -156,7 +160,7 @@ def test_abandoned_tasks_must_come_and_go_exactly(
     for at_ms, value in enumerate(values):
         watch.note(parse(scrape(value)), at_ms)
 
-    assert rows(truth, watch)[0].holds is holds
+    assert rows(truth, Redriven(), watch)[0].holds is holds
 
 
 STREAMS_LOG = """\
@@ -191,3 +195,29 @@ def test_the_tails_show_trouble_where_there_is_some_else_the_last_lines(tmp_path
         "--- streaming",
         "x ERROR [streaming] no disk",
     ]
+
+
+def test_what_was_put_back_has_its_own_witnesses() -> None:
+    truth = Truth(connect_dead_letters=20, share_dead_letters=10, share_accepted=10, connect_returned=10)
+
+    told = {row.what: row.expected for row in rows(truth, Redriven(orders=3, parked=9), Watch(""))}
+
+    signals = (Signal.REDRIVES, Signal.SENT, Signal.BOUNCED, Signal.PARKED)
+    assert [told[TITLES[signal]] for signal in signals] == ["3", "20", "10", "9"]
+
+
+def test_a_redrive_that_does_not_complete_ends_the_last_act_with_its_reason() -> None:
+    shown: list[object] = []
+    order = {"id": "r1", "status": "PAUSED", "status_reason": "Kafka refuses"}
+    answers = iter([{"dlq_topic": "dlq.t", "plan": PLAN}, order])
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(202, json=next(answers)))
+    act = LastAct(Api(httpx2.Client(transport=transport, base_url="http://api.test")), shown.append, 10)
+
+    _, first = act.acts[0]
+    with pytest.raises(RefusedError, match="redrive r1 is PAUSED: Kafka refuses"):
+        first(Lab())
+
+    assert (len(shown), act.done) == (1, Redriven())
+
+
+PLAN = Plan(to_move=10).model_dump(mode="json") | {"at_most": 10}

@@ -2,6 +2,7 @@ import io
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ from sqlalchemy import create_engine
 from api.settings import ApiSettings
 from collector.kafka import KafkaConnection
 from collector.settings import CollectorSettings, ConnectSettings, LogSettings
-from deadwatch import checks_connect, checks_kafka, checks_machine
+from deadwatch import checks_connect, checks_kafka, checks_machine, checks_store
 from deadwatch.doctor import Finding, Level, exit_code, fail, line, ok, report, table, warn
 from deadwatch.service import Service
+from streaming.redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
-from streaming.store import schema
+from streaming.store import migrate, versions
 
 FINDINGS = [
     ok("Java", "17"),
@@ -29,7 +31,12 @@ def service(
 ) -> Service:
     url = f"sqlite:///{data / 'deadwatch.db'}"
     return Service(
-        collector or CollectorSettings(), StreamingSettings(store_url=url), api or ApiSettings(), data, None
+        collector or CollectorSettings(),
+        StreamingSettings(store_url=url),
+        RedriveSettings(store_url=url),
+        api or ApiSettings(),
+        data,
+        None,
     )
 
 
@@ -62,29 +69,49 @@ def test_a_report_shows_what_every_check_saw(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_store_that_is_not_there_yet_is_no_trouble(tmp_path: Path) -> None:
-    assert [finding.level for finding in checks_machine.store(service(tmp_path))] == [Level.OK]
+    assert [finding.level for finding in checks_store.store(service(tmp_path))] == [Level.OK]
     assert not (tmp_path / "deadwatch.db").exists()
 
 
-@pytest.mark.parametrize(("version", "level"), [(schema.VERSION, Level.OK), (schema.VERSION + 1, Level.FAIL)])
-def test_a_store_of_another_version_fails(version: int, level: Level, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "level", "seen"),
+    [
+        ("SELECT 1", Level.OK, f"version {versions.known()[0]}"),
+        ("UPDATE deadwatch_version SET version_num = '9999'", Level.FAIL, "version 9999"),
+        ("DROP TABLE deadwatch_version", Level.FAIL, "holds other tables"),
+    ],
+)
+def test_a_store_of_another_version_fails(change: str, level: Level, seen: str, tmp_path: Path) -> None:
     looked_at = service(tmp_path)
     engine = create_engine(looked_at.streaming.store_url)
+    migrate.upgrade(engine)
     with engine.begin() as connection:
-        schema.metadata.create_all(connection)
-        connection.execute(schema.schema_version.insert().values(version=version))
+        connection.exec_driver_sql(change)
     engine.dispose()
 
-    assert [finding.level for finding in checks_machine.store(looked_at)] == [level]
+    (finding,) = checks_store.store(looked_at)
+
+    assert finding.level is level
+    assert seen in finding.seen
+
+
+def test_a_server_that_is_away_is_said_without_the_password(tmp_path: Path) -> None:
+    away = StreamingSettings(store_url="postgresql://us:hidden@127.0.0.1:1/deadwatch")
+
+    (finding,) = checks_store.store(replace(service(tmp_path), streaming=away))
+
+    assert finding.level is Level.FAIL
+    assert "127.0.0.1" in finding.seen
+    assert "hidden" not in line(finding)
 
 
 def test_a_damaged_store_fails_with_advice(tmp_path: Path) -> None:
     (tmp_path / "deadwatch.db").write_text("no database at all" * 100)
 
-    (finding,) = checks_machine.store(service(tmp_path))
+    (finding,) = checks_store.store(service(tmp_path))
 
     assert finding.level is Level.FAIL
-    assert "not a database" in finding.seen
+    assert "no database" in finding.seen
 
 
 def test_logs_are_told_apart(tmp_path: Path) -> None:

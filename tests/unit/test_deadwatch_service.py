@@ -38,7 +38,8 @@ def test_flags_become_variables_of_the_processes() -> None:
 
     said = variables(options)
 
-    assert said["COLLECTOR_KAFKA__BOOTSTRAP_SERVERS"] == said["STREAMING_KAFKA__BOOTSTRAP_SERVERS"] == KAFKA
+    for process in ("COLLECTOR", "STREAMING", "REDRIVE", "API"):
+        assert said[f"{process}_KAFKA__BOOTSTRAP_SERVERS"] == KAFKA
     assert json.loads(said["COLLECTOR_CONNECT"]) == [
         {"url": url, "jolokia_url": "http://{host}:8778/jolokia"}
         for url in ("http://a:8083", "http://b:8083")
@@ -60,7 +61,8 @@ def test_every_place_follows_the_data_directory(tmp_path: Path) -> None:
 
     assert service.collector.data == tmp_path / "collector"
     assert service.streaming.checkpoint == tmp_path / "checkpoint"
-    assert service.streaming.store_url == service.api.store_url == f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    for process in (service.streaming, service.redrive, service.api):
+        assert process.store_url == f"sqlite:///{tmp_path / 'deadwatch.db'}"
 
 
 def test_a_place_that_the_file_names_stays(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_a_place_that_the_file_names_stays(tmp_path: Path) -> None:
 
     service = configure(Options(bootstrap_servers=KAFKA, data=tmp_path, config=file))
 
-    assert service.streaming.store_url == service.api.store_url == elsewhere
+    assert service.streaming.store_url == service.redrive.store_url == service.api.store_url == elsewhere
     assert service.streaming.checkpoint == Path("/elsewhere")
     assert service.collector.data == tmp_path / "collector"
 
@@ -104,10 +106,10 @@ def test_a_configuration_file_reaches_every_process(tmp_path: Path) -> None:
 
     programs = configure(Options(config=file)).programs(tmp_path)
 
-    assert [program.name for program in programs] == ["collector", "streaming", "api"]
+    assert [program.name for program in programs] == ["collector", "streaming", "streaming.redrive", "api"]
     assert {program.arguments for program in programs} == {("--config", str(file))}
     assert [program.output for program in programs] == [
-        tmp_path / f"{name}.log" for name in ("collector", "streaming", "api")
+        tmp_path / f"{name}.log" for name in ("collector", "streaming", "redrive", "api")
     ]
 
 
@@ -130,19 +132,31 @@ REFUSED = [
             "COLLECTOR_KAFKA__SASL_USERNAME": "me",
             "COLLECTOR_KAFKA__SASL_PASSWORD": "hidden",
         },
-        "collector and streaming disagree on kafka.security_protocol",
+        "collector and streaming and redrive and api disagree on kafka.security_protocol",
     ),
     (
         "events written to one topic and read from another",
         "kafka: {bootstrap_servers: x}",
         {"COLLECTOR_EVENTS_TOPIC": "mine"},
-        "collector and streaming disagree on events_topic",
+        "collector and streaming and redrive disagree on events_topic",
     ),
     (
         "a store that the api does not read",
         "kafka: {bootstrap_servers: x}",
         {"STREAMING_STORE_URL": "sqlite:///hidden.db"},
-        "streaming and api disagree on store_url",
+        "streaming and redrive and api disagree on store_url",
+    ),
+    (
+        "a redrive that may write elsewhere than the api has said",
+        "kafka: {bootstrap_servers: x}",
+        {"REDRIVE_TARGETS_ALLOW": '["orders"]'},
+        "redrive and api disagree on targets_allow",
+    ),
+    (
+        "orders kept where no store can be",
+        "kafka: {bootstrap_servers: x}",
+        {"REDRIVE_STORE_URL": "mysql://hidden"},
+        "must be sqlite:///FILE or postgresql",
     ),
 ]
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, create_engine, select
@@ -73,11 +72,6 @@ def test_a_group_that_is_not_told_keeps_its_total() -> None:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'deadwatch.db'}"
-
-
-@pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         yield opened
@@ -134,12 +128,3 @@ def test_a_topic_goes_when_the_collector_that_told_it_does_so_no_longer(
     assert held() == {"b": 3, "c": 4}
     apply(store, 3, topics("two", b=0))
     assert held() == {"b": 0}
-
-
-def test_tables_are_added_to_a_store_that_lacks_them(url: str, store: Store, connection: Connection) -> None:
-    apply(store, 0, snapshot(10))
-    schema.share_groups.drop(connection)
-    connection.commit()
-    with Store(url) as opened:
-        apply(opened, 1, snapshot(11))
-    assert connection.execute(select(schema.share_groups.c.records_total)).scalars().all() == [11]

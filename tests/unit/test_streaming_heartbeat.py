@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
+from streaming.heartbeat import KAFKA, REDRIVE, STREAMING, Heartbeat
 from streaming.store.store import Store
 
 NEVER_MS = 3_600_000
@@ -37,6 +37,16 @@ def test_a_change_is_written_at_once(tmp_path: Path) -> None:
         heartbeat.say(KAFKA, up=False, message="away")
         assert eventually(lambda: sources(file).get("kafka") == (0, "away", 7))
         heartbeat.close()
+
+
+def test_a_name_may_be_one_of_a_kind(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with Store(f"sqlite:///{file}") as store:
+        heartbeat = Heartbeat(store, NEVER_MS, lambda: 7)
+        heartbeat.say("redrive:a", kind=REDRIVE, up=True)
+        heartbeat.close()
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        assert [*connection.execute("SELECT name, kind FROM sources")] == [("redrive:a", "redrive")]
 
 
 def test_it_beats_while_nothing_changes(tmp_path: Path) -> None:

@@ -6,7 +6,17 @@ from pydantic import ValidationError
 from streaming.settings import StreamingSettings
 
 REFUSED = [
-    ("our dead letters would be read as events", {"quarantine_topic": "deadwatch.events"}, "must differ"),
+    (
+        "our dead letters would be read as events",
+        {"quarantine_topic": "deadwatch.events", "quarantine_topic_prefix": ""},
+        "must differ",
+    ),
+    ("a queue against the prefix", {"quarantine_topic": "letters"}, "does not begin with dlq."),
+    (
+        "a queue with a name of Kafka's own",
+        {"quarantine_topic": "__letters", "quarantine_topic_prefix": ""},
+        "must not start with '__'",
+    ),
     ("a pattern that is none", {"dlq_topics": ("dlq.(",)}, "not a regular expression"),
     ("a call shorter than its requests", {"default_api_timeout_ms": 100}, "at least request_timeout_ms"),
     ("memory without unit", {"driver_memory": "1024"}, "driver_memory"),

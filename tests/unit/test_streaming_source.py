@@ -18,6 +18,8 @@ TOPICS = [
     ("dlq.deadwatch", True),
     ("dlqxorders", False),
     ("orders.dlq", True),
+    ("dlq.orders.parked", False),
+    ("dlq.parked.orders", True),
     ("orders-DLT", True),
     ("ordersdlq", False),
     ("dlq.secret", False),

@@ -1,0 +1,65 @@
+"""Processes of the service that a fault test kills and starts again."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+ENDS_WITHIN_S = 60
+
+
+@dataclass
+class Service:
+    """``python -m <module>``; SIGKILL reaches its children too, as when a container dies."""
+
+    module: str
+    config: Path
+    log: Path
+
+    def __post_init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", self.module, "--config", str(self.config)],
+                cwd=self.config.parent,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill(self) -> None:
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        family = []
+        if process.poll() is None:
+            root = psutil.Process(process.pid)
+            family = [root, *root.children(recursive=True)]
+        for one in family:
+            one.kill()
+        process.wait()
+        psutil.wait_procs(family, ENDS_WITHIN_S)
+
+    def kill_and_start(self) -> None:
+        self.kill()
+        self.start()
+
+    def tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-40:])
+
+
+@contextmanager
+def running(*services: Service) -> Iterator[dict[str, Callable[[], None]]]:
+    """All of them, and by name what kills one and starts it again; none is left."""
+    try:
+        for service in services:
+            service.start()
+        yield {service.module: service.kill_and_start for service in services}
+    finally:
+        for service in services:
+            service.kill()

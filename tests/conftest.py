@@ -1,0 +1,29 @@
+"""Databases for the tests that need one which is a process; no property is tested against the clock."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests import postgres as servers
+from tests.postgres import Postgres
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """One server for the session; skipped with the reason where PostgreSQL is not installed."""
+    try:
+        servers.binaries()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    with servers.running() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: Postgres) -> str:
+    """The address of an empty database."""
+    return postgres_server.database()

@@ -1,0 +1,93 @@
+"""PostgreSQL goes and comes back while batches are merged: each is merged once, the api says so."""
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.settings import ApiSettings
+from streaming.patience import PatientStore
+from streaming.settings import StreamingSettings
+from streaming.store.batch import Batch, delta
+from streaming.store.owner import this_process
+from streaming.store.series import TASK_TIMEOUTS
+from tests import postgres as servers
+from tests.postgres import Postgres
+from tests.unit.test_streaming_patience import eventually
+
+BATCHES = 300
+EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1_000, offsets={}, marks={})
+LABELS = {"kafka_cluster": "c", "application": "app"}
+
+
+@pytest.fixture
+def server(postgres_server: Postgres) -> Iterator[Postgres]:
+    """A server that may be stopped: nobody else's."""
+    del postgres_server  # it has told when there is none
+    with servers.running() as own:
+        yield own
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "crashed"])
+def test_batches_wait_for_the_server_and_are_merged_once(
+    server: Postgres, how: signal.Signals, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    url = server.database()
+    stop = threading.Event()
+    settings = StreamingSettings(store_url=url, retry_backoff_ms=10, retry_backoff_max_ms=100)
+    done: list[int] = []
+
+    def merge(store: PatientStore) -> None:
+        for number in range(BATCHES):
+            one = delta(TASK_TIMEOUTS, LABELS, 1, first_ms=1_000, last_ms=1_000)
+            store.apply(replace(EMPTY, batch_id=number, series=(one,), offsets={("t", 0): number + 1}))
+            done.append(number)
+
+    with PatientStore(settings, stop, Random(1)) as store:
+        assert store.hold(this_process(), ttl_ms=60_000, stop=stop, now_ms=lambda: 1)
+        merging = threading.Thread(target=merge, args=(store,))
+        merging.start()
+        try:
+            assert eventually(lambda: len(done) > BATCHES // 10)
+            server.stop(how)
+            assert eventually(lambda: "the query waits for it" in caplog.text)
+            before = len(done)
+            assert before < BATCHES
+            assert_not_ready(url, server.password)
+        finally:
+            server.start()
+            merging.join(60)
+        assert done == list(range(BATCHES))
+        assert store.offsets() == {("t", 0): BATCHES}
+    answer = TestClient(create_app(ApiSettings(store_url=url))).get("/metrics").text
+    assert f'deadwatch_task_timeouts_total{{application="app",kafka_cluster="c",task=""}} {BATCHES}' in answer
+    assert server.password not in caplog.text
+
+
+def assert_not_ready(url: str, password: str) -> None:
+    answer = TestClient(create_app(ApiSettings(store_url=url))).get("/readyz")
+    (missing,) = answer.json()["missing"]
+    assert answer.status_code == 503
+    assert missing.startswith("the store does not work: ")
+    assert password not in answer.text
+
+
+def test_an_address_without_a_password_reads_it_where_libpq_does(
+    postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = postgres_server.database()
+    secret = tmp_path / "pgpass"
+    secret.write_text(f"127.0.0.1:*:*:*:{postgres_server.password}\n")
+    secret.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(secret))
+    settings = StreamingSettings(store_url=url.replace(f":{postgres_server.password}@", "@"))
+    with PatientStore(settings, threading.Event(), Random(1)) as store:
+        assert store.apply(EMPTY)

@@ -1,0 +1,61 @@
+"""A redrive worker as a process, for tests: the order as JSON from a file, its claim's epoch as an argument.
+
+It believes to hold the claim whatever others do, so two of them on one order are kept apart by Kafka alone.
+Prints the state that it left the order in.
+"""
+
+import sys
+import threading
+import time
+from pathlib import Path
+from random import Random
+
+from streaming.redrive.claim import Claim
+from streaming.redrive.guards import nobody_counts
+from streaming.redrive.order import Order, Status
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.work import House
+from streaming.redrive.worker import run
+
+
+class OneOrder:
+    """An order that nobody else asks for."""
+
+    def __init__(self, order: Order, epoch: int, stop: threading.Event) -> None:
+        self._order, self._epoch, self._stop = order, epoch, stop
+        self.left = "RELEASED"
+
+    def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
+        del worker
+        return Claim(self._order, self._epoch, now_ms + lease_ms)
+
+    def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:
+        del now_ms, lease_ms
+        return claim, Status.RUNNING
+
+    def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
+        del claim, now_ms
+        self.left = f"{status} {status_reason}".strip()
+        self._stop.set()
+
+    def release(self, claim: Claim, now_ms: int) -> None:
+        del claim, now_ms
+        self._stop.set()
+
+
+def main(order_file: str, epoch: str) -> None:
+    stop = threading.Event()
+    orders = OneOrder(Order.model_validate_json(Path(order_file).read_text()), int(epoch), stop)
+    house = House(
+        RedriveSettings(),
+        lambda _: lambda _: True,
+        nobody_counts,
+        lambda: time.time_ns() // 1_000_000,
+        Random(),
+    )
+    run(orders, house, stop, "test")
+    sys.stdout.write(orders.left + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

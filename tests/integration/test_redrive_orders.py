@@ -1,0 +1,327 @@
+"""Redrive orders asked for over the api, judged and read through on a real broker."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from fastapi.testclient import TestClient
+from sqlalchemy import insert
+
+from api.app import create_app
+from api.settings import ApiSettings
+from collector.contract import headers as names
+from collector.kafka import KafkaConnection
+from deadwatch import redrive_command
+from deadwatch.api_client import Api
+from deadwatch.redrive_request import Said, body
+from lab import Lab
+from lab.topics import Topics
+from streaming.redrive.letter import letter_of
+from streaming.redrive.order import Status
+from streaming.redrive.scan import GROUP
+from streaming.store import schema
+from streaming.store.engine import connect
+from streaming.store.order_claims import OrderClaims
+from streaming.store.store import Store
+
+pytestmark = pytest.mark.integration
+
+MOVABLE, HOMELESS, GONE = 10, 3, 2
+
+
+@dataclass(frozen=True)
+class Place:
+    """A dead letter topic of two partitions, and the topic its records come from."""
+
+    dlq: str
+    source: str
+    bootstrap_servers: str
+
+    def headers(self, topic: str, number: int) -> list[tuple[str, str | bytes | None]]:
+        return [
+            (names.CONNECT_TOPIC, topic.encode()),
+            (names.CONNECT_PARTITION, str(number % 3).encode()),
+            (names.CONNECT_OFFSET, str(number).encode()),
+            (names.CONNECT_CONNECTOR, b"sink"),
+            (names.CONNECT_EXCEPTION, b"a.b.DataException"),
+            (names.CONNECT_MESSAGE, f"failed at {number}".encode()),
+        ]
+
+    def fail(self, count: int, topic: str | None = None) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap_servers})
+        for number in range(count):
+            producer.produce(
+                self.dlq,
+                b"v%d" % number,
+                b"k%d" % number,
+                partition=number % 2,
+                headers=self.headers(self.source if topic is None else topic, number),
+            )
+        assert producer.flush(30) == 0
+
+    def abort(self, count: int) -> None:
+        """Records of a transaction that never was."""
+        producer = Producer(
+            {"bootstrap.servers": self.bootstrap_servers, "transactional.id": str(uuid.uuid4())}
+        )
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        for number in range(count):
+            producer.produce(self.dlq, b"x", headers=self.headers(self.source, number), partition=0)
+        producer.flush(30)
+        producer.abort_transaction(30)
+
+
+@pytest.fixture
+def place(lab: Lab) -> Place:
+    name = uuid.uuid4().hex[:8]
+    place = Place(f"dlq.{name}", f"orders-{name}", lab.bootstrap_servers)
+    topics = Topics(lab.bootstrap_servers)
+    topics.create(place.dlq, partitions=2)
+    topics.create(place.source, partitions=3)
+    place.fail(MOVABLE)
+    place.abort(4)
+    place.fail(GONE, f"gone-{name}")
+    topics.produce(place.dlq, [b"no headers"] * HOMELESS)
+    return place
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    address = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    with Store(address):
+        return address
+
+
+@pytest.fixture
+def api(lab: Lab, url: str) -> Iterator[Callable[..., TestClient]]:
+    opened: list[TestClient] = []
+
+    def serve(bootstrap_servers: str = lab.bootstrap_servers, **settings: Any) -> TestClient:  # noqa: ANN401
+        kafka = KafkaConnection(bootstrap_servers=bootstrap_servers)
+        client = TestClient(create_app(ApiSettings(store_url=url, kafka=kafka, **settings)))
+        opened.append(client)
+        return client
+
+    yield serve
+    for client in opened:
+        client.close()
+
+
+def ask(client: TestClient, place: Place, **changes: object) -> Any:  # noqa: ANN401 -- JSON
+    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "mended", **changes}
+    answer = client.post("/api/v1/redrives", json=body)
+    return answer.status_code, answer.json()
+
+
+def test_a_dry_run_tells_what_would_go_where_and_moves_no_offset(
+    lab: Lab, place: Place, api: Callable[..., TestClient]
+) -> None:
+    status, told = ask(api(), place)
+    assert (status, told["status"], told["dry_run"], told["to_move"], told["moved"]) == (
+        202,
+        "COMPLETED",
+        True,
+        MOVABLE,
+        0,
+    )
+    plan = told["plan"]
+    assert plan["targets"] == {place.source: MOVABLE}
+    assert plan["skip_reasons"] == {"no_origin": HOMELESS, "target_missing": GONE}
+    assert (plan["read"], plan["at_least"]) == (MOVABLE + HOMELESS + GONE, False)
+    assert plan["estimated_ms"] == MOVABLE * 1_000 // 50
+    going = [one for one in plan["examples"] if not one["skip_reason"]]
+    assert {one["target_topic"] for one in going} == {place.source}
+    assert all(one["target_partition"] in {0, 1, 2} for one in going)
+    groups = AdminClient({"bootstrap.servers": lab.bootstrap_servers}).list_consumer_groups().result(30)
+    assert GROUP not in {one.group_id for one in groups.valid}
+
+
+@pytest.mark.parametrize(
+    ("selection", "to_move"),
+    [
+        ({"filter": 'source_topic.startsWith("orders-") && message.matches("at [0-4]$")'}, 5),
+        ({"filter": 'headers.get("none") == "" && connector == "sink"'}, MOVABLE),
+        ({"offsets": {"0": (1, 3)}}, 2),
+        ({"records": [{"partition": 1, "offset": 0}, {"partition": 1, "offset": 4}]}, 2),
+        ({"to": "2001-01-01T00:00:00Z"}, 0),
+        ({"from": "2001-01-01T00:00:00Z"}, MOVABLE),
+    ],
+)
+def test_a_selection_is_what_it_says(
+    place: Place, api: Callable[..., TestClient], selection: dict[str, object], to_move: int
+) -> None:
+    assert ask(api(), place, selection=selection)[1]["to_move"] == to_move
+
+
+def test_a_group_is_its_fingerprint_and_has_to_be_known(
+    place: Place, api: Callable[..., TestClient], url: str
+) -> None:
+    fingerprint = letter_of(place.dlq, 0, 0, 0, None, None, place.headers(place.source, 0)).fingerprint  # type: ignore[arg-type]  # only bytes
+    selection = {"group": fingerprint}
+    status, told = ask(api(), place, selection=selection)
+    assert (status, told["type"]) == (422, "urn:deadwatch:problem:redrive-refused")
+    assert f"no group of dead letters on {place.dlq} has the fingerprint {fingerprint}" in told["detail"]
+    row = {column.name: 0 if "ms" in column.name else "" for column in schema.groups.c}
+    with connect(url).begin() as connection:
+        connection.execute(
+            insert(schema.groups), {**row, "fingerprint": fingerprint, "dlq_topic": place.dlq, "records": 1}
+        )
+    assert ask(api(), place, selection=selection)[1]["to_move"] == MOVABLE
+
+
+def test_what_arrives_after_the_order_is_not_part_of_it(place: Place, api: Callable[..., TestClient]) -> None:
+    client = api()
+    before = ask(client, place)[1]
+    place.fail(4)
+    after = ask(client, place)[1]
+    assert (before["to_move"], after["to_move"]) == (MOVABLE, MOVABLE + 4)
+    assert sum(after["cut_off"].values()) == sum(before["cut_off"].values()) + 4
+
+
+def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callable[..., TestClient]) -> None:
+    client = api(redrive_max_unconfirmed=5)
+    status, told = ask(client, place, dry_run=False)
+    assert (status, told["type"], told["at_most"]) == (
+        409,
+        "urn:deadwatch:problem:redrive-unconfirmed",
+        MOVABLE,
+    )
+    assert ask(client, place, dry_run=False, confirm=MOVABLE - 1)[0] == 409
+    status, order = ask(client, place, dry_run=False, confirm=MOVABLE)
+    assert (status, order["status"], order["requested_by"]) == (202, "RUNNING", "anonymous")
+    status, told = ask(client, place, dry_run=False, confirm=MOVABLE)
+    assert (status, told["type"]) == (409, "urn:deadwatch:problem:redrive-in-progress")
+    assert order["id"] in told["detail"]
+    assert ask(client, place)[0] == 202  # a dry run is nobody's rival
+    stopped = client.post(f"/api/v1/redrives/{order['id']}/cancel").json()
+    assert (stopped["status"], stopped["status_reason"]) == ("CANCELLED", "cancelled by anonymous")
+    assert ask(client, place, dry_run=False, confirm=MOVABLE)[0] == 202
+
+
+def test_a_key_makes_one_order(place: Place, api: Callable[..., TestClient]) -> None:
+    client = api()
+    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "mended"}
+    key = {"Idempotency-Key": "k1"}
+    first, second = (client.post("/api/v1/redrives", json=body, headers=key).json() for _ in range(2))
+    assert first["id"] == second["id"]
+    other = client.post("/api/v1/redrives", json={**body, "reason": "other"}, headers=key)
+    assert (other.status_code, other.json()["type"]) == (422, "urn:deadwatch:problem:idempotency-key-reused")
+
+
+def into(topic: str) -> dict[str, object]:
+    return {"kind": "topic", "topic": topic}
+
+
+REFUSED: list[tuple[str, dict[str, object], str]] = [
+    (
+        "nothing matches",
+        {"selection": {"filter": "attempts > 7"}},
+        "matches none of the 15 records read from",
+    ),
+    (
+        "nothing can be told",
+        {"selection": {"filter": 'headers["gone"] == "x"'}},
+        'the filter could not be evaluated: NOT_FOUND: Key not found in map : "gone" (15 times)',
+    ),
+    (
+        "all would stay",
+        {"selection": {"filter": 'source_topic == ""'}},
+        "every record of the selection would be skipped: no_origin 3",
+    ),
+    ("a filter with a mistake", {"selection": {"filter": "atempts > 7"}}, "did you mean attempts?"),
+    ("no such topic", {"dlq_topic": "dlq.nobody"}, "topic dlq.nobody does not exist"),
+    ("no dead letter topic", {"dlq_topic": "streams-plaintext-input"}, "no pattern of dlq_topics matches it"),
+    ("a partition too many", {"selection": {"offsets": {"2": (0, 1)}}}, "it has 2, counted from 0"),
+    (
+        "into Kafka's own",
+        {"target": {"kind": "topic", "topic": "__consumer_offsets"}},
+        "is Kafka's or our own",
+    ),
+    (
+        "into a dead letter topic",
+        {"target": {"kind": "topic", "topic": "dlq.x"}},
+        "holds dead letters itself",
+    ),
+    ("into nothing", {"target": {"kind": "topic", "topic": "nobody"}}, "target nobody does not exist"),
+    (
+        "in a circle",
+        {"target": {"kind": "map", "map": {"a": "b", "b": "a"}}},
+        "the map goes round in a circle: a -> b -> a",
+    ),
+    ("too little time", {"delivery_timeout_ms": 1_000}, "delivery_timeout_ms must be at least 30000"),
+    ("an engine that is not there", {"engine": "spark"}, "engine spark is not there yet"),
+]
+
+
+@pytest.mark.parametrize(("changes", "detail"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_what_cannot_be_carried_out_is_refused_in_one_sentence(
+    place: Place, api: Callable[..., TestClient], changes: dict[str, object], detail: str
+) -> None:
+    status, told = ask(api(), place, **{"dry_run": False, **changes})
+    assert (status, detail in told["detail"], told["detail"]) == (422, True, told["detail"])
+
+
+def test_what_lies_between_single_records_is_not_read(
+    lab: Lab, place: Place, api: Callable[..., TestClient]
+) -> None:
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers, "linger.ms": 20})
+    for number in range(6_000):
+        producer.produce(place.dlq, b"v", partition=0, headers=place.headers(place.source, number))
+    assert producer.flush(30) == 0
+    offsets = (0, 3_000, 3_001, 5_990)
+    plan = ask(
+        api(), place, selection={"records": [{"partition": 0, "offset": offset} for offset in offsets]}
+    )[1]["plan"]
+    assert (plan["to_move"], plan["at_least"]) == (len(offsets), False)
+    assert plan["read"] < 100
+
+
+def test_a_reading_that_is_cut_short_says_so(place: Place, api: Callable[..., TestClient]) -> None:
+    plan = ask(api(redrive_scan_max_records=4), place)[1]["plan"]
+    assert (plan["read"], plan["at_least"]) == (4, True)
+    assert plan["at_most"] > MOVABLE + HOMELESS + GONE  # markers of transactions are offsets, too
+
+
+def test_a_kafka_that_does_not_answer_is_said_within_its_time(
+    place: Place, api: Callable[..., TestClient]
+) -> None:
+    started_s = time.monotonic()
+    status, told = ask(api("127.0.0.1:1"), place)
+    assert (status, told["type"]) == (503, "urn:deadwatch:problem:kafka-unavailable")
+    assert "Kafka at 127.0.0.1:1 does not tell its topics" in told["detail"]
+    assert time.monotonic() - started_s < 15
+
+
+def test_the_command_shows_asks_and_follows_to_the_end(
+    place: Place, api: Callable[..., TestClient], url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def agree(question: str) -> bool:
+        asked.append(question)
+        threading.Thread(target=work).start()
+        return True
+
+    def work() -> None:
+        """What a worker does to an order that has nothing left."""
+        claims = OrderClaims(connect(url))
+        deadline_s = time.monotonic() + 30
+        while (claim := claims.claim("w", 0, 5_000)) is None:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
+        claims.settle(claim, Status.COMPLETED, "", 1)
+
+    request = body(Said(dlq_topic=place.dlq, reason="mended", everything=True))
+    code = redrive_command.run(Api(api()), request, dry=False, yes=False, as_json=False, ask=agree)
+    shown = capsys.readouterr().out
+    assert (code, asked) == (0, [f"Move {MOVABLE} records?"])
+    for part in (f"Dry run on {place.dlq}", "would be skipped: no_origin", "COMPLETED"):
+        assert part in shown

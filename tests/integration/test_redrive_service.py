@@ -1,0 +1,212 @@
+"""Dead letters of real writers, put back by ``deadwatch up`` and ``deadwatch redrive``: once each."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import httpx2
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from lab import Lab, share
+from lab.connect import json_sink
+from lab.topics import Topics
+from tests.integration.test_up import Up, running, until
+
+pytestmark = pytest.mark.integration
+
+CONNECT_RECORDS, SHARE_RECORDS = 30, 8
+WITHIN_S = 120
+COLD_S = 300
+"""How long Spark may take for its first batch on a machine that is busy."""
+Headers = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A topic, and where its dead letters go."""
+
+    source: str
+    dlq: str
+    count: int
+
+    def fail(self, lab: Lab, value: bytes) -> None:
+        producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
+        for number in range(self.count):
+            producer.produce(
+                self.source, value % number, b"k%d" % number, headers=[("mine", b"h%d" % number)]
+            )
+        assert producer.flush(WITHIN_S) == 0
+
+    def redriven(self, lab: Lab, order: str) -> list[tuple[bytes, bytes, Headers]]:
+        """Keys, values and headers of the records that the order has put back, committed ones only."""
+        consumer = Consumer(
+            {
+                "bootstrap.servers": lab.bootstrap_servers,
+                "group.id": order,
+                "isolation.level": "read_committed",
+            }
+        )
+        consumer.assign([TopicPartition(self.source, number, 0) for number in range(2)])
+        found = []
+        read = 0
+        while read < 2 * self.count:
+            message = consumer.poll(WITHIN_S)
+            assert message is not None, f"{read} records were read"
+            assert message.error() is None
+            headers = dict(cast("list[tuple[str, bytes]]", message.headers() or []))
+            read += 1
+            if headers.get("deadwatch.redrive.id") == order.encode():
+                found.append((message.key() or b"", message.value() or b"", headers))
+        assert consumer.poll(1) is None, "there is more than was put back"
+        consumer.close()
+        return sorted(found, key=lambda one: int(one[0][1:]))
+
+
+@pytest.fixture
+def of_connect(lab: Lab) -> Iterator[Way]:
+    """Dead letters of a sink that was mended since."""
+    name = uuid.uuid4().hex[:8]
+    way, topics = Way(f"in-{name}", f"dlq.in-{name}", CONNECT_RECORDS), Topics(lab.bootstrap_servers)
+    topics.create(way.source)
+    sink = f"{lab.connect_url}/connectors/sink-{name}"
+    broken = json_sink(lab.logs.connect.with_name(f"{name}.txt")) | {
+        "topics": way.source,
+        "errors.deadletterqueue.topic.name": way.dlq,
+    }
+    deploy(sink, broken)
+    way.fail(lab, b'{"order":%d')
+    topics.wait_beyond(way.dlq, way.count - 1)
+    deploy(sink, broken | {"value.converter": "org.apache.kafka.connect.storage.StringConverter"})
+    yield way
+    httpx2.delete(sink, trust_env=False).raise_for_status()
+
+
+def deploy(sink: str, config: dict[str, str]) -> None:
+    httpx2.put(f"{sink}/config", json=config, trust_env=False).raise_for_status()
+
+    def runs() -> bool:
+        status = httpx2.get(f"{sink}/status", trust_env=False)
+        return status.is_success and [task["state"] for task in status.json()["tasks"]] == ["RUNNING"]
+
+    until(runs, "the sink does not run")
+
+
+@pytest.fixture
+def of_share_group(lab: Lab) -> Way:
+    """Dead letters that carry no payload."""
+    name = uuid.uuid4().hex[:8]
+    way, topics = Way(f"shared-{name}", f"dlq.shared-{name}", SHARE_RECORDS), Topics(lab.bootstrap_servers)
+    topics.create(way.source)
+    share.configure(lab.bootstrap_servers, name, way.dlq)
+    way.fail(lab, b'{"order":%d}')
+    share.reject(lab.bootstrap_servers, way.count, name, way.source)
+    topics.wait_beyond(way.dlq, way.count - 1)
+    return way
+
+
+@pytest.fixture(scope="module")
+def up(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    name, directory = uuid.uuid4().hex[:8], tmp_path_factory.mktemp("up")
+    file = directory / "deadwatch.yaml"
+    file.write_text(
+        f"kafka: {{bootstrap_servers: '{lab.bootstrap_servers}'}}\n"
+        f"events_topic: deadwatch.events.{name}\ncollector: {{name: {name}}}\n"
+    )
+    with running(file, directory) as started:
+        until(lambda: started.figure("deadwatch_source_up", kind="redrive") == 1, "no worker was heard")
+        until(lambda: started.figure("deadwatch_source_up", kind="kafka") == 1, "nothing is read", COLD_S)
+        yield started
+
+
+def redrive(up: Up, way: Way, *arguments: str, during: Callable[[], None] = lambda: None) -> Any:  # noqa: ANN401 -- JSON
+    """What ``deadwatch redrive`` tells at its end."""
+    command = [sys.executable, "-m", "deadwatch", "redrive", way.dlq, "--reason", "mended", "--json"]
+    with subprocess.Popen(
+        [*command, *arguments, "--url", up.url],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        during()
+        told, _ = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 0
+    return json.loads(told)
+
+
+def sent(up: Up, way: Way) -> int:
+    labels = {"dlq_topic": way.dlq, "target_topic": way.source, "outcome": "sent"}
+    return up.figure("deadwatch_redrive_records_total", **labels)
+
+
+def test_dead_letters_of_connect_go_back_once_each_though_the_worker_is_stopped(
+    lab: Lab, up: Up, of_connect: Way
+) -> None:
+    topics = Topics(lab.bootstrap_servers)
+
+    def stop_the_worker() -> None:
+        until(lambda: topics.end(of_connect.source) > CONNECT_RECORDS, "nothing was moved")
+        up.child("streaming.redrive").terminate()
+
+    order = redrive(up, of_connect, "--all", "--yes", "--rate", "10", during=stop_the_worker)
+
+    assert (order["status"], order["to_move"]) == ("COMPLETED", CONNECT_RECORDS)
+    found = of_connect.redriven(lab, order["id"])
+    assert [(key, value) for key, value, _ in found] == [
+        (b"k%d" % number, b'{"order":%d' % number) for number in range(CONNECT_RECORDS)
+    ]
+    for number, (_, _, headers) in enumerate(found):
+        assert (headers["mine"], headers["deadwatch.redrive.attempts"]) == (b"h%d" % number, b"1")
+        assert headers["__connect.errors.topic"] == of_connect.source.encode()
+    until(lambda: sent(up, of_connect) == CONNECT_RECORDS, "the metric does not tell what was moved")
+    assert "streaming.redrive ended with exit code 0, restarting" in up.errors.read_text()
+
+    left = redrive(up, of_connect, "--all", "--dry-run")["plan"]
+    back = redrive(up, of_connect, "--filter", "attempts > 0", "--dry-run")["plan"]
+    assert (left["to_move"], back["to_move"]) == (CONNECT_RECORDS, 0)  # a dead letter topic keeps what it has
+
+
+def test_rejected_records_of_a_share_group_go_back_as_they_were(
+    lab: Lab, up: Up, of_share_group: Way
+) -> None:
+    order = redrive(up, of_share_group, "--all", "--yes")
+
+    assert (order["status"], order["plan"]["rehydrated"]) == ("COMPLETED", SHARE_RECORDS)
+    found = of_share_group.redriven(lab, order["id"])
+    assert [(key, value, headers["mine"]) for key, value, headers in found] == [
+        (b"k%d" % number, b'{"order":%d}' % number, b"h%d" % number) for number in range(SHARE_RECORDS)
+    ]
+    until(lambda: sent(up, of_share_group) == SHARE_RECORDS, "the metric does not tell what was moved")
+    now = httpx2.get(f"{up.url}/api/v1/overview", trust_env=False).json()["redrives"]
+    assert now == {"running": 0, "paused": 0, "workers": 1, "warning": None}
+
+
+def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_path: Path) -> None:
+    del of_share_group
+    command = [sys.executable, "-m", "deadwatch", "doctor", "--bootstrap-servers", lab.bootstrap_servers]
+    told = subprocess.run(
+        [*command, "--port", "0", "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ).stdout
+    found = [
+        line.partition("redrive: ")[2] for line in told.splitlines() if line.startswith("ok    redrive: ")
+    ]
+    assert found[:3] == [
+        "group deadwatch-redrive-* may be seen",
+        "transactional id deadwatch-redrive-* may be seen",
+        "transaction.max.timeout.ms of the brokers is 900000",
+    ], told
+    assert (found[3].startswith("READ on "), found[-1]) == (
+        True,
+        "WRITE on 0 topics that dead letters came from",
+    )

@@ -1,0 +1,186 @@
+"""A real sink that stops in the middle of its records, and tasks that only look like it."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+
+from collector.contract.events import ConnectTask, ConnectTasksSnapshot
+from collector.kafka import KafkaConnection
+from collector.settings import ConnectSettings
+from collector.sources.connect_tasks import ConnectTasksSource
+from collector.sources.stalled import Clue
+from lab import Lab
+from lab.connect_worker import FLUSH_INTERVAL_MS
+from lab.http import call
+
+pytestmark = pytest.mark.integration
+
+SINK, TOPIC = "stalling", "stalling"
+STALLED_AFTER_MS = 2_000
+IDLE_FOR_MS = 3 * (STALLED_AFTER_MS + FLUSH_INTERVAL_MS)
+WITHIN_S = 60
+PIPE_BYTES = 65_536
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Tasks:
+    """What a source tells of the lab's tasks, poll by poll."""
+
+    def __init__(self, lab: Lab, *, agent: bool) -> None:
+        self._source = ConnectTasksSource(
+            ConnectSettings(
+                url=lab.connect_url,
+                jolokia_url=lab.connect_jolokia_url if agent else "",
+                stalled_after_ms=STALLED_AFTER_MS,
+                offset_flush_interval_ms=FLUSH_INTERVAL_MS,
+            ),
+            KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+            saved=None,
+            kafka_cluster="c",
+            heartbeat_interval_ms=0,
+            clock=now_ms,
+        )
+
+    def close(self) -> None:
+        self._source.close()
+
+    def all(self) -> dict[str, ConnectTask]:
+        """The only task of each connector."""
+        chunk = self._source.poll()
+        assert chunk is not None
+        assert chunk.trouble == ""
+        (event,) = chunk.events
+        assert isinstance(event, ConnectTasksSnapshot)
+        return {task.connector: task for task in event.connect_tasks}
+
+    def until(self, condition: Callable[[ConnectTask], object]) -> ConnectTask:
+        deadline = time.monotonic() + WITHIN_S
+        while (task := self.all().get(SINK)) is None or not condition(task):
+            assert time.monotonic() < deadline, task
+            time.sleep(0.2)
+        return task
+
+    def none_is_stalled(self) -> None:
+        assert {
+            name: task.stalled_because for name, task in self.all().items() if task.stalled_since_ms
+        } == {}
+
+
+@contextmanager
+def watching(lab: Lab, *, agent: bool = True) -> Iterator[Tasks]:
+    tasks = Tasks(lab, agent=agent)
+    try:
+        yield tasks
+    finally:
+        tasks.close()
+
+
+class Reader:
+    """Takes what the sink writes into a pipe, unless it is told to rest."""
+
+    def __init__(self, pipe: Path) -> None:
+        os.mkfifo(pipe)
+        self._descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self._reads, self._over = threading.Event(), threading.Event()
+        self._reads.set()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def rest(self) -> None:
+        self._reads.clear()
+
+    def go_on(self) -> None:
+        self._reads.set()
+
+    def close(self) -> None:
+        self._over.set()
+        self._reads.set()
+        self._thread.join()
+        os.close(self._descriptor)
+
+    def _run(self) -> None:
+        while not self._over.wait(0.01):
+            self._reads.wait()
+            with suppress(BlockingIOError):
+                os.read(self._descriptor, PIPE_BYTES)
+
+
+@pytest.fixture
+def reader(lab: Lab, tmp_path: Path) -> Iterator[Reader]:
+    """A sink that writes into a pipe, and whoever reads there."""
+    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
+    admin.create_topics([NewTopic(TOPIC, 1, 1)])
+    reader = Reader(tmp_path / "pipe")
+    config = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "file": str(tmp_path / "pipe"),
+        "topics": TOPIC,
+        "tasks.max": "1",
+    }
+    call(f"{lab.connect_url}/connectors/{SINK}/config", config, "PUT")
+    yield reader
+    reader.go_on()
+    call(f"{lab.connect_url}/connectors/{SINK}", method="DELETE")
+    reader.close()
+    admin.delete_topics([TOPIC])
+    admin.close()
+
+
+def produce(lab: Lab, records: int, size: int = 1, *, transaction: bool = False) -> None:
+    """Write records; the marker of a transaction takes an offset that is never committed."""
+    named = {"transactional.id": TOPIC} if transaction else {}
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers, **named})
+    if transaction:
+        producer.init_transactions()
+        producer.begin_transaction()
+    for _ in range(records):
+        producer.produce(TOPIC, b"x" * size)
+    if transaction:
+        producer.commit_transaction()
+    assert producer.flush(WITHIN_S) == 0
+
+
+def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader: Reader) -> None:
+    lab.abandon_task()  # its live task blocks in poll(): a source that waits for its file
+    with watching(lab) as tasks, watching(lab, agent=False) as by_offsets:
+        produce(lab, 3, transaction=True)
+        tasks.until(lambda task: task.records == 3)
+        end_ms = now_ms() + IDLE_FOR_MS
+        while now_ms() < end_ms:
+            tasks.none_is_stalled()
+            by_offsets.none_is_stalled()
+            time.sleep(0.2)
+        assert tasks.all()["pipe"].judged
+        assert not by_offsets.all()["pipe"].judged
+
+        reader.rest()
+        before_ms = now_ms()
+        produce(lab, 2_000, 1_000)
+        stalled = tasks.until(lambda task: task.stalled_since_ms)
+        assert (stalled.state, stalled.stalled_because) == ("RUNNING", Clue.UNREAD)
+        assert before_ms <= stalled.stalled_since_ms <= now_ms() - STALLED_AFTER_MS
+        stalled = by_offsets.until(lambda task: task.stalled_since_ms)
+        assert stalled.stalled_because == Clue.UNCOMMITTED
+
+        reader.go_on()
+        tasks.until(lambda task: task.records == 2_003 and not task.stalled_since_ms)
+        by_offsets.until(lambda task: not task.stalled_since_ms)
+
+        reader.rest()
+        produce(lab, 100, 1_000)  # a batch that the sink takes whole, and more than the pipe holds
+        stalled = tasks.until(lambda task: task.stalled_since_ms)
+        assert stalled.stalled_because == Clue.UNFINISHED
+        reader.go_on()
+        tasks.until(lambda task: not task.stalled_since_ms)
+    lab.release_task()

@@ -1,0 +1,60 @@
+"""The query and its store: a PostgreSQL server that goes and comes back, two streams by mistake."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import Lab
+from tests import postgres as servers
+from tests.integration.test_streaming import KILLS, WITHIN_S, Streaming, Traffic, eventually, settled
+from tests.postgres import Postgres
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def server(postgres_server: Postgres) -> Iterator[Postgres]:
+    """A server that may be stopped: nobody else's."""
+    del postgres_server  # it has told when there is none
+    with servers.running() as own:
+        yield own
+
+
+@pytest.fixture
+def traffic(lab: Lab, request: pytest.FixtureRequest) -> Traffic:
+    return Traffic(lab.bootstrap_servers, f"store-{abs(hash(request.node.name))}")
+
+
+def test_driver_and_server_end_at_any_moment_and_no_total_changes(
+    lab: Lab, server: Postgres, traffic: Traffic, tmp_path: Path
+) -> None:
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, server.database())
+    for _ in range(KILLS):
+        traffic.write()
+        before = streaming.batches()
+        with streaming.running():
+            assert eventually(lambda: streaming.batches() > before), streaming.log()  # noqa: B023 -- called at once
+            server.stop()
+            traffic.write(1)
+            server.start()
+    traffic.write()
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    assert server.password not in streaming.log()
+
+
+def test_a_second_stream_is_refused_and_the_next_one_takes_over(
+    lab: Lab, traffic: Traffic, tmp_path: Path
+) -> None:
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path)
+    traffic.write(1)
+    with streaming.running() as first:
+        assert settled(streaming, traffic), streaming.log()
+        with streaming.running() as second:
+            assert second.wait(WITHIN_S) == 2
+        assert f"another stream writes this store (pid {first.pid} on " in streaming.log()
+        assert first.poll() is None
+    traffic.write(1)
+    with streaming.running():  # the first one was killed and has let nobody in
+        assert settled(streaming, traffic), streaming.log()

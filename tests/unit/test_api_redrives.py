@@ -1,0 +1,292 @@
+"""Redrive orders over the api, as far as Kafka is not asked."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import Engine
+
+from streaming.redrive.order import Order, OrderRequest, Status
+from streaming.redrive.plan import Plan
+from streaming.store import schema, series
+from streaming.store.order_claims import OrderClaims
+from streaming.store.orders import OrderBook
+
+Add = Callable[..., None]
+PATH = "/api/v1/redrives"
+PROBLEM = "urn:deadwatch:problem:"
+
+
+@pytest.fixture
+def make(store: Engine, now_ms: int) -> Callable[..., str]:
+    """An order of a partition of its own, made 100 s ago."""
+
+    def create(name: str, *, ago_ms: int = 100_000, dry_run: bool = False, **plan: Any) -> str:  # noqa: ANN401
+        first = int(name, 16)
+        request = OrderRequest.model_validate(
+            {
+                "dlq_topic": "dlq.t",
+                "selection": {"offsets": {"0": [first, first + 1]}},
+                "dry_run": dry_run,
+                "reason": "mended",
+            }
+        )
+        order = Order(
+            id=name,
+            request=request,
+            requested_by="me",
+            created_at_ms=now_ms - ago_ms,
+            begin={0: 0},
+            cut_off={0: 100},
+        )
+        OrderBook(store).create(order, Plan(**plan).model_dump_json())
+        return name
+
+    return create
+
+
+@pytest.fixture
+def count(add_series: Add, now_ms: int) -> Add:
+    def add(order: str, outcome: str, records: int, reason: str = "", last_ms: int = now_ms) -> None:
+        labels = {"order": order, "outcome": outcome, "outcome_reason": reason}
+        add_series(series.REDRIVE_ORDERS, records, last_ms=last_ms, **labels)
+
+    return add
+
+
+def test_an_order_has_the_shape_that_scripts_hold_on_to(
+    client: httpx2.Client, make: Callable[..., str], count: Add
+) -> None:
+    make("a", to_move=20_000, skip_reasons={"no_origin": 1})
+    count("a", "sent", 3_000)
+    count("a", "skipped", 2, "payload_expired")
+    count("a", "skipped", 5, "target_missing")
+    count("a", "parked", 1, "attempts_used_up")
+    count("a", "bounced", 4)
+    count("b", "sent", 99)
+    told = client.get(f"{PATH}/a").json()
+    plan, request = told.pop("plan"), told.pop("request")
+    assert told == {
+        "id": "a",
+        "status": "RUNNING",
+        "dry_run": False,
+        "dlq_topic": "dlq.t",
+        "cut_off": {"0": 100},
+        "to_move": 20_000,
+        "moved": 3_000,
+        "skipped": 7,
+        "parked": 1,
+        "failed": 0,
+        "bounced": 4,
+        "settled": 0,
+        "waiting": None,
+        "skip_reasons": {"target_missing": 5, "payload_expired": 2},
+        "records_per_second": 50.0,
+        "created_at": "2027-01-15T07:58:20Z",
+        "finished_at": None,
+        "estimated_end_at": "2027-01-15T08:05:40Z",
+        "requested_by": "me",
+        "policy": None,
+        "reason": "mended",
+        "status_reason": None,
+    }
+    assert (plan["to_move"], plan["skip_reasons"]) == (20_000, {"no_origin": 1})
+    assert (request["selection"]["offsets"], request["target"]) == ({"0": [10, 11]}, {"kind": "origin"})
+
+
+@pytest.mark.parametrize(
+    ("plan", "ends"),
+    [({"to_move": 500}, "2027-01-15T08:00:10Z"), ({"to_move": 500, "at_least": True}, None)],
+    ids=["at its limit", "nobody knows"],
+)
+def test_before_anything_is_moved_the_end_is_estimated_by_the_limit(
+    client: httpx2.Client, make: Callable[..., str], plan: dict[str, object], ends: str | None
+) -> None:
+    make("a", **plan)
+    told = client.get(f"{PATH}/a").json()
+    assert (told["records_per_second"], told["estimated_end_at"]) == (None, ends)
+
+
+def test_what_is_over_waits_for_nothing(client: httpx2.Client, make: Callable[..., str]) -> None:
+    make("a", dry_run=True, to_move=3)
+    told = client.get(f"{PATH}/a").json()
+    assert (told["status"], told["waiting"], told["estimated_end_at"]) == ("COMPLETED", 0, None)
+    assert told["finished_at"] == told["created_at"]
+
+
+def test_a_group_tells_what_became_of_its_records_by_the_orders_that_name_it(
+    client: httpx2.Client, store: Engine, add_row: Add, count: Add, now_ms: int
+) -> None:
+    add_row(schema.groups, fingerprint="f1", dlq_topic="dlq.t")
+    told = client.get("/api/v1/dead-letters/groups/f1").json()
+    assert (told["redriven"], told["success_rate"]) == (0, None)
+    for name, guards in (("a", {"settle_window_ms": 0}), ("b", {})):
+        asked = {"dlq_topic": "dlq.t", "selection": {"group": "f1"}, "reason": "mended", "guards": guards}
+        request = OrderRequest.model_validate({**asked, "dry_run": False})
+        order = Order(id=name, request=request, requested_by="me", created_at_ms=1, begin={}, cut_off={})
+        OrderBook(store).create(order, Plan().model_dump_json())
+        count(name, "sent", 40, last_ms=now_ms - 1_000)
+        count(name, "bounced", 5)
+    assert client.get(f"{PATH}/a").json()["settled"] == 35
+    told = client.get("/api/v1/dead-letters/groups/f1").json()
+    shown = tuple(told[name] for name in ("redriven", "returned", "settled", "success_rate"))
+    assert shown == (80, 10, 35, 0.7778)
+
+
+def test_outcomes_are_told_by_reason(client: httpx2.Client, make: Callable[..., str], count: Add) -> None:
+    make("a")
+    count("a", "sent", 3)
+    count("a", "skipped", 7, "no_origin")
+    items = client.get(f"{PATH}/a/outcomes").json()["items"]
+    assert [(one["outcome"], one["reason"], one["records"]) for one in items] == [
+        ("skipped", "no_origin", 7),
+        ("sent", "", 3),
+    ]
+
+
+def test_the_list_is_newest_first_in_pages(client: httpx2.Client, make: Callable[..., str]) -> None:
+    for name, ago_ms in (("a", 5), ("b", 7), ("c", 7), ("d", 1)):
+        make(name, ago_ms=ago_ms)
+    first = client.get(PATH, params={"limit": 3}).json()
+    rest = client.get(PATH, params={"limit": 3, "after": first["next"]}).json()
+    assert [one["id"] for one in (*first["items"], *rest["items"])] == ["d", "a", "c", "b"]
+    assert rest["next"] is None
+
+
+def test_an_order_is_paused_resumed_and_cancelled_and_says_by_whom(
+    client: httpx2.Client, make: Callable[..., str], store: Engine
+) -> None:
+    make("a")
+    OrderClaims(store).claim("w", 0, 60_000)
+    me = {"X-Requested-By": "ann"}
+    told = [
+        (answer.status_code, answer.json()["status"], answer.json()["status_reason"])
+        for answer in (
+            client.post(f"{PATH}/a/pause", headers=me),
+            client.post(f"{PATH}/a/resume"),
+            client.post(f"{PATH}/a/cancel"),
+            client.post(f"{PATH}/a/cancel", headers=me),
+        )
+    ]
+    assert told == [
+        (202, "PAUSED", "paused by ann (not verified)"),
+        (202, "RUNNING", None),
+        (202, "CANCELLING", "cancelled by anonymous"),
+        (202, "CANCELLING", "cancelled by anonymous"),
+    ]
+
+
+@pytest.mark.parametrize("wish", ["pause", "resume"])
+def test_what_is_over_stays_over(client: httpx2.Client, make: Callable[..., str], wish: str) -> None:
+    make("a")
+    client.post(f"{PATH}/a/cancel")
+    answer = client.post(f"{PATH}/a/{wish}")
+    assert (answer.status_code, answer.json()["type"]) == (409, f"{PROBLEM}redrive-state")
+    assert f"redrive a is {Status.CANCELLED} and cannot be {wish}d" in answer.json()["detail"]
+
+
+ALL = {"all": True}
+INVALID = [
+    ("no reason", {"reason": None}, "reason"),
+    ("an unknown field", {"dryrun": False}, "dryrun"),
+    ("two selections", {"selection": {"all": True, "group": "f1"}}, "say one of all, group"),
+    ("no selection", {"selection": {}}, "say one of all, group"),
+    ("a time without zone", {"selection": {"from": "2026-11-21T12:00:00"}}, "need a time zone"),
+    ("a target of no kind", {"target": {"kind": "moon"}}, "target"),
+    ("half a character", {"selection": {"filter": "\ud800"}}, "selection.filter"),
+    ("a topic that cannot be", {"dlq_topic": "dlq t"}, "dlq_topic"),
+    ("no speed", {"limits": {"records_per_second": 0}}, "greater than 0"),
+]
+
+
+@pytest.mark.parametrize(("changes", "told"), [row[1:] for row in INVALID], ids=[row[0] for row in INVALID])
+@pytest.mark.usefixtures("store")
+def test_a_request_that_is_none_is_refused_by_its_field(
+    client: httpx2.Client, changes: dict[str, object], told: str
+) -> None:
+    body = {"dlq_topic": "dlq.t", "selection": ALL, "reason": "mended", **changes}
+    answer = client.post(PATH, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}invalid-request")
+    assert told in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("request_line", "told"),
+    [
+        (f"GET {PATH}/ffff", "404 unknown-redrive"),
+        (f"GET {PATH}/ffff/outcomes", "404 unknown-redrive"),
+        (f"POST {PATH}/ffff/cancel", "404 unknown-redrive"),
+        (f"POST {PATH}/ffff/cancel?force=1", "422 unexpected-parameter"),
+        (f"GET {PATH}/nobody", "422 invalid-request"),
+        (f"GET {PATH}?after=xx", "400 invalid-cursor"),
+        (f"PUT {PATH}", "405 method-not-allowed"),
+    ],
+)
+@pytest.mark.usefixtures("store")
+def test_a_refusal_is_a_problem(client: httpx2.Client, request_line: str, told: str) -> None:
+    answer = client.request(*request_line.split())
+    assert f"{answer.status_code} {answer.json()['type'].removeprefix(PROBLEM)}" == told
+
+
+def test_without_a_store_nothing_is_made(client: httpx2.Client, store_file: Path) -> None:
+    body = {"dlq_topic": "dlq.t", "selection": ALL, "reason": "mended"}
+    for answer in (client.post(PATH, json=body), client.post(f"{PATH}/a/cancel"), client.get(PATH)):
+        assert (answer.status_code, answer.json()["type"]) == (503, f"{PROBLEM}store-unavailable")
+    assert not store_file.exists()
+
+
+def test_orders_are_counted_by_state_once_there_are_any(
+    client: httpx2.Client, make: Callable[..., str], add_series: Add
+) -> None:
+    make("a", dry_run=True)
+    assert "deadwatch_redrive_jobs{" not in client.get("/metrics").text
+    make("b")
+    labels = {"kafka_cluster": "c", "dlq_topic": "dlq.t", "target_topic": "t", "outcome": "sent"}
+    add_series(series.REDRIVE_RECORDS, 12, **labels)
+    text = client.get("/metrics").text
+    assert 'deadwatch_redrive_jobs{status="RUNNING"} 1.0' in text
+    assert 'deadwatch_redrive_jobs{status="PAUSED"} 0.0' in text
+    assert (
+        'deadwatch_redrive_records_total{dlq_topic="dlq.t",kafka_cluster="c",outcome="sent",'
+        'target_topic="t"} 12.0' in text
+    )
+
+
+STALE_MS = 15_000
+WORKERS = [
+    ("nothing to do, nobody there", (), None, 0, 0),
+    ("somebody is there", ("a", "b"), 0, 2, 1),
+    ("one waits, nobody was ever there", ("a",), None, 1, 0),
+    ("one waits, whoever was there is silent", ("a",), STALE_MS + 1, 1, 0),
+    ("a heartbeat at the limit is one", ("a",), STALE_MS, 1, 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("orders", "silent_ms", "running", "workers"),
+    [row[1:] for row in WORKERS],
+    ids=[row[0] for row in WORKERS],
+)
+@pytest.mark.usefixtures("store")
+def test_redrives_that_no_worker_moves_are_said(  # noqa: PLR0917 -- fixtures and a row
+    client: httpx2.Client,
+    make: Callable[..., str],
+    add_row: Add,
+    now_ms: int,
+    orders: tuple[str, ...],
+    silent_ms: int | None,
+    running: int,
+    workers: int,
+) -> None:
+    for name in orders:
+        make(name)
+    if silent_ms is not None:
+        add_row(schema.sources, name="redrive", kind="redrive", up=True, heartbeat_ms=now_ms - silent_ms)
+    now, ready = client.get("/api/v1/overview").json()["redrives"], client.get("/readyz").json()
+    assert (now["running"], now["workers"], ready["ready"]) == (running, workers, True)
+    told = "1 redrive waits and no worker runs: start `python -m streaming.redrive`, or see its log"
+    alone = bool(running) and not workers
+    assert (now["warning"], ready["warnings"]) == ((told, [told]) if alone else (None, []))

@@ -1,0 +1,112 @@
+"""What stops an order before it does harm, and how long a target that fails is left alone."""
+
+from random import Random
+
+import pytest
+from confluent_kafka import KafkaError
+
+from collector.contract.backoff import Backoff
+from streaming.redrive.guards import LOOK_MS, Guard, Returns, loop_in_the_making, nobody_counts
+from streaming.redrive.moved import BY_KEY
+from streaming.redrive.order import Guards
+from streaming.redrive.patience import Patiences
+from streaming.redrive.refusals import Blame, blame, missing_right
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.transaction import AbortedError
+
+
+@pytest.mark.parametrize(
+    ("sent", "bounced", "stops"),
+    [(100, 50, False), (100, 51, True), (19, 19, False), (20, 11, True), (0, 0, False)],
+)
+def test_more_than_half_coming_back_is_a_loop_once_enough_were_sent(
+    sent: int, bounced: int, stops: bool
+) -> None:
+    assert bool(loop_in_the_making(Guards(), Returns(sent, bounced))) is stops
+
+
+def test_a_guard_that_is_switched_off_never_stops() -> None:
+    assert loop_in_the_making(Guards(max_bounce_ratio=None), Returns(100, 100)) == ""
+
+
+class Behind:
+    """A group whose lag is what we say; how often it was asked."""
+
+    def __init__(self) -> None:
+        self.lag, self.asked = 11, 0
+
+    def __call__(self, topics: object) -> int:
+        del topics
+        self.asked += 1
+        return self.lag
+
+    def close(self) -> None:
+        return
+
+
+def test_a_group_that_is_behind_holds_the_order_until_it_has_caught_up() -> None:
+    behind = Behind()
+    guard = Guard("1", Guards(max_target_lag=10, lag_group="g"), nobody_counts, behind)
+    assert guard.trip(0, ["t"]) == ("", True)
+    behind.lag = 10
+    assert guard.trip(LOOK_MS - 1, ["t"]) == ("", True)
+    assert behind.asked == 1
+    assert guard.trip(LOOK_MS, ["t"]) == ("", False)
+
+
+@pytest.fixture
+def patiences() -> Patiences:
+    return Patiences(5_000, Backoff(1_000, 4_000, jitter=0), Random(0))
+
+
+def test_a_target_that_fails_is_left_alone_and_the_others_are_not(patiences: Patiences) -> None:
+    patiences.failed([("t", 1)], 0)
+    failed = patiences.of("t", 1)
+    assert failed is not None
+    assert failed.retry_at_ms == 1_000
+    assert patiences.of("t", 0) is None
+    assert patiences.of("t", None) == failed  # its key may lead there
+
+
+def test_progress_restores_the_patience(patiences: Patiences) -> None:
+    patiences.failed([("t", 1)], 0)
+    patiences.progressed([("t", 1)])
+    assert not patiences.running()
+
+
+def test_the_first_timeout_after_the_deadline_is_the_last(patiences: Patiences) -> None:
+    for now_ms in (0, 1_000, 5_000):
+        patiences.failed([("t", 1)], now_ms)
+        assert patiences.expired() is None
+    patiences.failed([("t", 1)], 5_001)
+    assert patiences.expired() in {("t", 1), ("t", BY_KEY)}
+    assert patiences.failing(4) is not None
+    assert patiences.failing(5) is None
+
+
+def test_a_missing_right_is_named_with_whom_it_is_missing_to() -> None:
+    refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    aborted = AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS), {("orders", 3): refused})
+    assert missing_right(aborted, "12", "user bob") == (
+        "Kafka refuses user bob WRITE on topic orders: grant it, then resume"
+    )
+    group = AbortedError(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), {})
+    assert "READ on group deadwatch-redrive-12" in missing_right(group, "12", "user bob")
+    assert missing_right(AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS), {}), "12", "bob") == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "whose"),
+    [
+        (KafkaError.MSG_SIZE_TOO_LARGE, Blame.RECORD),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, Blame.RIGHTS),
+        (KafkaError.NOT_ENOUGH_REPLICAS, Blame.TARGET),
+    ],
+)
+def test_blame(code: int, whose: Blame) -> None:
+    assert blame(code) is whose
+
+
+def test_a_lease_that_cannot_be_renewed_in_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="lease_ms must be at least"):
+        RedriveSettings(lease_ms=1_000, poll_interval_ms=500)

@@ -1,0 +1,98 @@
+"""Ours replaced and never appended, everything else as it was."""
+
+import pytest
+
+from streaming.redrive import moved
+from streaming.redrive.letter import Headers, letter_of
+from streaming.redrive.moved import Subject
+
+ERRORS: Headers = (
+    ("__connect.errors.topic", b"orders"),
+    ("__connect.errors.partition", b"4"),
+    ("__connect.errors.offset", b"17"),
+)
+BEFORE: Headers = (
+    ("deadwatch.redrive.id", b"0001"),
+    ("deadwatch.redrive.attempts", b"1"),
+    ("deadwatch.redrive.attempts", b"2"),
+    ("deadwatch.redrive.origin", b"first/0/1"),
+    ("deadwatch.redrive.moved-at-ms", b"5000"),
+    ("deadwatch.redrive.not-before-ms", b"4000"),
+)
+
+
+def subject(headers: Headers, timestamp_ms: int = 1_000) -> Subject:
+    letter = letter_of("dlq", 1, 2, timestamp_ms, b"k", b"v", headers)
+    return Subject(letter, letter)
+
+
+def test_the_first_attempt_adds_ours_behind_the_records_own() -> None:
+    own: Headers = (("a", b"1"), ("a", None), *ERRORS)
+    record = moved.sent(subject(own), ("orders", 4), "0002", 1, (0, 9_000))
+    assert record.headers == (
+        *own,
+        ("deadwatch.redrive.id", b"0002"),
+        ("deadwatch.redrive.attempts", b"1"),
+        ("deadwatch.redrive.origin", b"orders/4/17"),
+        ("deadwatch.redrive.moved-at-ms", b"9000"),
+    )
+    assert (record.key, record.value, record.timestamp_ms) == (b"k", b"v", 1_000)
+
+
+def test_later_attempts_replace_ours_and_keep_the_first_origin() -> None:
+    record = moved.sent(subject((*BEFORE, ("b", b"2"), *ERRORS)), ("orders", None), "0002", 3, (8_000, 9_000))
+    assert [name for name, _ in record.headers if name.startswith("deadwatch.")] == [
+        "deadwatch.redrive.id",
+        "deadwatch.redrive.attempts",
+        "deadwatch.redrive.origin",
+        "deadwatch.redrive.moved-at-ms",
+        "deadwatch.redrive.not-before-ms",
+    ]
+    told = dict(record.headers)
+    assert told["deadwatch.redrive.origin"] == b"first/0/1"
+    assert told["deadwatch.redrive.attempts"] == b"3"
+    assert told["deadwatch.redrive.not-before-ms"] == b"8000"
+    assert record.headers[:4] == (("b", b"2"), *ERRORS)
+
+
+def test_a_parked_record_tells_how_often_and_why() -> None:
+    record = moved.parked(subject((*BEFORE, *ERRORS)), ("dlq.parked", 1), "0002", "attempts_used_up", 9_000)
+    told = dict(record.headers)
+    assert told["deadwatch.redrive.attempts"] == b"2"
+    assert told["deadwatch.redrive.parked-reason"] == b"attempts_used_up"
+    assert told["deadwatch.redrive.parked-at-ms"] == b"9000"
+    assert record.headers[:3] == ERRORS
+
+
+def test_a_parked_record_that_was_found_at_its_origin_carries_both_stories() -> None:
+    letter = letter_of(
+        "dlq", 0, 0, 1, None, None, (("__dlq.errors.topic", b"t"), ("__dlq.errors.message", b"m"))
+    )
+    both = moved.rehydrated(letter, (7, b"k", b"v", (("own", b"1"),)))
+    record = moved.parked(both, ("dlq.parked", 0), "1", "attempts_used_up", 9_000)
+    names = [name for name, _ in record.headers]
+    assert names[0] == "own"
+    assert names[-2:] == ["__dlq.errors.topic", "__dlq.errors.message"]
+    assert (record.key, record.value, record.timestamp_ms) == (b"k", b"v", 7)
+
+
+@pytest.mark.parametrize(
+    ("timestamp_ms", "headers", "since_ms"),
+    [
+        (1_000, (), 1_000),
+        (1_000, BEFORE, 5_000),
+        (8_000, BEFORE, 8_000),
+        (11_000, BEFORE, 5_000),
+        (11_000, (), 0),
+        (-1, (), 0),
+        (1_000, (("deadwatch.redrive.attempts", b"1"), ("deadwatch.redrive.moved-at-ms", b"soon")), 1_000),
+    ],
+)
+def test_a_record_is_dead_since_it_came_or_was_moved_last(
+    timestamp_ms: int, headers: Headers, since_ms: int
+) -> None:
+    assert subject(headers, timestamp_ms).dead_since_ms(10_000) == since_ms
+
+
+def test_an_origin_that_is_not_told_is_the_dead_letter_itself() -> None:
+    assert subject(()).origin == "dlq/1/2"

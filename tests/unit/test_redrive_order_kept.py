@@ -1,0 +1,216 @@
+"""Records of a partition are written in their order, however often their transactions are aborted."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from confluent_kafka import KafkaError, Message, TopicPartition
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collector.contract.backoff import Backoff
+from streaming.redrive.batch import Frame
+from streaming.redrive.fetch import Fetcher, Place, Wanted
+from streaming.redrive.guards import Guard, nobody_counts
+from streaming.redrive.intake import Intake
+from streaming.redrive.ledger import Ledger
+from streaming.redrive.letter import Letter
+from streaming.redrive.moved import Record
+from streaming.redrive.mover import Mover, Parts
+from streaming.redrive.order import Guards, Order, OrderRequest
+from streaming.redrive.patience import Patiences
+from streaming.redrive.reading import Lane, Reader
+from streaming.redrive.received import Received
+from streaming.redrive.steps import Finished, Idle
+from streaming.redrive.targets import TargetPlace
+from streaming.redrive.transaction import AbortedError, Transactions
+
+if TYPE_CHECKING:
+    from streaming.redrive.routes import Routes
+
+DLQ = "dlq.orders"
+EVENTS = "deadwatch.events"
+COUNT = 60
+NOW_MS = 100_000
+PARTITIONS = 3
+REFUSED = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)
+
+
+def dead_letter(partition: int, offset: int) -> Received:
+    said = {"topic": "orders", "partition": partition, "offset": offset}
+    headers: list[tuple[str, str | bytes | None]] = [
+        (f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()
+    ]
+    message = Message(
+        topic=DLQ,
+        partition=partition,
+        offset=offset,
+        key=b"k",
+        value=b"%d" % offset,
+        headers=headers,
+        timestamp=(1, 1),
+    )
+    return cast("Received", message)
+
+
+class FakeReader:
+    """A dead letter topic of which every read takes some of a partition."""
+
+    group = "group"
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self.lanes = {partition: Lane(Ledger(0), COUNT) for partition in range(PARTITIONS)}
+        self.expired: dict[int, int] = {}
+
+    def poll(self, most: int) -> list[Received]:
+        unread = [partition for partition, lane in self.lanes.items() if not lane.read]
+        if not unread:
+            return []
+        partition = self._rng.choice(unread)
+        ledger = self.lanes[partition].ledger
+        offsets = range(ledger.position, min(ledger.position + most, COUNT))
+        for offset in offsets:
+            ledger.read(offset)
+        return [dead_letter(partition, offset) for offset in offsets]
+
+    def offsets(self, partitions: set[int]) -> list[TopicPartition]:
+        return [TopicPartition(DLQ, one, *self.lanes[one].ledger.commit()) for one in partitions]
+
+
+class FakeFetcher:
+    def fetch(self, wanted: Wanted) -> dict[Place, Received]:
+        return {
+            (topic, partition, offset): dead_letter(partition, offset)
+            for (topic, partition), offsets in wanted.items()
+            for offset in offsets
+        }
+
+
+class FakeRoutes:
+    version = 0
+
+    def route(self, letter: Letter) -> TargetPlace:
+        return TargetPlace("orders", letter.partition)
+
+    def refresh(self) -> None: ...
+
+
+@dataclass
+class FakeTransactions:
+    """Some partitions fail at the commit, by chance."""
+
+    rng: Random
+    may_fail: int
+    open: list[Record] = field(default_factory=list)
+    committed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    records: list[Record] = field(default_factory=list)
+    straight: int = 0
+
+    def write(self, record: Record) -> None:
+        self.open.append(record)
+
+    def put(  # noqa: PLR0917 -- as the transactions have it
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes | None]],
+    ) -> None:
+        self.straight += 1
+        self.write(Record(topic, partition, timestamp_ms, key, value, tuple(headers)))
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        del offsets, group
+        written, self.open = self.open, []
+        targets = sorted({one.target for one in written if one.topic != EVENTS})
+        if targets and self.may_fail and self.rng.random() < 0.3:
+            self.may_fail -= 1
+            raise AbortedError(REFUSED, {self.rng.choice(targets): REFUSED})
+        for record in written:
+            if record.topic != EVENTS:
+                self.records.append(record)
+                self.committed[record.partition or 0].append(int(record.value or b""))
+
+    def abort(self) -> None:
+        self.open = []
+
+
+def mover(rng: Random, transactions: FakeTransactions, limits: dict[str, float | None]) -> Mover:
+    request = {
+        "dlq_topic": DLQ,
+        "selection": {"all": True},
+        "reason": "test",
+        "retry": {"retry_backoff_ms": 0},
+    }
+    order = Order(
+        id="1",
+        request=OrderRequest.model_validate(request | {"limits": limits, "task_timeout_ms": 10_000_000}),
+        requested_by="test",
+        created_at_ms=0,
+        begin=dict.fromkeys(range(PARTITIONS), 0),
+        cut_off=dict.fromkeys(range(PARTITIONS), COUNT),
+    )
+    reader = cast("Reader", FakeReader(rng))
+    parts = Parts(
+        reader,
+        Intake(DLQ, reader, cast("Fetcher", FakeFetcher()), lambda _: True),
+        cast("Transactions", transactions),
+        cast("Routes", FakeRoutes()),
+        Patiences(10_000_000, Backoff(1_000, 4_000), rng),
+        Guard("1", Guards(), nobody_counts, None),
+    )
+    return Mover(order, Frame("1", 1, DLQ, "default", EVENTS), parts, "our client", 0)
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    in_flight=st.sampled_from([1, 3, 7, 20]),
+    rate=st.sampled_from([None, 20, 200]),
+    per_target=st.sampled_from([None, 20, 1_000]),
+)
+@settings(max_examples=150, deadline=None)
+def test_what_is_tried_again_or_slowed_down_is_not_overtaken(
+    seed: int, in_flight: int, rate: float | None, per_target: float | None
+) -> None:
+    rng = Random(seed)
+    transactions = FakeTransactions(rng, may_fail=6)
+    limits = {
+        "max_in_flight": in_flight,
+        "records_per_second": rate,
+        "per_target_records_per_second": per_target,
+    }
+    moving, now_ms = mover(rng, transactions, limits), NOW_MS
+    for _ in range(20_000):
+        step = moving.step(now_ms)
+        if isinstance(step, Finished):
+            break
+        if isinstance(step, Idle):
+            now_ms = max(now_ms, step.until_ms)
+        now_ms += rng.randrange(30)
+    assert transactions.committed == {partition: list(range(COUNT)) for partition in range(PARTITIONS)}
+
+
+@pytest.mark.parametrize("may_fail", [0, 3], ids=["at once", "after aborted transactions"])
+def test_what_goes_straight_is_what_deciding_would_write(may_fail: int) -> None:
+    """A rate, however high, looks at every record."""
+    straight, decided = FakeTransactions(Random(1), may_fail), FakeTransactions(Random(1), 0)
+    for transactions, rate in ((straight, None), (decided, 1e9)):
+        limits = {"max_in_flight": 20, "records_per_second": rate}
+        moving, now_ms = mover(Random(2), transactions, limits), NOW_MS
+        while not isinstance(moving.step(now_ms), Finished):
+            now_ms += 500
+    assert straight.straight > 20
+    assert decided.straight == 0
+    assert sorted(map(untimed, straight.records)) == sorted(map(untimed, decided.records))
+
+
+def untimed(record: Record) -> tuple[int, bytes, list[tuple[str, bytes | None]]]:
+    """All of it but when it was moved, or what it has waited for."""
+    times = {"deadwatch.redrive.moved-at-ms", "deadwatch.redrive.not-before-ms"}
+    headers = [pair for pair in record.headers if pair[0] not in times]
+    return record.partition or 0, record.value or b"", headers

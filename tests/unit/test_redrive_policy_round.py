@@ -1,0 +1,106 @@
+"""A look at the policies where Kafka is not asked: what keeps one from its order is said and waited for."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import Engine
+
+from collector.kafka import KafkaConnection
+from streaming.redrive.cluster import Extents
+from streaming.redrive.creation import Door
+from streaming.redrive.errors import RefusedOrderError
+from streaming.redrive.order import Order, Status
+from streaming.redrive.policies import Due
+from streaming.redrive.policy import Policy, PolicyRequest
+from streaming.redrive.policy_round import BACKOFF, Rounds
+from streaming.redrive.scan import Bounds
+from streaming.redrive.targets import TargetRules
+from streaming.store import policies
+from streaming.store.engine import connect
+from streaming.store.order_claims import OrderClaims
+from streaming.store.policies import PolicyBook
+from streaming.store.store import Store
+
+INTERVAL_MS = 5_000
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Store(url):
+        made = connect(url)
+        yield made
+        made.dispose()
+
+
+class Look:
+    """Looks of one worker at a store with one policy, at times of our choice."""
+
+    def __init__(self, engine: Engine, rules: Callable[[], TargetRules]) -> None:
+        self.engine, self.now_ms = engine, 1_000_000
+        self.book = PolicyBook(engine)
+        self.request = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky"})
+        self.book.create(Policy("a", 1, self.request, "me", self.now_ms, self.now_ms))
+        door = Door(KafkaConnection(), Bounds(1, 1), 1, lambda: self.now_ms, lambda: self.now_ms, lambda: "1")
+        self._rounds = Rounds(self.book, door, rules, INTERVAL_MS, 9, Random(1))
+
+    def look(self) -> Policy:
+        """The policy after one more look, as soon as there may be one."""
+        self.now_ms = max(self.kept().next_at_ms, self.now_ms)
+        self._rounds.look(threading.Event())
+        return self.kept()
+
+    def kept(self) -> Policy:
+        with self.engine.begin() as connection:
+            return policies.find(connection, "a")
+
+
+def refused() -> TargetRules:
+    raise RefusedOrderError("target t does not exist: make it, or name another one")
+
+
+def test_what_keeps_it_is_said_and_looked_at_later_each_time(engine: Engine) -> None:
+    look = Look(engine, refused)
+    waits = [look.look().next_at_ms - look.now_ms for _ in range(8)]
+    after = look.kept()
+    assert after.status_reason == "target t does not exist: make it, or name another one"
+    assert after.failures == 8
+    assert waits[0] < 2 * BACKOFF.initial_ms < waits[3]
+    assert max(waits) <= BACKOFF.max_ms
+
+
+def test_while_one_of_its_orders_is_active_nothing_is_asked(engine: Engine) -> None:
+    look = Look(engine, refused)
+    order(look)
+    after = look.look()
+    assert (after.status_reason, after.next_at_ms) == ("", look.now_ms + INTERVAL_MS)
+
+
+def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine) -> None:
+    look = Look(engine, refused)
+    order(look)
+    claims = OrderClaims(engine)
+    claim = claims.claim("w", look.now_ms, 5_000)
+    assert claim is not None
+    claims.settle(claim, Status.FAILED, "deadlines", look.now_ms)
+    for _ in range(2):
+        assert "its order 1 has failed" in look.look().status_reason
+    look.now_ms += 1
+    look.book.change(Policy("a", 1, look.request, "me", look.now_ms, look.now_ms), None)
+    assert "does not exist" in look.look().status_reason
+
+
+def order(look: Look) -> None:
+    made = Order(
+        id="1",
+        request=look.request.order("dlq.t"),
+        requested_by="policy a",
+        created_at_ms=look.now_ms,
+        begin={0: 0},
+        cut_off={0: 9},
+        policy="a",
+    )
+    assert look.book.carry_out(look.kept(), Due("dlq.t", Extents({0: 0}, {0: 9})), made, "{}")

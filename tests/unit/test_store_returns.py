@@ -1,0 +1,127 @@
+"""What the store says of records that an order has sent: back, settled, or too early to tell."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine, text
+
+from streaming.redrive.guards import Returns, loop_in_the_making
+from streaming.redrive.order import Guards, Order, OrderRequest, Selection
+from streaming.store.batch import Batch, delta
+from streaming.store.engine import connect
+from streaming.store.orders import OrderBook, naming_group
+from streaming.store.returns import Loop, Watch, loop
+from streaming.store.series import REDRIVE_ORDERS
+from streaming.store.store import Store
+
+NOW_MS = 1_800_000_000_000
+WINDOW_MS = 600_000
+EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=NOW_MS, offsets={}, marks={})
+
+
+class Counted:
+    """A store that streaming writes."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self.store, self.engine = store, engine
+        self._batches = 0
+
+    def add(self, outcome: str, records: int, ago_ms: int = 0, order: str = "a") -> None:
+        labels = {"order": order, "outcome": outcome}
+        at_ms = NOW_MS - ago_ms
+        one = delta(REDRIVE_ORDERS, labels, records, first_ms=at_ms, last_ms=at_ms)
+        self.store.apply(replace(EMPTY, batch_id=self._batches, series=(one,)))
+        self._batches += 1
+
+    def loop(self, order: str = "a") -> Loop:
+        with self.engine.begin() as connection:
+            return loop(connection, order, WINDOW_MS, NOW_MS)
+
+
+@pytest.fixture(params=[200, 0], ids=["with time buckets", "without"])
+def counted(url: str, request: pytest.FixtureRequest) -> Iterator[Counted]:
+    engine = connect(url)
+    with Store(url, max_bucketed_series=request.param) as store:
+        yield Counted(store, engine)
+    engine.dispose()
+
+
+def order(name: str, selection: dict[str, object], *, dry_run: bool = False) -> Order:
+    request = OrderRequest(
+        dlq_topic="dlq.t", selection=Selection.model_validate(selection), dry_run=dry_run, reason="mended"
+    )
+    return Order(id=name, request=request, requested_by="me", created_at_ms=1, begin={0: 0}, cut_off={0: 9})
+
+
+def test_of_an_order_that_sent_nothing_nothing_is_known(counted: Counted) -> None:
+    assert counted.loop() == Loop(0, 0, 0)
+    assert counted.loop().success_rate is None
+
+
+def test_when_the_window_of_the_last_one_is_over_what_did_not_come_back_has_settled(counted: Counted) -> None:
+    counted.add("sent", 30, WINDOW_MS + 20_000)
+    counted.add("sent", 70, WINDOW_MS + 11_000)
+    counted.add("bounced", 10, 1_000)
+    counted.add("sent", 5, order="b")
+    assert counted.loop() == Loop(100, 10, 90)
+    assert counted.loop().success_rate == 0.9
+
+
+@pytest.mark.parametrize("counted", [200], indirect=True)
+@pytest.mark.parametrize(
+    ("ago_ms", "settled"),
+    [(0, 60), (WINDOW_MS - 10_000, 60), (WINDOW_MS, 60), (WINDOW_MS + 10_000, 100)],
+)
+def test_while_the_window_runs_no_record_is_settled_too_early(
+    counted: Counted, ago_ms: int, settled: int
+) -> None:
+    counted.add("sent", 60, 10 * WINDOW_MS)
+    counted.add("sent", 40, ago_ms)
+    assert counted.loop() == Loop(100, 0, settled)
+
+
+@pytest.mark.parametrize("counted", [0], indirect=True)
+def test_without_time_buckets_none_is_settled_while_one_is_young(counted: Counted) -> None:
+    counted.add("sent", 60, 10 * WINDOW_MS)
+    counted.add("sent", 40, WINDOW_MS - 1)
+    assert counted.loop() == Loop(100, 0, 0)
+
+
+def test_the_guard_sees_a_loop_and_after_a_resume_only_what_is_new(counted: Counted) -> None:
+    book, watch = OrderBook(counted.engine), Watch(counted.engine)
+    book.create(order("a", {"all": True}), "{}")
+    assert watch("a") == Returns(0, 0)
+    counted.add("sent", 30)
+    counted.add("bounced", 20)
+    assert "20 of 30 records came back" in loop_in_the_making(Guards(), watch("a"))
+    book.pause("a", "too many came back")
+    book.resume("a")
+    assert watch("a") == Returns(0, 0)
+    counted.add("sent", 25)
+    counted.add("bounced", 1)
+    assert watch("a") == Returns(25, 1)
+    book.resume("a")
+    assert watch("a") == Returns(25, 1)
+
+
+def test_without_an_answer_of_the_store_the_guard_hears_what_it_heard_before(counted: Counted) -> None:
+    watch = Watch(counted.engine)
+    counted.add("sent", 30)
+    assert watch("a") == Returns(30, 0)
+    with counted.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE series RENAME TO away"))
+    assert (watch("a"), watch("b")) == (Returns(30, 0), Returns(0, 0))
+
+
+def test_the_orders_of_a_group_are_those_that_name_it(counted: Counted) -> None:
+    book = OrderBook(counted.engine)
+    book.create(order("a", {"group": "f1"}), "{}")
+    book.create(order("b", {"group": "f1"}, dry_run=True), "{}")
+    book.create(order("c", {"group": "f11"}), "{}")
+    book.cancel("a", "", 1)
+    book.cancel("c", "", 1)
+    book.create(order("d", {"filter": 'message == "f1"'}), "{}")
+    with counted.engine.begin() as connection:
+        assert [one.order.id for one in naming_group(connection, "dlq.t", "f1")] == ["a"]
+        assert naming_group(connection, "dlq.other", "f1") == []
