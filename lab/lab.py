@@ -163,13 +163,13 @@ class Lab:
             broker.signal(signal.SIGCONT)
 
     def reject_share_records(self, count: int) -> None:
-        """A share group rejects ``count`` records; the broker writes each to the group's dead letters."""
+        """A share group rejects ``count`` records and what waited before; each becomes a dead letter."""
         running = self._running
         before = running.topics.end(share.DLQ)
         running.topics.produce(share.TOPIC, (b'{"order":%d}' % number for number in range(count)))
-        share.reject(running.broker.bootstrap_servers, count)
-        running.topics.wait_beyond(share.DLQ, before + count - 1)
-        self._dead_letters[share.DLQ] += count
+        rejected = share.reject(running.broker.bootstrap_servers, count)
+        running.topics.wait_beyond(share.DLQ, before + rejected - 1)
+        self._dead_letters[share.DLQ] += rejected
 
     def break_connect_records(self, count: int) -> None:
         """A sink meets ``count`` records that are not JSON, and as many that are."""
@@ -183,8 +183,7 @@ class Lab:
 
     def accept_share_records(self, count: int) -> None:
         """The share group is mended: it accepts ``count`` records that somebody puts back."""
-        share.accept(self.bootstrap_servers, count)
-        self._share_accepted += count
+        self._share_accepted += share.accept(self.bootstrap_servers, count)
 
     @contextmanager
     def connect_records_return(self, count: int) -> Iterator[None]:

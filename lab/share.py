@@ -29,17 +29,17 @@ def configure(bootstrap_servers: str, group: str = GROUP, dlq: str = DLQ) -> Non
         admin.close()
 
 
-def reject(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> None:
-    """Consume ``count`` records in the group and reject every one."""
-    _consume(bootstrap_servers, count, AcknowledgeType.REJECT, group, topic)
+def reject(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> int:
+    """Consume ``count`` records in the group, more if more wait there, and reject every one: how many."""
+    return _consume(bootstrap_servers, count, AcknowledgeType.REJECT, group, topic)
 
 
-def accept(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> None:
-    """Consume ``count`` records in the group and accept every one."""
-    _consume(bootstrap_servers, count, AcknowledgeType.ACCEPT, group, topic)
+def accept(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> int:
+    """Consume ``count`` records in the group, more if more wait there, and accept every one: how many."""
+    return _consume(bootstrap_servers, count, AcknowledgeType.ACCEPT, group, topic)
 
 
-def _consume(bootstrap_servers: str, count: int, how: AcknowledgeType, group: str, topic: str) -> None:
+def _consume(bootstrap_servers: str, count: int, how: AcknowledgeType, group: str, topic: str) -> int:
     consumer = ShareConsumer(
         {
             "bootstrap.servers": bootstrap_servers,
@@ -50,12 +50,12 @@ def _consume(bootstrap_servers: str, count: int, how: AcknowledgeType, group: st
     )
     try:
         consumer.subscribe([topic])
-        _acknowledge(consumer, count, how, group)
+        return _acknowledge(consumer, count, how, group)
     finally:
         consumer.close()
 
 
-def _acknowledge(consumer: ShareConsumer, count: int, how: AcknowledgeType, group: str) -> None:
+def _acknowledge(consumer: ShareConsumer, count: int, how: AcknowledgeType, group: str) -> int:
     deadline_s = time.monotonic() + _WITHIN_S
     given = 0
     while given < count:
@@ -66,3 +66,4 @@ def _acknowledge(consumer: ShareConsumer, count: int, how: AcknowledgeType, grou
                 consumer.acknowledge(message, how)
                 given += 1
         consumer.commit_sync()
+    return given
