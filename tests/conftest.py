@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from sqlalchemy import Connection, create_engine
 
+from streaming.store.store import Store
 from tests import postgres as servers
 from tests.postgres import Postgres
 
@@ -27,3 +29,13 @@ def postgres_server() -> Iterator[Postgres]:
 def postgres(postgres_server: Postgres) -> str:
     """The address of an empty database."""
     return postgres_server.database()
+
+
+@pytest.fixture
+def connection(url: str, store: Store) -> Iterator[Connection]:
+    """To look into what the store of a suite wrote."""
+    del store  # it has made the tables
+    engine = create_engine(url)
+    with engine.connect() as opened:
+        yield opened
+    engine.dispose()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import pytest
-from sqlalchemy import Connection, create_engine, select
+from sqlalchemy import Connection, select
 
 from collector.contract.events import (
     BrokerSnapshot,
@@ -75,15 +75,6 @@ def test_a_group_that_is_not_told_keeps_its_total() -> None:
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         yield opened
-
-
-@pytest.fixture
-def connection(url: str, store: Store) -> Iterator[Connection]:
-    del store  # it has made the tables
-    engine = create_engine(url)
-    with engine.connect() as opened:
-        yield opened
-    engine.dispose()
 
 
 def apply(store: Store, batch_id: int, *events: Event) -> None:

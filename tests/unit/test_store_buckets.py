@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
-from sqlalchemy import Connection, create_engine, func, select
+from sqlalchemy import Connection, func, select
 
 from streaming.store import bucket_reader, schema
 from streaming.store.batch import Batch, SeriesDelta, delta
@@ -49,15 +49,6 @@ def test_a_time_has_the_bucket_of_its_age(case: Case) -> None:
 def store(url: str) -> Iterator[Store]:
     with Store(url, max_bucketed_series=2) as opened:
         yield opened
-
-
-@pytest.fixture
-def connection(url: str, store: Store) -> Iterator[Connection]:
-    del store  # it has made the tables
-    engine = create_engine(url)
-    with engine.connect() as opened:
-        yield opened
-    engine.dispose()
 
 
 def hits(task: str, value: int, at_ms: int, **more: object) -> SeriesDelta:

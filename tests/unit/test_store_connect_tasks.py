@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Row, create_engine, select
+from sqlalchemy import Connection, Row, select
 
 from collector.contract.events import ConnectTask, ConnectTasksSnapshot, Event, Position
 from streaming.store import schema
@@ -80,23 +79,9 @@ def test_totals_never_go_back(case: Case) -> None:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'deadwatch.db'}"
-
-
-@pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         yield opened
-
-
-@pytest.fixture
-def connection(url: str, store: Store) -> Iterator[Connection]:
-    del store  # it has made the tables
-    engine = create_engine(url)
-    with engine.connect() as opened:
-        yield opened
-    engine.dispose()
 
 
 def snapshot(*tasks: ConnectTask, cluster: str = "a") -> ConnectTasksSnapshot:

@@ -1,10 +1,9 @@
 """Findings that come, last and go: what the store makes of snapshots."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, create_engine, select
+from sqlalchemy import Connection, select
 
 from collector.contract.events import Finding, FindingsSnapshot, Position
 from collector.contract.findings import MAX_FINDINGS
@@ -17,23 +16,9 @@ ABSURD = "\x00" * 5_000
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'deadwatch.db'}"
-
-
-@pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         yield opened
-
-
-@pytest.fixture
-def connection(url: str, store: Store) -> Iterator[Connection]:
-    del store  # it has made the tables
-    engine = create_engine(url)
-    with engine.connect() as opened:
-        yield opened
-    engine.dispose()
 
 
 def snapshot(

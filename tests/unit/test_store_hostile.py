@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, create_engine, select
+from sqlalchemy import Connection, select
 
 from collector.contract.events import (
     BrokerSnapshot,
@@ -51,15 +51,6 @@ HOSTILE = {
 def store(url: str) -> Iterator[Store]:
     with Store(url, max_rows=dict.fromkeys(MAX_ROWS, 2)) as opened:
         yield opened
-
-
-@pytest.fixture
-def connection(url: str, store: Store) -> Iterator[Connection]:
-    del store  # it has made the tables
-    engine = create_engine(url)
-    with engine.connect() as opened:
-        yield opened
-    engine.dispose()
 
 
 def where(at: int, source: str) -> dict[str, Any]:
