@@ -15,6 +15,7 @@ from collector.sources.brokers import BrokerSource
 from collector.sources.dead_letter_topics import DeadLetterTopicsSource
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -24,13 +25,6 @@ WITHIN_S = 30
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {WITHIN_S} s"
-        time.sleep(0.1)
 
 
 @contextmanager

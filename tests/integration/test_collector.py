@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -20,10 +19,10 @@ from kafka.admin import NewTopic
 
 from lab import Lab
 from tests.kafka_events import Event, counted_once, events
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
-WITHIN_S = 60
 NUMBERS = itertools.count()
 
 
@@ -81,13 +80,6 @@ def collector(lab: Lab, tmp_path: Path) -> Callable[..., Collector]:
         return Collector(lab, tmp_path, f"events-{os.getpid()}-{next(NUMBERS)}", settings)
 
     return make
-
-
-def until(condition: Callable[[], object], what: str, within_s: float = WITHIN_S) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {within_s} s"
-        time.sleep(0.1)
 
 
 def test_an_abandoned_task_is_one_and_then_none(collector: Callable[..., Collector], lab: Lab) -> None:

@@ -24,6 +24,7 @@ from lab import Lab
 from lab.http import call
 from streaming.store.batch import Batch
 from streaming.store.store import Store
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -42,13 +43,6 @@ Settings = Mapping[str, str]
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def until(condition: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {WITHIN_S} s: {what()}"
-        time.sleep(0.1)
 
 
 @dataclass

@@ -17,7 +17,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from lab import Lab, share
 from lab.connect import json_sink
 from lab.topics import Topics
-from tests.integration.test_up import Up, running, until
+from tests.integration.test_up import Up, running
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 

@@ -5,8 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -80,13 +80,6 @@ class Up:
 
 def timers(up: Up) -> int:
     return up.figure("deadwatch_task_timers", kafka_cluster="sasl", application="words")
-
-
-def until(condition: Callable[[], bool], what: str | Callable[[], str], within_s: float = WITHIN_S) -> None:
-    end_s = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < end_s, what if isinstance(what, str) else what()
-        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from collector.settings import CollectorSettings
 from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError
 from collector.status import Status
 from collector.task import ABANDONED, BLOCKED, BLOCKED_MS, Surroundings
+from tests.waiting import until
 
 GRACEFUL_MS = 300
 TASK_TIMEOUT_MS = 1_000
@@ -119,15 +120,6 @@ def house(tmp_path: Path) -> Iterator[House]:
         house = House(kafka, Runtime(settings, parcels, publisher, around, {}), around, positions, clock_ms)
         yield house
         house.end()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    waiting = threading.Event()
-    for _ in range(1_000):
-        if condition():
-            return
-        waiting.wait(0.01)
-    pytest.fail("it did not happen within 10 s")
 
 
 def contextual(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from collector.contract.backoff import Backoff
 from deadwatch.restarts import Policy
 from deadwatch.stop_switch import StopSwitch
 from deadwatch.supervisor import Program, Supervisor
+from tests.waiting import until
 
 QUICK = Policy(Backoff(initial_ms=10, max_ms=50), settled_ms=60_000)
 WITHIN_S = 20
@@ -51,13 +52,6 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def program(modules: Path, name: str, *arguments: str) -> Program:
     return Program(name, arguments, modules / f"{name}.log")
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < end_s, "waited in vain"
-        time.sleep(0.02)
 
 
 def words(modules: Path, name: str) -> list[list[str]]:

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sqlalchemy import Engine, select, text
 from streaming.store import schema
 from streaming.store.engine import connect
 from streaming.store.store import Store
+from tests.waiting import until
 
 WITHIN_S = 60
 
@@ -41,13 +41,6 @@ def worker(engine: Engine, **variables: str) -> Iterator["subprocess.Popen[str]"
             yield process
         finally:
             process.kill()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < end_s
-        time.sleep(0.05)
 
 
 def sources(engine: Engine) -> list[tuple[str, str, bool, str]]:
