@@ -87,6 +87,11 @@ class EventsReporter:
             log.warning("%d events are not published yet, %d were dropped", left, self.dropped)
         return left
 
+    def close(self, timeout_ms: int) -> int:
+        """Flush for the last time, so that nothing is left to do at exit."""
+        atexit.unregister(self.flush)
+        return self.flush(timeout_ms)
+
     def _connect(self, pid: int) -> "Line":
         """The line of a parent stays where it is: what librdkafka holds does not survive a fork."""
         source = self._source or f"client:{socket.gethostname()}:{pid}:{next(_numbers)}"

@@ -313,7 +313,7 @@ def test_expired_records_arrive_as_events_and_as_metrics_when_only_failures_are_
     positions = [tuple(each["position"]) for each in published]
     assert positions == sorted(set(positions))
     assert len({each["source"] for each in published}) == 1
-    assert events.flush(10_000) == events.dropped == 0
+    assert events.close(10_000) == events.dropped == 0
     assert counted(reader) == {
         "deadwatch.client.delivery_timeouts": PARTITIONS,
         "deadwatch.client.delivery_timeout.records": 60,

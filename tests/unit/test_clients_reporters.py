@@ -105,7 +105,7 @@ def test_events_that_find_no_room_are_counted_and_said_once(caplog: pytest.LogCa
     for _ in range(5):
         reporter.report(EXPIRED)
     assert reporter.dropped == 3
-    assert reporter.flush(timeout_ms=1) == 2
+    assert reporter.close(timeout_ms=1) == 2
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
         "Events for deadwatch.events are dropped: Local: Queue full",
         "2 events are not published yet, 3 were dropped",
