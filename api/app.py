@@ -3,12 +3,15 @@
 import time
 from collections.abc import Callable
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
+from api.auth import Role, admitted, require
+from api.gate import Gate
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
+from api.request_id import RequestId
 from api.routes import (
     abandoned,
     connect_tasks,
@@ -27,7 +30,8 @@ from api.schemas import Problem
 from api.service import Service
 from api.settings import ApiSettings
 from api.standing import Standing
-from api.store import Store
+from api.store import Store, Writer
+from api.token_desk import TokenDesk
 from collector.version import VERSION
 
 
@@ -45,9 +49,10 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     )
     app.state.service = _service(settings, now_ms)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestId)
     problems.install(app)
     app.include_router(health.router)
-    app.include_router(metrics.router)
+    app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1())
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
@@ -55,8 +60,17 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     store = Store(settings.store_url)
+    writer = Writer(settings.store_url, store)
+    desk = TokenDesk(store, writer, now_ms, settings.token_pepper.get_secret_value())
     return Service(
-        settings, store, now_ms, Redriving(settings, store, now_ms), Standing(settings, store, now_ms)
+        settings=settings,
+        store=store,
+        now_ms=now_ms,
+        redriving=Redriving(settings, store, now_ms),
+        standing=Standing(settings, store, now_ms),
+        writer=writer,
+        desk=desk,
+        gate=Gate(settings, now_ms, desk),
     )
 
 
@@ -65,7 +79,11 @@ def _version_1() -> APIRouter:
         "description": "A problem.",
         "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
     }
-    router = APIRouter(prefix="/api/v1", responses=dict.fromkeys((400, 404, 409, 412, 422, 503), told))
+    router = APIRouter(
+        prefix="/api/v1",
+        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
+        dependencies=[Depends(admitted)],
+    )
     for signal in (
         overview,
         dead_letters,

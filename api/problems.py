@@ -15,9 +15,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from api.errors import REDRIVE_STATUS, STATUS, ApiError
+from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
 from api.headers import SECURITY
 from streaming.redrive.errors import RedriveError
+from streaming.store.tokens import TokenError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
 
@@ -34,6 +35,7 @@ def install(app: FastAPI) -> None:
     """Answer every failure of ``app`` with a problem."""
     app.exception_handler(ApiError)(_known)
     app.exception_handler(RedriveError)(_redrive)
+    app.exception_handler(TokenError)(_token)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(Exception)(_unexpected)
@@ -54,7 +56,11 @@ def problem(
 
 
 def _known(_: Request, error: ApiError) -> ProblemResponse:
-    return problem(error.kind, error.title, STATUS[type(error)], str(error))
+    return problem(error.kind, error.title, STATUS[type(error)], str(error), headers=error.headers)
+
+
+def _token(_: Request, error: TokenError) -> ProblemResponse:
+    return problem(error.kind, error.title, TOKEN_STATUS[type(error)], str(error))
 
 
 def _redrive(_: Request, error: RedriveError) -> ProblemResponse:

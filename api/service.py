@@ -8,21 +8,26 @@ from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.errors import UnexpectedParameterError
+from api.gate import Gate
 from api.redriving import Redriving
 from api.settings import ApiSettings
 from api.standing import Standing
-from api.store import Store
+from api.store import Store, Writer
+from api.token_desk import TokenDesk
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, and what changes redrive orders and policies."""
+    """The settings, the store, the clock in ms, what changes orders, policies and tokens, who lets in."""
 
     settings: ApiSettings
     store: Store
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing
+    writer: Writer
+    desk: TokenDesk
+    gate: Gate
 
 
 class PageQuery(BaseModel):
