@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
+from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
 from api.gate import Gate
 from api.headers import SecurityHeaders
@@ -14,6 +15,7 @@ from api.redriving import Redriving
 from api.request_id import RequestId
 from api.routes import (
     abandoned,
+    audit,
     connect_tasks,
     dead_letters,
     delivery_timeouts,
@@ -25,9 +27,10 @@ from api.routes import (
     redrives,
     series,
     tasks,
+    tokens,
 )
 from api.schemas import Problem
-from api.service import Service
+from api.service import Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
@@ -46,8 +49,10 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         title="Deadwatch",
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
+        max_body_size=settings.max_body_bytes,
     )
     app.state.service = _service(settings, now_ms)
+    app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
     problems.install(app)
@@ -82,7 +87,7 @@ def _version_1() -> APIRouter:
     router = APIRouter(
         prefix="/api/v1",
         responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
-        dependencies=[Depends(admitted)],
+        dependencies=[Depends(admitted), Depends(json_only)],
     )
     for signal in (
         overview,
@@ -95,6 +100,8 @@ def _version_1() -> APIRouter:
         redrives,
         redrive_policies,
         series,
+        tokens,
+        audit,
     ):
         router.include_router(signal.router)
     return router

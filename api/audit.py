@@ -5,24 +5,21 @@ changes nothing in the store, such as showing a payload unmasked, is recorded be
 route recorded of a request that would change something, such as its refusal, ``api.audit_trail`` does.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 from sqlalchemy import Connection
 
 from api.auth import Caller, Calling
 from api.request_id import request_id
 from api.service import Service, Serving
 from streaming.store import audit
-from streaming.store.audit import Entry
+from streaming.store.audit import Entry, Witness
 
 DONE: Final = "done"
 UNMASKED: Final = "payload.unmasked"
 """The action of showing a payload as it is."""
-
-Witness = Callable[[Connection, str], None]
-"""Keeps what is being done to a subject, in the transaction of the connection."""
 
 
 class Audit:
@@ -41,8 +38,9 @@ class Audit:
             self._write(connection, action, subject, why, outcome)
         self._recorded()
 
-    def witness(self, action: str, why: str = "") -> Witness:
-        """What keeps it in the transaction that does it."""
+    def witness(self, why: str = "", action: str = "") -> Witness:
+        """What keeps it in the transaction that does it; unless said, the action is the route's."""
+        action = action or action_of(self._request)
 
         def keep(connection: Connection, subject: str) -> None:
             self._write(connection, action, subject, why, DONE)
@@ -55,7 +53,7 @@ class Audit:
             at_ms=self._service.now_ms(),
             who=self._who.name,
             role=self._who.role or "",
-            token=self._who.token,
+            token=self._who.token or getattr(self._request.state, "presented", ""),
             action=action,
             subject=subject,
             why=why,
@@ -67,6 +65,20 @@ class Audit:
 
     def _recorded(self) -> None:
         self._request.state.recorded = True
+
+
+def action_of(request: Request) -> str:
+    """The name of what a route does, as ``redrives.cancel``; of what is no route, its method."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return request.method.lower()
+    kind = route.path.removeprefix("/api/v1").strip("/").split("/")[0]
+    return f"{kind}.{route.name}".replace("_", "-")
+
+
+def subject_of(request: Request) -> str:
+    """What the path names."""
+    return "/".join(map(str, request.path_params.values()))
 
 
 def address(request: Request) -> str:

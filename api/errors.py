@@ -5,6 +5,7 @@
   * StoreVersionError         the store was written by another version of this program
   * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
   * UnexpectedParameterError  a query parameter that the route does not know
+  * UnsupportedMediaTypeError a body of another kind than JSON
   * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
   * UnauthenticatedError      nobody said who they are, or the credentials are not valid
@@ -99,6 +100,17 @@ class InvalidSeriesError(ApiError):
         self.parameter = parameter
 
 
+class UnsupportedMediaTypeError(ApiError):
+    """A body of another kind than JSON."""
+
+    kind = "unsupported-media-type"
+    title = "The body is not JSON"
+
+    def __init__(self, media_type: str) -> None:
+        super().__init__(f"a body has to say 'Content-Type: application/json', not {media_type[:100]!r}")
+        self.media_type = media_type
+
+
 class UnknownGroupError(ApiError):
     """No such group."""
 
@@ -182,6 +194,7 @@ STATUS: dict[type[ApiError], int] = {
     InvalidCursorError: 400,
     UnexpectedParameterError: 422,
     InvalidSeriesError: 422,
+    UnsupportedMediaTypeError: 415,
     UnknownGroupError: 404,
     UnauthenticatedError: 401,
     ForbiddenError: 403,

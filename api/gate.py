@@ -73,6 +73,7 @@ class Gate:
         credential = parse(text.strip())
         if credential is None:
             raise UnauthenticatedError(invalid="this is no token, or it was not copied whole")
+        request.state.presented = credential.id
         if self._local is not None and credential.id == self._local.id:
             return self._locally(request, self._local, credential)
         return self._desk.caller(credential)

@@ -67,6 +67,9 @@ class ApiSettings(ProcessSettings):
         (), description="Addresses of proxies whose `X-Forwarded-For` is believed."
     )
 
+    max_body_bytes: int = Field(1_048_576, ge=1_024, description="A longer body of a request is refused.")
+    audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
+
     @field_validator("dlq_topics", "targets_allow")
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from api.credentials import Credential, digest, issue, matches
 from api.errors import ApiError, UnauthenticatedError
 from api.store import Store, Writer
 from streaming.store import tokens
+from streaming.store.audit import Witness
 from streaming.store.tokens import Token
 
 FRESH_MS: Final = 1_000
@@ -23,8 +24,6 @@ USED_EVERY_MS: Final = 300_000
 MAX_REMEMBERED: Final = 10_000
 
 log = logging.getLogger(__name__)
-
-Also = Callable[..., None]
 
 
 class TokenDesk:
@@ -55,7 +54,7 @@ class TokenDesk:
         return Caller(token.name, Role(token.role), token.id)
 
     def create(
-        self, name: str, role: Role, expires_at_ms: int, by: str, also: Also
+        self, name: str, role: Role, expires_at_ms: int, by: str, also: Witness
     ) -> tuple[Token, Credential]:
         """A new token, kept, and the only sight of it. Raises ``TokenError``."""
         credential = issue()
@@ -73,7 +72,7 @@ class TokenDesk:
             also(connection, token.id)
         return token, credential
 
-    def revoke(self, token: str, by: str, also: Also) -> Token:
+    def revoke(self, token: str, by: str, also: Witness) -> Token:
         """It opens nothing any more: here at once, elsewhere within a second. Raises ``TokenError``."""
         with self._writer.writing() as connection:
             revoked = tokens.revoke(connection, token, by, self._now_ms())

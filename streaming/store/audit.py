@@ -1,6 +1,6 @@
 """The audit: who did what, when, why, and how it went. Rows are added; only their retention deletes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -11,6 +11,14 @@ from streaming.store.storable import storable_values
 
 SYSTEM: Final = "redrive worker"
 """Who did what nobody asked for at that moment."""
+
+Witness = Callable[[Connection, str], None]
+"""Keeps what is being done to a subject, in the transaction that does it: with the deed or not at all."""
+
+
+def unwitnessed(connection: Connection, subject: str) -> None:
+    """Keeps nothing: somebody else does."""
+    del connection, subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

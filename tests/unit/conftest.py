@@ -1,5 +1,6 @@
 """A store in a file, filled row by row, and the api in front of it."""
 
+import getpass
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -84,6 +85,12 @@ def local_token_file(tmp_path: Path) -> Path:
     file.touch(0o600)
     file.write_text(issue().text)
     return file
+
+
+@pytest.fixture
+def me() -> str:
+    """The name of who holds the local token."""
+    return f"{getpass.getuser()} (local)"
 
 
 @pytest.fixture
