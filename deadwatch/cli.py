@@ -10,7 +10,15 @@ import typer
 from collector.process import REFUSED, configure_logging
 from collector.settings_file import SettingsError
 from collector.version import VERSION
-from deadwatch import api_commands, demo, examination, lab_command, policy_commands, store_command
+from deadwatch import (
+    api_commands,
+    backfill_command,
+    demo,
+    examination,
+    lab_command,
+    policy_commands,
+    store_command,
+)
 from deadwatch import up as up_command
 from deadwatch.one_line import OneLine
 from deadwatch.service import DATA, Options, configure
@@ -146,6 +154,25 @@ def look_after(
     deadwatch store upgrade --config deadwatch.yaml
     """
     _end(lambda: store_command.run(work, Options(data=data, config=config)))
+
+
+@app.command("backfill")
+def count_anew(
+    *,
+    since: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="2026-11-21T08:00:00Z, or beginning: all of Kafka.")
+    ],
+    bootstrap_servers: Bootstrap = None,
+    data: Data = DATA,
+    config: Config = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget what Kafka has no more.")] = False,
+) -> None:
+    """Count anew what Kafka has since a time; the service may run meanwhile and goes on from there.
+
+    deadwatch backfill --from 2026-11-21T08:00:00Z
+    """
+    options = Options(bootstrap_servers=bootstrap_servers, data=data, config=config)
+    _end(lambda: backfill_command.run(since, options, yes=yes))
 
 
 api_commands.add_to(app)
