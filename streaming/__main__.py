@@ -14,6 +14,7 @@ from collector import process
 from jars import JarsError
 from streaming import checkpoint, session
 from streaming.backfill import span
+from streaming.dialects import read_as
 from streaming.heartbeat import STREAMING, Heartbeat
 from streaming.job import Job
 from streaming.patience import PatientStore
@@ -42,6 +43,7 @@ def monotonic_ms() -> int:
 def main() -> None:
     """Run until a signal asks for the end; exit code 0 then."""
     settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
+    read_as(settings.reading)
     stop = process.stop_on_signals()
     store = PatientStore(settings, stop, Random())
     try:

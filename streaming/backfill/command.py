@@ -13,6 +13,7 @@ from jars import JarsError
 from streaming import session
 from streaming.backfill.rebuild import BackfillError, Rebuild
 from streaming.backfill.span import Work, written
+from streaming.dialects import read_as
 from streaming.patience import PatientStore
 from streaming.settings import StreamingSettings
 from streaming.store.errors import StoreError
@@ -36,6 +37,7 @@ def run(
     Raises:
         BackfillError: it cannot be done; the text says why. The store is as it was.
     """
+    read_as(settings.reading)
     stop = process.stop_on_signals()
     store = PatientStore(settings, stop, Random())
     try:

@@ -190,7 +190,7 @@ def test_when_it_fails_midway_the_store_is_as_it_was(
 
     before = values(rows), store.offsets()
     shadow.apply(NEW)
-    monkeypatch.setattr(replacement.counters, "merge", fail)
+    monkeypatch.setattr("streaming.store.counters.merge", fail)
     with pytest.raises(RuntimeError):
         store.replace_with(shadow)
     assert (values(rows), store.offsets()) == before
