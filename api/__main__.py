@@ -10,6 +10,7 @@ import uvicorn
 from api.app import create_app
 from api.settings import ApiSettings
 from collector.process import REFUSED, begin
+from streaming.dialects import read_as
 
 GRACEFUL_SHUTDOWN_S = 3
 
@@ -19,6 +20,7 @@ logger = logging.getLogger("api")
 def main() -> None:
     """Serve until asked to stop; exit code 0 then, 2 when the settings or the port cannot be used."""
     settings = begin(ApiSettings, "Serves metrics and the API from the store.")
+    read_as(settings.reading)
     for chatty in ("uvicorn.error", "uvicorn.asgi"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     listener = _listen(settings)

@@ -9,13 +9,13 @@ from pydantic_settings import SettingsConfigDict
 from collector.contract import topics
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
-from collector.settings_file import ProcessSettings
+from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
 
 MIN_PEPPER_CHARS: Final = 32
 
 
-class ApiSettings(ProcessSettings):
+class ApiSettings(LetterSettings):
     """Everything the api needs to know; refused at start when it cannot be used."""
 
     section: ClassVar[str] = "api"

@@ -13,6 +13,8 @@ from collector.settings_file import S, SettingsError, load
 
 REFUSED = 2
 """Exit code when the settings or arguments are refused."""
+AGAIN = 75
+"""Exit code of a process that ends to be started again by whoever supervises it."""
 
 QUIET = {
     "kafka": logging.CRITICAL,  # tells each attempt; whoever calls it tells each change

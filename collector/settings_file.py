@@ -27,6 +27,8 @@ SHARED = frozenset(
         "dlq_topics",
         "dlq_topics_deny",
         "targets_allow",
+        "dialects",
+        "first_header_counts",
     }
 )
 """Keys of the file's top level that more than one process reads."""

@@ -20,6 +20,8 @@ AGREED = (
     "dlq_topics",
     "dlq_topics_deny",
     "targets_allow",
+    "dialects",
+    "first_header_counts",
 )
 """What the processes have to say alike: otherwise one writes where the other does not look."""
 

@@ -13,6 +13,7 @@ from collector.version import VERSION
 from deadwatch import (
     api_commands,
     audit_command,
+    backfill_command,
     demo,
     examination,
     lab_command,
@@ -155,6 +156,25 @@ def look_after(
     deadwatch store upgrade --config deadwatch.yaml
     """
     _end(lambda: store_command.run(work, Options(data=data, config=config)))
+
+
+@app.command("backfill")
+def count_anew(
+    *,
+    since: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="2026-11-21T08:00:00Z, or beginning: all of Kafka.")
+    ],
+    bootstrap_servers: Bootstrap = None,
+    data: Data = DATA,
+    config: Config = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Forget what Kafka has no more.")] = False,
+) -> None:
+    """Count anew what Kafka has since a time; the service may run meanwhile and goes on from there.
+
+    deadwatch backfill --from 2026-11-21T08:00:00Z
+    """
+    options = Options(bootstrap_servers=bootstrap_servers, data=data, config=config)
+    _end(lambda: backfill_command.run(since, options, yes=yes))
 
 
 api_commands.add_to(app)

@@ -13,11 +13,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from collector import process
 from jars import JarsError
 from streaming import checkpoint, session
+from streaming.backfill import span
+from streaming.dialects import read_as
 from streaming.heartbeat import STREAMING, Heartbeat
 from streaming.job import Job
 from streaming.patience import PatientStore
 from streaming.settings import StreamingSettings
-from streaming.store.errors import StoreError
+from streaming.store.errors import RebuiltError, StoreError
 from streaming.store.owner import this_process
 from streaming.store.store import Store
 from streaming.store.trouble import line
@@ -41,6 +43,7 @@ def monotonic_ms() -> int:
 def main() -> None:
     """Run until a signal asks for the end; exit code 0 then."""
     settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
+    read_as(settings.reading)
     stop = process.stop_on_signals()
     store = PatientStore(settings, stop, Random())
     try:
@@ -49,7 +52,10 @@ def main() -> None:
                 run(settings, store, stop)
         if store.lost:
             raise store.lost
-    except (StoreError, JarsError) as error:
+    except RebuiltError as error:
+        logger.warning("%s", error)
+        sys.exit(process.AGAIN)
+    except (StoreError, JarsError, checkpoint.CheckpointError) as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:
@@ -68,7 +74,7 @@ def run(settings: StreamingSettings, store: Store, stop: threading.Event) -> Non
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms)
     heartbeat.say(STREAMING, up=True, message="starting")
     try:
-        checkpoint.settle(settings.checkpoint, store.last_batches())
+        settle(settings, store, heartbeat)
         spark = session.start(settings)
         process.stop_on_signals(stop)  # Spark has taken SIGINT
         logger.info(
@@ -83,6 +89,24 @@ def run(settings: StreamingSettings, store: Store, stop: threading.Event) -> Non
     finally:
         heartbeat.close()
     logger.info("stopped after the last batch")
+
+
+def settle(settings: StreamingSettings, store: Store, heartbeat: Heartbeat) -> None:
+    """Come to terms with the checkpoint.
+
+    Raises:
+        CheckpointError: it cannot be used; the text says what to do.
+    """
+    try:
+        checkpoint.settle(settings.checkpoint, store.last_batches())
+    except checkpoint.CheckpointError as error:
+        since = span.written(store.last_commit_ms())
+        refusal = (
+            f"the checkpoint {settings.checkpoint} cannot be used: {error}; the counts in the store are"
+            f" whole, `deadwatch backfill --from {since}` goes on from them (an earlier time counts anew)"
+        )
+        heartbeat.say(STREAMING, up=False, message=refusal)
+        raise checkpoint.CheckpointError(refusal) from error
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ class StoppedError(Exception):
 class Batches:
     """Spark's ``foreachBatch``; the size of one batch tells how the next is run.
 
-    ``told`` adds what the records of a batch do not say, before it is merged.
+    ``told`` adds what the records of a batch do not say, before it is merged; ``refuse`` takes a batch with
+    records that cannot be read.
     """
 
     def __init__(
@@ -51,11 +52,13 @@ class Batches:
         store: Store,
         clock_ms: Callable[[], int],
         told: Callable[[Batch], Batch] = lambda batch: batch,
+        refuse: Callable[[DataFrame, StreamingSettings], None] = quarantine.write,
     ) -> None:
         self._settings = settings
         self._store = store
         self._clock_ms = clock_ms
         self._told = told
+        self._refuse = refuse
         self._busy = threading.Lock()
         self._stopping = False
         self._previous_records = LARGE_BATCH
@@ -110,7 +113,7 @@ class Batches:
         groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
         if any(one.refused for one in summaries):
-            quarantine.write(decoded, self._settings)
+            self._refuse(decoded, self._settings)
         now_ms = self._clock_ms()
         newest_ms = max((one.observed_ms for one in summaries), default=now_ms)
         return Batch(

@@ -1,10 +1,12 @@
 """Whether Spark's checkpoint and the store tell the same story; the store is the truth.
 
 The checkpoint is trusted when the last batch that it finished is the store's last one, or the one before it
-(the process ended between the two commits). Otherwise one of them is a copy, was restored, or lost its last
-seconds with the power: going on from the checkpoint would lose records or count them twice. Then, and when it
-is damaged or of another Spark, it is put aside and the query goes on from the offsets in the store, which
-stand in the same transactions as the counts. Nothing is lost or counted twice so.
+(the process ended between the two commits). Where it is ahead, the store was restored, replaced, or lost its
+last seconds with the power: the checkpoint is put aside and the query goes on from the offsets in the store,
+which stand in the same transactions as the counts. Nothing is lost or counted twice so.
+
+One that is damaged, of another Spark or an old copy is refused: somebody has to know. ``deadwatch backfill``
+is the way out.
 """
 
 import json
@@ -33,14 +35,28 @@ class Progress:
 
 
 def settle(directory: Path, stored: Mapping[str, int]) -> Path | None:
-    """Put a checkpoint aside that cannot be used with the store; returns where it is then."""
+    """Put a checkpoint aside that the store does not know; returns where it is then.
+
+    Raises:
+        CheckpointError: it is damaged, of a version of Spark that we do not know, or an old copy.
+    """
     if not directory.is_dir() or not any(directory.iterdir()):
         return None
+    if not _is_begun(directory):
+        return put_aside(directory, "it has no batch")
+    why = unknown(read(directory), stored)
+    return put_aside(directory, why) if why else None
+
+
+def is_usable(directory: Path) -> bool:
+    """Whether it is there not at all, or can be read."""
+    if not directory.is_dir():
+        return True
     try:
-        require(read(directory), stored)
-    except CheckpointError as error:
-        return put_aside(directory, str(error))
-    return None
+        read(directory)
+    except CheckpointError:
+        return False
+    return True
 
 
 def put_aside(directory: Path, why: str) -> Path:
@@ -69,18 +85,25 @@ def read(directory: Path) -> Progress:
     return Progress(str(query_id), _newest(directory / "commits"))
 
 
-def require(progress: Progress, stored: Mapping[str, int]) -> None:
-    """Refuse a checkpoint that is not where the store is.
+def unknown(progress: Progress, stored: Mapping[str, int]) -> str:
+    """Why the store does not know a checkpoint; "" when both are at the same batch.
 
     Raises:
-        CheckpointError: it is ahead of the store, or far behind.
+        CheckpointError: it is far behind the store.
     """
     applied = stored.get(progress.query_id, -1)
     where = f"it has finished batch {progress.committed}, the store's last one is {applied}"
     if progress.committed > applied:
-        raise CheckpointError(f"{where}: the store was restored, replaced, or lost its last seconds")
+        return f"{where}: the store was restored, replaced, rebuilt, or lost its last seconds"
     if progress.committed < applied - 1:
         raise CheckpointError(f"{where}: it is an old copy")
+    return "" if progress.query_id in stored else "it has not finished a batch"
+
+
+def _is_begun(directory: Path) -> bool:
+    """Whether Spark came to write more than the directory."""
+    logs = (directory / name for name in ("offsets", "commits"))
+    return (directory / "metadata").exists() or any(numbers(log) for log in logs)
 
 
 def numbers(log: Path) -> list[int]:

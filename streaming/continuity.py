@@ -90,7 +90,7 @@ class Continuity:
         if plan is None:
             return batch
         moved = {place: end for place, end in plan.end.items() if plan.begin.get(place) != end}
-        found = _ids(self._describe({topic for topic, _ in moved}))
+        found = ids(self._describe({topic for topic, _ in moved}))
         changed = {topic for topic in found if self._is_another(topic, found[topic])}
         changed |= gaps.went_back(plan) - set(self._ids)
         if changed:
@@ -100,14 +100,14 @@ class Continuity:
         counts = gaps.missed(holes, beginnings)
         for topic, count in counts.items():
             logger.warning("%s: %d offsets were deleted before they were read", topic, count)
-        ids = {topic: topic_id for topic, topic_id in found.items() if topic_id}
-        self._ids, self._reached = {**self._ids, **ids}, {**self._reached, **plan.end}
+        known = {topic: topic_id for topic, topic_id in found.items() if topic_id}
+        self._ids, self._reached = {**self._ids, **known}, {**self._reached, **plan.end}
         cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         missed = [
             Ended(topic, gaps.DELETED_UNREAD, count).missed(cluster, now_ms)
             for topic, count in counts.items()
         ]
-        return replace(batch, offsets=moved, topic_ids=ids, series=(*batch.series, *missed))
+        return replace(batch, offsets=moved, topic_ids=known, series=(*batch.series, *missed))
 
     def look(self) -> dict[str, int]:
         """Records behind the end of every topic that is read, by topic.
@@ -117,7 +117,7 @@ class Continuity:
             KafkaError: Kafka does not answer.
         """
         described = self._read()
-        found, reached = _ids(described), self._reached
+        found, reached = ids(described), self._reached
         ends = self._offsets(described, OffsetSpec.LATEST)
         if not ends.keys() <= reached.keys():
             reached = {**self._offsets(described, OffsetSpec.EARLIEST), **reached}
@@ -134,7 +134,7 @@ class Continuity:
 
     def _cluster(self) -> gaps.Cluster:
         described = self._read()
-        found = _ids(described)
+        found = ids(described)
         return gaps.Cluster(found, self._offsets(described, OffsetSpec.LATEST), self._gone(found))
 
     def _is_another(self, topic: str, topic_id: str) -> bool:
@@ -180,7 +180,7 @@ class Continuity:
         return self._admin
 
 
-def _ids(described: Described) -> dict[str, str]:
+def ids(described: Described) -> dict[str, str]:
     """The id of every topic that could be described; "" where its broker knows no ids."""
     told = {one["name"]: str(one.get("topic_id") or NO_ID) for one in described if not one["error_code"]}
     return {topic: "" if topic_id == NO_ID else topic_id for topic, topic_id in told.items()}

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from collector.contract.events import MAX_TEXT_CHARS
 from collector.contract.headers import REDRIVE_ID
-from streaming.dialects import DIALECTS, UNKNOWN, Dialect
+from streaming.dialects import UNKNOWN, Dialect, Reading, reading
 from streaming.fingerprint import fingerprint, message_pattern
 
 SEPARATOR = "\x1f"
@@ -22,6 +22,7 @@ REPLACEMENT = "\ufffd"
 TEXTS = ("source_topic", "consumergroup", "connector", "message")
 NUMBERS = {"source_partition": "int", "source_offset": "bigint"}
 BYTES = {"int": 4, "bigint": 8}
+Dialects = tuple[Dialect, ...]
 
 
 def letters(records: DataFrame) -> DataFrame:
@@ -32,41 +33,68 @@ def letters(records: DataFrame) -> DataFrame:
     One step after the other, so that no expression is evaluated twice. Needs ``spark.sql.mapKeyDedupPolicy``
     LAST_WIN.
     """
-    stepwise = reduce(lambda frame, step: frame.select("*", *step), _steps(), records)
+    stepwise = reduce(lambda frame, step: frame.select("*", *step), _steps(reading()), records)
     return stepwise.select(*records.columns, "letter")
 
 
 @cache
-def _steps() -> tuple[tuple[Column, ...], ...]:
+def _steps(how: Reading) -> tuple[tuple[Column, ...], ...]:
     """What every step adds; made once, because every part of an expression is a call into the JVM."""
+    dialects = how.dialects
+    headers = F.reverse("headers") if how.first_counts else F.col("headers")
     return (
-        (F.map_from_entries("headers").alias("header"), _prefix().alias("prefix")),
+        (F.map_from_entries(headers).alias("header"), _told(dialects).alias("told")),
+        (_key(dialects).alias("dialect_key"),),
         (
-            _by_prefix({one.prefix: F.lit(one.name) for one in DIALECTS}, F.lit(UNKNOWN)).alias("dialect"),
-            *(_raw(name).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
-            F.col("header")[REDRIVE_ID].cast("string").alias("raw_order"),
+            _by_key({one.key: F.lit(one.name) for one in dialects}, F.lit(UNKNOWN)).alias("dialect"),
+            *(_raw(name, dialects).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
+            _order(how).cast("string").alias("raw_order"),
         ),
         (
             *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order")),
-            _error_class().alias("text_error_class"),
-            *(_number(name, kind).alias(name) for name, kind in NUMBERS.items()),
+            _error_class(dialects).alias("text_error_class"),
+            *(_number(name, kind, dialects).alias(name) for name, kind in NUMBERS.items()),
         ),
         (message_pattern(F.col("text_message")).alias("message_pattern"),),
         (_letter().alias("letter"),),
     )
 
 
-def _prefix() -> Column:
-    """The prefix of the last header that belongs to a dialect; empty where there is none."""
+def _told(dialects: Dialects) -> Column:
+    """What tells the dialect in the last header that belongs to one: its prefix, or the whole header."""
     names = F.array_join(F.col("headers.key"), SEPARATOR)
-    prefixes = "|".join(re.escape(one.prefix) for one in DIALECTS)
-    return F.coalesce(F.regexp_extract(names, f"(?s).*(?:^|{SEPARATOR})({prefixes})", 1), F.lit(""))
+    prefixes = [re.escape(one.prefix) for one in dialects if one.prefix]
+    whole = [rf"{re.escape(header)}(?={SEPARATOR}|\z)" for header in _whole(dialects)]
+    pattern = f"(?s).*(?:^|{SEPARATOR})({'|'.join((*prefixes, *whole))})"
+    return F.coalesce(F.regexp_extract(names, pattern, 1), F.lit(""))
 
 
-def _by_prefix(columns: Mapping[str, Column], otherwise: Column) -> Column:
+def _whole(dialects: Dialects) -> dict[str, str]:
+    """Headers that tell their dialect by their whole names, and its key."""
+    return {header: one.key for one in dialects if not one.prefix for header in one.headers}
+
+
+def _key(dialects: Dialects) -> Column:
+    """The key of the row's own dialect; empty where it has none."""
+    told = F.col("told")
+    keys = _whole(dialects)
+    return reduce(lambda rest, header: F.when(told == header, keys[header]).otherwise(rest), keys, told)
+
+
+def _order(how: Reading) -> Column:
+    """The header of ours, of which the last counts however others are read."""
+    if not how.first_counts:
+        return F.col("header")[REDRIVE_ID]
+    ours = F.filter("headers", lambda header: header["key"] == REDRIVE_ID)
+    return F.try_element_at(ours, F.lit(-1))["value"]
+
+
+def _by_key(columns: Mapping[str, Column], otherwise: Column) -> Column:
     """The column of the row's own dialect."""
     return reduce(
-        lambda rest, one: F.when(F.col("prefix") == one, columns[one]).otherwise(rest), columns, otherwise
+        lambda rest, one: F.when(F.col("dialect_key") == one, columns[one]).otherwise(rest),
+        columns,
+        otherwise,
     )
 
 
@@ -93,17 +121,17 @@ def _consumer() -> Column:
     return F.when(connector != "", connector).otherwise(F.col("text_consumergroup"))
 
 
-def _raw(field: str) -> Column:
+def _raw(field: str, dialects: Dialects) -> Column:
     """The value of the field's header in the row's own dialect, as text that may be broken."""
-    named = {one.prefix: getattr(one, field) for one in DIALECTS}
-    values = {prefix: F.col("header")[name] for prefix, name in named.items() if name}
-    return _by_prefix(values, F.lit(None).cast("binary")).cast("string")
+    named = {one.key: getattr(one, field) for one in dialects}
+    values = {key: F.col("header")[name] for key, name in named.items() if name}
+    return _by_key(values, F.lit(None).cast("binary")).cast("string")
 
 
-def _number(field: str, kind: str) -> Column:
+def _number(field: str, kind: str, dialects: Dialects) -> Column:
     raw = F.col(f"raw_{field}")
-    binary = [one.prefix for one in DIALECTS if one.binary_numbers]
-    return F.when(F.col("prefix").isin(binary), _big_endian(raw, BYTES[kind]).cast(kind)).otherwise(
+    binary = [one.key for one in dialects if one.binary_numbers]
+    return F.when(F.col("dialect_key").isin(binary), _big_endian(raw, BYTES[kind]).cast(kind)).otherwise(
         raw.try_cast(kind)
     )
 
@@ -120,15 +148,15 @@ def _text(column: str) -> Column:
     return F.substring(F.coalesce(valid, F.lit("")), 1, MAX_TEXT_CHARS)
 
 
-def _error_class() -> Column:
+def _error_class(dialects: Dialects) -> Column:
     """The dialect's header, or the short name of its message where it tells causes by message alone."""
-    named = reduce(_named_by_message, DIALECTS, F.lit(""))
+    named = reduce(_named_by_message, dialects, F.lit(""))
     return F.when(F.col("raw_error_class").isNotNull(), _text("raw_error_class")).otherwise(named)
 
 
 def _named_by_message(rest: Column, one: Dialect) -> Column:
     for message, name in one.error_classes.items():
-        matches = (F.col("prefix") == one.prefix) & (F.col("raw_message") == message)
+        matches = (F.col("dialect_key") == one.key) & (F.col("raw_message") == message)
         rest = F.when(matches, name).otherwise(rest)
     return rest
 

@@ -1,8 +1,12 @@
 """Dialects of dead letters: which headers say where a record failed, and why.
 
-A dialect is one entry of ``DIALECTS``. The last header of a record that has a dialect's prefix decides the
-dialect; of several headers of one name the last counts. Values are UTF-8 text; numbers are decimal text, or
-big-endian bytes, four for a partition and eight for an offset (Spring Kafka).
+A dialect is one entry of ``DIALECTS``, told by the prefix of its headers, or one of a user's own, told by
+their whole names. The last header of a record that belongs to a dialect decides the dialect; of several
+headers of one name the last counts, or the first where that is set. Values are UTF-8 text; numbers are
+decimal text, or big-endian bytes, four for a partition and eight for an offset (Spring Kafka).
+
+How a process reads is set once, before its first record (``read_as``): Spark's expressions and the plain
+Python of the redrive ask for the same ``reading``.
 """
 
 from collections.abc import Mapping
@@ -20,20 +24,43 @@ class Dialect:
     """The header of every field of a dead letter; a field without header is empty.
 
     ``error_classes`` names the causes of a dialect that tells them by message alone. Two entries may have one
-    name: they are told apart by their prefixes.
+    name: they are told apart by their prefixes. Without a prefix only the headers named here belong to it.
     """
 
     name: str
-    prefix: str
-    source_topic: str
-    source_partition: str
-    source_offset: str
-    message: str
+    prefix: str = ""
+    source_topic: str = ""
+    source_partition: str = ""
+    source_offset: str = ""
+    message: str = ""
     consumergroup: str = ""
     connector: str = ""
     error_class: str = ""
-    error_classes: Mapping[str, str] = field(default_factory=dict)
+    error_classes: Mapping[str, str] = field(default_factory=dict, hash=False)
     binary_numbers: bool = False
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The names of its headers, each once."""
+        named = (
+            self.source_topic,
+            self.source_partition,
+            self.source_offset,
+            self.message,
+            self.consumergroup,
+            self.connector,
+            self.error_class,
+        )
+        return tuple(dict.fromkeys(name for name in named if name))
+
+    @property
+    def key(self) -> str:
+        """What tells it from all other dialects."""
+        return self.prefix or self.name
+
+    def has(self, header: str) -> bool:
+        """Whether a header belongs to it."""
+        return header.startswith(self.prefix) if self.prefix else header in self.headers
 
 
 CONNECT: Final = Dialect(
@@ -95,3 +122,24 @@ SPRING_ORIGINAL: Final = replace(
 )
 
 DIALECTS: Final = (CONNECT, SHARE_GROUP, STREAMS, SPRING, SPRING_ORIGINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The dialects that are known, and which of several headers of one name counts."""
+
+    dialects: tuple[Dialect, ...] = DIALECTS
+    first_counts: bool = False
+
+
+_readings = [Reading()]
+
+
+def reading() -> Reading:
+    """How this process reads headers."""
+    return _readings[-1]
+
+
+def read_as(chosen: Reading) -> None:
+    """Choose how this process reads headers; before its first record."""
+    _readings[-1] = chosen

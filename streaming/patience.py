@@ -82,6 +82,15 @@ class PatientStore(Store):
         end_topics = super().end_topics
         self._patiently(lambda: end_topics(ended, kafka_cluster, now_ms))
 
+    def last_commit_ms(self) -> int:
+        """As ``Store.last_commit_ms``."""
+        return self._patiently(super().last_commit_ms)
+
+    def replace_with(self, other: Store) -> None:
+        """As ``Store.replace_with``; done again where the answer was lost, which changes nothing."""
+        replace_with = super().replace_with
+        self._patiently(lambda: replace_with(other))
+
     def _patiently(self, call: Callable[[], T]) -> T:
         return patiently(call, "the query", self._backoff, self._ended, self._rng)
 

@@ -8,11 +8,11 @@ from pydantic_settings import SettingsConfigDict
 
 from collector.contract import quarantine, topics
 from collector.kafka import KafkaConnection
-from collector.settings_file import ProcessSettings
+from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
 
 
-class StreamingSettings(ProcessSettings):
+class StreamingSettings(LetterSettings):
     """Everything the query needs to know; refused at start when it contradicts itself."""
 
     section: ClassVar[str] = "streaming"

@@ -1,5 +1,6 @@
 """Spark's Kafka source: which topics the query reads, and how."""
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -7,6 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from collector.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
 from streaming.settings import StreamingSettings
+
+Offsets = Mapping[tuple[str, int], int]
+"""By topic and partition."""
 
 LARGE_FETCHES: Mapping[str, str] = {
     "kafka.max.partition.fetch.bytes": "16777216",
@@ -31,6 +35,15 @@ def topic_pattern(settings: StreamingSettings) -> str:
     return f"{re.escape(settings.events_topic)}|(?!__){parked}{denied}(?:{patterns})"
 
 
+def records_between(
+    spark: SparkSession, settings: StreamingSettings, begin: Offsets, end: Offsets
+) -> DataFrame:
+    """The committed records of the partitions in ``begin``, up to ``end``, which is excluded."""
+    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_reading(settings)}
+    reader = spark.read.format("kafka").options(**options).option("assign", json.dumps(_partitions(begin)))
+    return reader.options(startingOffsets=_json(begin), endingOffsets=_json(end)).load()
+
+
 def records(spark: SparkSession, settings: StreamingSettings, starting_offsets: str) -> DataFrame:
     """The stream of committed records with their headers."""
     options = {**settings.kafka.spark(), **LARGE_FETCHES, **_options(settings)}
@@ -39,12 +52,19 @@ def records(spark: SparkSession, settings: StreamingSettings, starting_offsets: 
 
 
 def _options(settings: StreamingSettings) -> dict[str, str]:
+    """Of the stream."""
+    return {
+        **_reading(settings),
+        "subscribePattern": topic_pattern(settings),
+        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
+    }
+
+
+def _reading(settings: StreamingSettings) -> dict[str, str]:
     """A silent broker is noticed within two attempts; what is not there any more is not waited for."""
     return {
-        "subscribePattern": topic_pattern(settings),
         "includeHeaders": "true",
         "failOnDataLoss": "false",
-        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
         "fetchOffset.numRetries": "1",
         "fetchOffset.retryIntervalMs": "200",
         "kafkaConsumer.pollTimeoutMs": str(settings.default_api_timeout_ms),
@@ -54,3 +74,18 @@ def _options(settings: StreamingSettings) -> dict[str, str]:
         "kafka.request.timeout.ms": str(settings.request_timeout_ms),
         "kafka.default.api.timeout.ms": str(settings.default_api_timeout_ms),
     }
+
+
+def _json(offsets: Offsets) -> str:
+    """Offsets as Spark takes them."""
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, {})[str(partition)] = offset
+    return json.dumps(topics)
+
+
+def _partitions(offsets: Offsets) -> dict[str, list[int]]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(offsets):
+        topics.setdefault(topic, []).append(partition)
+    return topics

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from collector.contract.events import KINDS, Position, encode
 from streaming.decode import decode
-from streaming.dialects import DIALECTS, Dialect
+from streaming.dialects import Dialect, reading
 
 ROUNDS = 3
 SCHEMA = (
@@ -67,13 +67,12 @@ def _events(topic: str) -> Iterator[dict[str, object]]:
 
 
 def _letters() -> Iterator[dict[str, object]]:
-    for offset, dialect in enumerate(DIALECTS):
+    for offset, dialect in enumerate(reading().dialects):
         yield _record("dlq.warm-up", offset, b"key", b"value", _headers(dialect))
 
 
 def _headers(dialect: Dialect) -> dict[str, str]:
-    names = (dialect.source_topic, dialect.source_partition, dialect.source_offset, dialect.message)
-    return dict.fromkeys(names, "1")
+    return dict.fromkeys(dialect.headers, "1")
 
 
 def _record(

@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collector import process
 from collector.contract.backoff import Backoff
+from streaming.dialects import read_as
 from streaming.filter import Filter
 from streaming.heartbeat import REDRIVE, Heartbeat
 from streaming.patience import patiently
@@ -73,6 +74,7 @@ def rounds(settings: RedriveSettings, engine: Engine) -> Rounds:
 def main() -> None:
     """Work until a signal asks for the end; exit code 0 then."""
     settings = process.begin(RedriveSettings, "Moves the records of redrive orders.")
+    read_as(settings.reading)
     stop = process.stop_on_signals()
     store = Store(settings.store_url)
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)

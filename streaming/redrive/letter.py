@@ -1,8 +1,9 @@
 """A record of a dead letter topic, and what its headers say of it; without Spark.
 
 Dialect, texts and fingerprint are the ones that streaming computes (``streaming.dead_letter``): the last
-header of a dialect decides, of several headers of one name the last counts, text that is not UTF-8 keeps what
-can be read of it, a number that is none is None and the letter ``broken``.
+header of a dialect decides, of several headers of one name the last counts (or the first, as is set; of ours
+always the last), text that is not UTF-8 keeps what can be read of it, a number that is none is None and the
+letter ``broken``.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Final, NamedTuple
 from collector.contract import headers as names
 from collector.contract.events import MAX_TEXT_CHARS
 from collector.contract.fingerprint import fingerprint
-from streaming.dialects import DIALECTS, UNKNOWN, Dialect
+from streaming.dialects import UNKNOWN, Dialect, reading
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -34,9 +35,7 @@ OURS: Final = frozenset(
 """Headers that a redrive writes."""
 
 _DECIMAL = re.compile(rb"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
-_NONE: Final = Dialect(
-    name=UNKNOWN, prefix="", source_topic="", source_partition="", source_offset="", message=""
-)
+_NONE: Final = Dialect(name=UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +152,16 @@ def letter_of(  # noqa: PLR0917 -- in the order in which every client of Kafka t
 ) -> Letter:
     """What a consumer gives for one record, decoded; no header is bad enough to fail."""
     pairs: Headers = tuple((name, None if raw is None else bytes(raw)) for name, raw in headers or ())
-    last = dict(pairs)
-    dialect = _dialect(pairs)
+    last, how = dict(pairs), reading()
+    counting = dict(reversed(pairs)) if how.first_counts else last
+    dialect = _dialect(pairs, how.dialects)
     source_topic, consumergroup, connector, message = (
-        _text(_raw(last, name))
+        _text(_raw(counting, name))
         for name in (dialect.source_topic, dialect.consumergroup, dialect.connector, dialect.message)
     )
-    error_class = _error_class(dialect, last)
-    source_partition = _number(dialect, _raw(last, dialect.source_partition), INT_BYTES)
-    source_offset = _number(dialect, _raw(last, dialect.source_offset), LONG_BYTES)
+    error_class = _error_class(dialect, counting)
+    source_partition = _number(dialect, _raw(counting, dialect.source_partition), INT_BYTES)
+    source_offset = _number(dialect, _raw(counting, dialect.source_offset), LONG_BYTES)
     cause = Cause(
         dialect=dialect.name,
         source_topic=source_topic,
@@ -170,7 +170,7 @@ def letter_of(  # noqa: PLR0917 -- in the order in which every client of Kafka t
         connector=connector,
         error_class=error_class,
         message=message,
-        broken=_broken(dialect, last, (source_partition, source_offset)),
+        broken=_broken(dialect, counting, (source_partition, source_offset)),
         fingerprint=fingerprint(dialect.name, source_topic, connector or consumergroup, error_class, message),
         attempts=_own_number(last, names.REDRIVE_ATTEMPTS),
         not_before_ms=_own_number(last, names.REDRIVE_NOT_BEFORE_MS),
@@ -181,17 +181,17 @@ def letter_of(  # noqa: PLR0917 -- in the order in which every client of Kafka t
     return Letter(topic, partition, offset, timestamp_ms, key, value, pairs, source_offset, cause)
 
 
-def _dialect(pairs: Headers) -> Dialect:
+def _dialect(pairs: Headers, known: Iterable[Dialect]) -> Dialect:
     """The dialect of the last header that belongs to one."""
     for name, _ in reversed(pairs):
-        for dialect in DIALECTS:
-            if name.startswith(dialect.prefix):
+        for dialect in known:
+            if dialect.has(name):
                 return dialect
     return _NONE
 
 
-def _raw(last: Mapping[str, bytes | None], name: str) -> bytes | None:
-    return last.get(name) if name else None
+def _raw(told: Mapping[str, bytes | None], name: str) -> bytes | None:
+    return told.get(name) if name else None
 
 
 def _text(raw: bytes | None) -> str:
@@ -199,12 +199,12 @@ def _text(raw: bytes | None) -> str:
     return text[:MAX_TEXT_CHARS]
 
 
-def _error_class(dialect: Dialect, last: Mapping[str, bytes | None]) -> str:
+def _error_class(dialect: Dialect, told: Mapping[str, bytes | None]) -> str:
     """The dialect's header, or the short name of its message where it tells causes by message alone."""
-    raw = _raw(last, dialect.error_class)
+    raw = _raw(told, dialect.error_class)
     if raw is not None:
         return _text(raw)
-    message = (_raw(last, dialect.message) or b"").decode(errors="replace")
+    message = (_raw(told, dialect.message) or b"").decode(errors="replace")
     return dialect.error_classes.get(message, "")
 
 
@@ -232,7 +232,7 @@ def _own_number(last: Mapping[str, bytes | None], name: str) -> int:
 
 
 def _broken(
-    dialect: Dialect, last: Mapping[str, bytes | None], numbers: tuple[int | None, int | None]
+    dialect: Dialect, told: Mapping[str, bytes | None], numbers: tuple[int | None, int | None]
 ) -> bool:
     """Whether a header is there that cannot be read as what it is."""
     texts = (
@@ -243,8 +243,8 @@ def _broken(
         dialect.error_class,
     )
     placed = zip((dialect.source_partition, dialect.source_offset), numbers, strict=True)
-    return any(not _is_utf8(_raw(last, name)) for name in texts) or any(
-        number is None and _raw(last, name) is not None for name, number in placed
+    return any(not _is_utf8(_raw(told, name)) for name in texts) or any(
+        number is None and _raw(told, name) is not None for name, number in placed
     )
 
 

@@ -6,12 +6,10 @@ of moving a record.
 
 from typing import Final, TypeGuard
 
-from streaming.dialects import DIALECTS
+from streaming.dialects import reading
 from streaming.redrive.letter import Cause, Letter, letter_of
 from streaming.redrive.received import Received
 
-DIALECT_OF: Final = {one.source_offset: one.name for one in DIALECTS if not one.binary_numbers}
-"""By the header that holds the offset at the origin, where it is text."""
 MOST_KNOWN: Final = 1_000
 LONGEST: Final = 18
 """Digits that surely fit into Kafka's offsets."""
@@ -25,6 +23,12 @@ class Letters:
 
     def __init__(self) -> None:
         self._known: dict[Key, Cause] = {}
+        self._dialect_of = {
+            one.source_offset: one.name
+            for one in reading().dialects
+            if one.source_offset and not one.binary_numbers
+        }
+        """By the header that holds the offset at the origin, where it is text."""
         self._at = 0
         """Where the last one had the offset among its headers."""
 
@@ -54,7 +58,7 @@ class Letters:
             return None
         name, raw = pairs[at]
         cause = self._known.get(tuple(pairs[:at] + pairs[at + 1 :]))
-        if cause is None or cause.dialect != DIALECT_OF.get(name) or not _is_plain(raw):
+        if cause is None or cause.dialect != self._dialect_of.get(name) or not _is_plain(raw):
             return None
         return cause, raw
 
@@ -69,7 +73,7 @@ class Letters:
             message.value(),
             pairs,
         )
-        places = [at for at, (name, _) in enumerate(pairs) if name in DIALECT_OF]
+        places = [at for at, (name, _) in enumerate(pairs) if name in self._dialect_of]
         if len(places) != 1 or not _is_plain(pairs[places[0]][1]):
             return letter
         self._at = places[0]

@@ -7,11 +7,11 @@ from pydantic_settings import SettingsConfigDict
 
 from collector.contract import topics
 from collector.kafka import KafkaConnection
-from collector.settings_file import ProcessSettings
+from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
 
 
-class RedriveSettings(ProcessSettings):
+class RedriveSettings(LetterSettings):
     """Everything a worker needs to know; how an order is moved is said in the order."""
 
     section: ClassVar[str] = "redrive"

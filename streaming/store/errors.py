@@ -3,6 +3,7 @@
 * StoreError             the store cannot be used: of another version, foreign
   * HeldError            another stream writes it
   * FencedError          another stream has taken it over since
+    * RebuiltError       a backfill has put new counts into it: the stream begins anew
 """
 
 
@@ -24,3 +25,12 @@ class FencedError(StoreError):
 
     def __init__(self, holder: str) -> None:
         super().__init__(f"the store was taken over by {holder or 'another stream'}: this stream ends")
+
+
+class RebuiltError(FencedError):
+    """A backfill has put new counts into the store: this process knows only the old ones."""
+
+    def __init__(self) -> None:
+        StoreError.__init__(
+            self, "the store was rebuilt by a backfill: the stream ends and has to begin anew"
+        )

@@ -14,11 +14,13 @@ from typing import Final
 from sqlalchemy import Connection, Engine, select, update
 
 from streaming.store.engine import insert
-from streaming.store.errors import FencedError, HeldError
+from streaming.store.errors import FencedError, HeldError, RebuiltError
 from streaming.store.owner import Owner
 from streaming.store.schema import leases
 
 STREAMING: Final = "streaming"
+REBUILT: Final = "a backfill"
+"""The holder of a store that nobody writes since it was rebuilt."""
 LOOK_MS: Final = 200
 """How often a stream that waits looks at the lease."""
 
@@ -69,8 +71,7 @@ def claim(
     Raises:
         HeldError: its owner is alive.
     """
-    free = {"epoch": 0, "beats": 0, "ttl_ms": 0, "holder": "", "process": ""}
-    connection.execute(insert(connection, leases).values(name=STREAMING, **free).on_conflict_do_nothing())
+    _exists(connection)
     row = connection.execute(select(leases).where(leases.c.name == STREAMING).with_for_update()).one()
     if not row.process or owner.is_gone(row.process):
         return _taken(connection, row.epoch + 1, owner, ttl_ms)
@@ -91,13 +92,26 @@ def beat(connection: Connection, lease: Lease) -> None:
     """
     ours = (leases.c.name == STREAMING, leases.c.epoch == lease.epoch)
     if connection.execute(update(leases).where(*ours).values(beats=leases.c.beats + 1)).rowcount != 1:
-        raise FencedError(connection.scalar(select(leases.c.holder)) or "")
+        holder = connection.scalar(select(leases.c.holder).where(leases.c.name == STREAMING)) or ""
+        raise RebuiltError if holder == REBUILT else FencedError(holder)
+
+
+def displace(connection: Connection) -> None:
+    """End whoever writes with this transaction, and let the next one in."""
+    _exists(connection)
+    ended = {"epoch": leases.c.epoch + 1, "process": "", "holder": REBUILT}
+    connection.execute(update(leases).where(leases.c.name == STREAMING).values(ended))
 
 
 def release(connection: Connection, lease: Lease) -> None:
     """Let the next one in at once."""
     ours = (leases.c.name == STREAMING, leases.c.epoch == lease.epoch)
     connection.execute(update(leases).where(*ours).values(process="", holder=""))
+
+
+def _exists(connection: Connection) -> None:
+    free = {"epoch": 0, "beats": 0, "ttl_ms": 0, "holder": "", "process": ""}
+    connection.execute(insert(connection, leases).values(name=STREAMING, **free).on_conflict_do_nothing())
 
 
 def _taken(connection: Connection, epoch: int, owner: Owner, ttl_ms: int) -> Lease:

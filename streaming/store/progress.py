@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, select, tuple_
+from sqlalchemy import Connection, func, select, tuple_
 
 from collector.contract.events import Position
 from streaming.store.batch import Batch
@@ -67,6 +67,11 @@ def read_marks(connection: Connection, names: Iterable[str]) -> dict[str, Positi
 def read_batches(connection: Connection) -> dict[str, int]:
     """The last batch of every query."""
     return {row.query_id: row.batch_id for row in connection.execute(select(batches))}
+
+
+def read_last_commit(connection: Connection) -> int:
+    """When the newest batch of any query was merged; 0 before the first."""
+    return connection.scalar(select(func.max(batches.c.committed_at_ms))) or 0
 
 
 def read_offsets(connection: Connection) -> dict[tuple[str, int], int]:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -23,6 +23,7 @@ from streaming.store import (
     migrate,
     progress,
     read_topics,
+    replacement,
     stream_figures,
     workers,
 )
@@ -197,6 +198,28 @@ class Store:
         row = {"name": name, "kind": kind, "up": up, "message": storable(message)}
         with self._writing() as connection:
             workers.merge_sources(connection, [{**row, "since_ms": now_ms, "heartbeat_ms": now_ms}])
+
+    def last_commit_ms(self) -> int:
+        """When the newest batch of any query was merged; 0 before the first."""
+        with self._engine.begin() as connection:
+            return progress.read_last_commit(connection)
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """For who copies one store into another."""
+        return self._engine.begin()
+
+    def copy_from(self, other: "Store") -> None:
+        """Take over everything that another store has counted; this one is empty."""
+        with other.transaction() as source, self.transaction() as target:
+            replacement.copy(source, target)
+
+    def replace_with(self, other: "Store") -> None:
+        """Put what another store has counted in place of what this one has, and end the stream that writes:
+        one transaction.
+        """
+        with other.transaction() as source, self.transaction() as target:
+            lease.displace(target)
+            replacement.replace(source, target, self._max_series)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

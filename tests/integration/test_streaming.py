@@ -133,10 +133,11 @@ class Streaming:
         }
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+    def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        """The process, or another one of its stage."""
         with self._log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "streaming"],
+                [sys.executable, "-m", *(arguments or ("streaming",))],
                 env=self._environment,
                 cwd=self._directory,
                 stdout=log,
@@ -151,6 +152,17 @@ class Streaming:
             psutil.wait_procs(children, WITHIN_S)
             self._engine.dispose()
 
+    def backfill(self, *arguments: str) -> int:
+        """The exit code of ``python -m streaming.backfill``."""
+        with self.running("streaming.backfill", *arguments) as process:
+            return process.wait(WITHIN_S)
+
+    def execute(self, statement: str) -> None:
+        """Change the store by hand."""
+        with self._engine.begin() as connection:
+            connection.execute(text(statement))
+        self._engine.dispose()
+
     def log(self) -> str:
         return self._log.read_text(errors="replace")
 
@@ -164,6 +176,13 @@ class Streaming:
             elif name == "dead_letters" and told["dlq_topic"] == self._dlq_topic:
                 totals[told["dialect"]] += value
         return dict(totals)
+
+    def missed(self) -> dict[str, int]:
+        """Records that were not read, or are not counted any more, by reason."""
+        reasons: Counter[str] = Counter()
+        for labels, value in self._read("SELECT labels, value FROM series WHERE name = 'records_missed'"):
+            reasons[json.loads(labels)["reason"]] += value
+        return dict(reasons)
 
     def batches(self) -> int:
         return sum(row[0] + 1 for row in self._read("SELECT batch_id FROM batches"))

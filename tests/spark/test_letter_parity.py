@@ -1,6 +1,6 @@
-"""Spark and Python read the same out of the headers of one dead letter."""
+"""Spark and Python read the same out of the headers of one dead letter, however they are set to read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,11 +10,29 @@ from pyspark.sql import DataFrame
 
 from collector.contract import headers as names
 from streaming.dead_letter import letters
-from streaming.dialects import DIALECTS
+from streaming.dialects import DIALECTS, Dialect, Reading, read_as
 from streaming.redrive.letter import letter_of
 
 pytestmark = pytest.mark.spark
 
+OWN = (
+    Dialect(
+        name="orders",
+        source_topic="x-topic",
+        source_partition="x-partition",
+        source_offset="x-offset",
+        consumergroup="x-group",
+        error_class="x-error",
+        message="x-message",
+    ),
+    Dialect(name="x", source_offset="x-off", message="x", connector="x.y", binary_numbers=True),
+)
+READINGS = [
+    Reading(),
+    Reading(first_counts=True),
+    Reading((*DIALECTS, *OWN)),
+    Reading((*DIALECTS, *OWN), first_counts=True),
+]
 FIELDS = (
     "dialect",
     "source_topic",
@@ -26,6 +44,7 @@ FIELDS = (
     "message",
     "consumer",
     "broken",
+    "order",
     "fingerprint",
 )
 NAMES = [
@@ -39,8 +58,10 @@ NAMES = [
     names.SHARE_GROUP,
     names.SHARE_DELIVERY_COUNT,
     names.REDRIVE_ATTEMPTS,
+    names.REDRIVE_ID,
     "a",
 ]
+OWN_NAMES = [*(header for one in OWN for header in one.headers), "x-of", "x-offset2", "ax", "x.y\n"]
 VALUES = [
     None,
     b"",
@@ -70,7 +91,10 @@ VALUES = [
 ]
 RECORDS = st.lists(
     st.lists(
-        st.tuples(st.sampled_from(NAMES), st.one_of(st.sampled_from(VALUES), st.binary(max_size=12))),
+        st.tuples(
+            st.one_of(st.sampled_from(NAMES), st.sampled_from(OWN_NAMES)),
+            st.one_of(st.sampled_from(VALUES), st.binary(max_size=12)),
+        ),
         max_size=8,
     ),
     min_size=30,
@@ -78,8 +102,16 @@ RECORDS = st.lists(
 )
 
 
+@pytest.fixture(params=READINGS, ids=["built in", "first", "own", "own, first"])
+def _reading(request: pytest.FixtureRequest) -> Iterator[None]:
+    read_as(request.param)
+    yield
+    read_as(Reading())
+
+
+@pytest.mark.usefixtures("_reading")
 @settings(
-    max_examples=10,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -94,6 +126,65 @@ def test_any_headers_mean_the_same(
     ]
     read = [letter_of("dlq.t", 0, 0, 0, None, None, headers) for headers in records]
     for headers, row, letter in zip(records, rows, read, strict=True):
-        assert {name: row[name] for name in FIELDS} == {name: getattr(letter, name) for name in FIELDS}, (
-            headers
-        )
+        assert {name: row[name] for name in FIELDS} == {
+            name: getattr(letter.cause if name == "order" else letter, name) for name in FIELDS
+        }, headers
+
+
+GOLDEN = [
+    (
+        "a dialect of one's own",
+        READINGS[2],
+        [
+            ("x-topic", b"orders"),
+            ("x-partition", b"3"),
+            ("x-offset", b"77"),
+            ("x-error", b"E"),
+            ("x-group", b"g"),
+        ],
+        ("orders", "orders", 3, 77, "g", "", "E", ""),
+    ),
+    (
+        "its numbers as bytes",
+        READINGS[2],
+        [("x.y", b"sink"), ("x-off", (77).to_bytes(8, "big")), ("x", b"late")],
+        ("x", "", None, 77, "", "sink", "", "late"),
+    ),
+    (
+        "the last header that belongs to a dialect decides",
+        READINGS[2],
+        [("x-topic", b"orders"), (names.CONNECT_TOPIC, b"payments"), ("x-topic2", b"none")],
+        ("connect", "payments", None, None, "", "", "", ""),
+    ),
+    (
+        "of several headers the last counts",
+        READINGS[0],
+        [(names.CONNECT_TOPIC, b"first"), (names.CONNECT_TOPIC, b"last"), (names.CONNECT_OFFSET, b"1")],
+        ("connect", "last", None, 1, "", "", "", ""),
+    ),
+    (
+        "of several headers the first counts where that is set",
+        READINGS[1],
+        [(names.CONNECT_TOPIC, b"first"), (names.CONNECT_TOPIC, b"last"), (names.CONNECT_OFFSET, b"1")],
+        ("connect", "first", None, 1, "", "", "", ""),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "how", "headers", "expected"), GOLDEN, ids=[one[0] for one in GOLDEN])
+def test_what_the_settings_say_is_read(
+    kafka: Callable[..., DataFrame],
+    name: str,
+    how: Reading,
+    headers: list[tuple[str, bytes | None]],
+    expected: tuple[object, ...],
+) -> None:
+    del name
+    read_as(how)
+    try:
+        (row,) = letters(kafka([{"topic": "dlq.t", "headers": headers}])).select("letter").collect()
+        letter = letter_of("dlq.t", 0, 0, 0, None, None, headers)
+    finally:
+        read_as(Reading())
+    assert tuple(getattr(letter, name) for name in FIELDS[:8]) == expected
+    assert tuple(row["letter"][name] for name in FIELDS[:8]) == expected

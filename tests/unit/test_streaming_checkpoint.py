@@ -1,6 +1,7 @@
-"""When Spark's checkpoint is trusted, and when it is put aside."""
+"""When Spark's checkpoint is trusted, when it is put aside, and when it is refused."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,9 +27,12 @@ TRUSTED = [
     Case("a batch was planned and not begun", "", files={"offsets/8": GOOD["offsets/7"]}),
     Case("a checksum beside the newest batch", "", files={"commits/.8.crc": "x"}),
 ]
-REFUSED = [
+ASIDE = [
     Case("the store lost its last seconds", "finished batch 7, the store's last one is 6", {"q": 6}),
     Case("the store is new", "the store's last one is -1: the store was restored", {}),
+    Case("the store was rebuilt", "the store's last one is -1: the store was restored", {"backfill": 9}),
+]
+REFUSED = [
     Case("the checkpoint is an old copy", "the store's last one is 9: it is an old copy", {"q": 9}),
     Case("no metadata", "its metadata cannot be read", files={"metadata": ""}),
     Case("metadata of something else", "its metadata cannot be read", files={"metadata": "[]"}),
@@ -54,8 +58,8 @@ def test_a_checkpoint_that_agrees_with_the_store_stays(case: Case, tmp_path: Pat
     assert json.loads((directory / "metadata").read_text()) == {"id": "q"}
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_a_checkpoint_that_does_not_is_put_aside_and_kept(
+@pytest.mark.parametrize("case", ASIDE, ids=lambda case: case.name)
+def test_a_checkpoint_that_the_store_does_not_know_is_put_aside_and_kept(
     case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory = made(tmp_path, case)
@@ -67,6 +71,32 @@ def test_a_checkpoint_that_does_not_is_put_aside_and_kept(
     assert "goes on from the offsets in the store" in caplog.text
 
 
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_a_checkpoint_that_cannot_be_used_is_refused_and_stays(case: Case, tmp_path: Path) -> None:
+    directory = made(tmp_path, case)
+    with pytest.raises(checkpoint.CheckpointError, match=re.escape(case.reason)):
+        checkpoint.settle(directory, case.stored)
+    assert directory.exists()
+
+
+def test_a_query_that_ended_before_its_first_batch_begins_at_the_stores_offsets(tmp_path: Path) -> None:
+    directory = made(tmp_path, TRUSTED[0])
+    (directory / "commits" / "7").unlink()
+    assert checkpoint.settle(directory, {}) == tmp_path / "checkpoint.aside-1"
+
+
+def test_a_directory_that_spark_has_only_made_is_no_damage(tmp_path: Path) -> None:
+    directory = tmp_path / "checkpoint"
+    (directory / "offsets").mkdir(parents=True)
+    assert checkpoint.settle(directory, {"q": 7}) == tmp_path / "checkpoint.aside-1"
+
+
+def test_what_can_be_read_is_usable(tmp_path: Path) -> None:
+    assert checkpoint.is_usable(tmp_path / "none")
+    assert checkpoint.is_usable(made(tmp_path, TRUSTED[0]))
+    assert not checkpoint.is_usable(made(tmp_path, REFUSED[1]))
+
+
 def test_no_checkpoint_is_nothing_to_settle(tmp_path: Path) -> None:
     assert checkpoint.settle(tmp_path / "none", {"q": 7}) is None
     assert checkpoint.settle(tmp_path, {"q": 7}) is None
@@ -74,4 +104,4 @@ def test_no_checkpoint_is_nothing_to_settle(tmp_path: Path) -> None:
 
 def test_what_was_put_aside_before_is_kept(tmp_path: Path) -> None:
     for number in (1, 2):
-        assert checkpoint.settle(made(tmp_path, REFUSED[1]), {}) == tmp_path / f"checkpoint.aside-{number}"
+        assert checkpoint.settle(made(tmp_path, ASIDE[1]), {}) == tmp_path / f"checkpoint.aside-{number}"

@@ -1,0 +1,123 @@
+"""Putting what was counted in one store in place of what was counted in another: one transaction.
+
+What is not counted from Kafka stays as it is: orders, policies, and the counters that no record tells
+(``ADDED``), which grow by what the other store has of them.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy import Connection, Select, Table, delete, select
+
+from streaming.store import counters
+from streaming.store.batch import SeriesDelta
+from streaming.store.engine import Values, insert, many, upsert
+from streaming.store.schema import (
+    abandoned,
+    batches,
+    bucketed_series,
+    buckets,
+    collector_counts,
+    connect_tasks,
+    dead_letter_topics,
+    findings,
+    group_trends,
+    groups,
+    instances,
+    leases,
+    marks,
+    offsets,
+    read_topics,
+    redrive_orders,
+    redrive_policies,
+    redrive_policy_changes,
+    samples,
+    series,
+    share_groups,
+    sources,
+    stream_figures,
+    task_timers,
+)
+from streaming.store.series import ALL, BATCH_FAILURES, RECORDS_MISSED
+
+COUNTED: Final = (
+    batches,
+    offsets,
+    read_topics,
+    marks,
+    abandoned,
+    instances,
+    share_groups,
+    connect_tasks,
+    dead_letter_topics,
+    findings,
+    task_timers,
+    collector_counts,
+    groups,
+    samples,
+    group_trends,
+    bucketed_series,
+    buckets,
+    series,
+)
+"""Made of Kafka's records alone; a table stands behind those that it refers to."""
+
+MERGED: Final = (sources,)
+"""Told by events and by our own processes: a row that only one of the stores has stays."""
+
+KEPT: Final = (leases, stream_figures, redrive_orders, redrive_policies, redrive_policy_changes)
+"""What people and processes have written."""
+
+ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
+"""Counters that no record of Kafka tells."""
+
+ROWS: Final = 2_000
+"""Rows that are copied at once."""
+
+_BY_NAME: Final = {one.name: one for one in ALL}
+_ADDED_NAMES: Final = tuple(one.name for one in ADDED)
+
+
+def copy(source: Connection, target: Connection) -> None:
+    """Everything counted into an empty store, except the counters that are only added."""
+    _insert(source, target)
+    _merge(source, target)
+
+
+def replace(source: Connection, target: Connection, max_series: int) -> None:
+    """Put the counts of ``source`` in place of those of ``target``."""
+    for table in reversed(COUNTED):
+        query = delete(table)
+        target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
+    _insert(source, target)
+    _merge(source, target)
+    counters.merge(target, _added(source), max_series)
+
+
+def _merge(source: Connection, target: Connection) -> None:
+    """Rows of ``MERGED``: those of ``source`` win."""
+    for table in MERGED:
+        for rows in _rows(source, select(table)):
+            upsert(target, table, rows)
+
+
+def _insert(source: Connection, target: Connection) -> None:
+    for table in COUNTED:
+        for rows in _rows(source, _counted(table)):
+            many(target, insert(target, table), rows)
+
+
+def _counted(table: Table) -> Select[tuple[object, ...]]:
+    query = select(table)
+    return query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query
+
+
+def _rows(source: Connection, query: Select[tuple[object, ...]]) -> Iterator[list[Values]]:
+    for rows in source.execution_options(yield_per=ROWS).execute(query).mappings().partitions(ROWS):
+        yield [dict(row) for row in rows]
+
+
+def _added(source: Connection) -> Iterator[SeriesDelta]:
+    rows = source.execute(select(series).where(series.c.name.in_(_ADDED_NAMES))).all()
+    for row in rows:
+        yield SeriesDelta(_BY_NAME[row.name], row.labels, row.value, row.first_ms, row.last_ms, row.detail)
