@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract.events import MAX_TEXT_CHARS
-from collector.contract.headers import REDRIVE_ID
+from collector.contract.headers import REDRIVE_GROUP, REDRIVE_ID
 from streaming.dialects import DIALECTS, UNKNOWN, Dialect
 from streaming.fingerprint import fingerprint, message_pattern
 
@@ -28,6 +28,7 @@ def letters(records: DataFrame) -> DataFrame:
     """Add the struct ``letter`` to records of dead letter topics; column in: ``headers``.
 
     Its ``order`` is the redrive that moved the record last: it came back then, with new headers of a failure.
+    ``sent_from`` is the fingerprint that it had then.
 
     One step after the other, so that no expression is evaluated twice. Needs ``spark.sql.mapKeyDedupPolicy``
     LAST_WIN.
@@ -45,9 +46,10 @@ def _steps() -> tuple[tuple[Column, ...], ...]:
             _by_prefix({one.prefix: F.lit(one.name) for one in DIALECTS}, F.lit(UNKNOWN)).alias("dialect"),
             *(_raw(name).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
             F.col("header")[REDRIVE_ID].cast("string").alias("raw_order"),
+            F.col("header")[REDRIVE_GROUP].cast("string").alias("raw_sent_from"),
         ),
         (
-            *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order")),
+            *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order", "sent_from")),
             _error_class().alias("text_error_class"),
             *(_number(name, kind).alias(name) for name, kind in NUMBERS.items()),
         ),
@@ -73,7 +75,7 @@ def _by_prefix(columns: Mapping[str, Column], otherwise: Column) -> Column:
 def _letter() -> Column:
     return F.struct(
         "dialect",
-        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class", "order")),
+        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class", "order", "sent_from")),
         *NUMBERS,
         "message_pattern",
         _consumer().alias("consumer"),
