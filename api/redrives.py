@@ -15,7 +15,7 @@ from streaming.redrive.order import Status
 from streaming.redrive.plan import Plan
 from streaming.store import orders
 from streaming.store.order_rows import StoredOrder
-from streaming.store.returns import Loop, loop
+from streaming.store.returns import Loop, Of, loop
 from streaming.store.series import REDRIVE_ORDERS
 
 SENT, PARKED, SKIPPED, FAILED, BOUNCED = "sent", "parked", "skipped", "failed", "bounced"
@@ -83,15 +83,13 @@ def views(connection: Connection, wished: Iterable[StoredOrder], now_ms: int) ->
 
 
 def of_group(connection: Connection, dlq_topic: str, fingerprint: str, now_ms: int) -> Loop:
-    """What became of the group's records by the orders that name the group."""
-    loops = [
-        _loop(connection, one, now_ms) for one in orders.naming_group(connection, dlq_topic, fingerprint)
-    ]
-    return Loop(*(sum(getattr(one, name) for one in loops) for name in ("sent", "bounced", "settled")))
+    """What became of the group's records, whichever order or policy has sent them."""
+    window_ms = orders.longest_settle_window_ms(connection, dlq_topic)
+    return loop(connection, Of.group(dlq_topic, fingerprint), window_ms, now_ms)
 
 
 def _loop(connection: Connection, one: StoredOrder, now_ms: int) -> Loop:
-    return loop(connection, one.order.id, one.order.request.guards.settle_window_ms, now_ms)
+    return loop(connection, Of.order(one.order.id), one.order.request.guards.settle_window_ms, now_ms)
 
 
 def _outcomes(connection: Connection) -> Mapping[str, list[SeriesRow]]:

@@ -226,7 +226,7 @@ class SeriesPoint(Answer):
 class DeadLetterGroupDetail(DeadLetterGroup):
     """A group, how it grew by the hour over the last day, and its samples, newest first.
 
-    ``redriven`` and the three behind it are of the redrives that name this group.
+    ``redriven`` and the three behind it are of its records, whichever redrive has sent them.
     """
 
     redriven: int = Field(examples=[120])

@@ -23,9 +23,10 @@ from streaming.aggregates import (
 from streaming.aggregates.one_pass import after, summarise
 from streaming.aggregates.samples import samples
 from streaming.aggregates.summary import Summary
+from streaming.dialects import SHARE_GROUP
 from streaming.queries import QUERY_ID_PROPERTY
 from streaming.settings import StreamingSettings
-from streaming.store.batch import Batch
+from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
 
 LARGE_BATCH = 5_000
@@ -135,7 +136,17 @@ class Batches:
             groups=tuple(group.delta for group in groups),
             samples=samples(letters, newest) if newest else (),
             events=abandoned_tasks.ordered_events(summaries),
+            origins=self._origins(letters, summaries, groups),
         )
+
+    def _origins(
+        self, letters: DataFrame, summaries: list[Summary], groups: list[dead_letters.Group]
+    ) -> tuple[Origins, ...]:
+        """Of share groups' dead letters, while a redrive may be what they came back from."""
+        shared = any(group.delta.dialect == SHARE_GROUP.name for group in groups)
+        if not shared or not (redrives.tells_ranges(summaries) or self._store.awaits_returns()):
+            return ()
+        return redrives.origins(letters, self._settings.kafka_cluster)
 
     def _groups(self, letters: DataFrame) -> list[dead_letters.Group]:
         settings = self._settings

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract.events import MAX_TEXT_CHARS
-from collector.contract.headers import REDRIVE_ID
+from collector.contract.headers import REDRIVE_GROUP, REDRIVE_ID
 from streaming.dialects import UNKNOWN, Dialect, Reading, reading
 from streaming.fingerprint import fingerprint, message_pattern
 
@@ -29,6 +29,7 @@ def letters(records: DataFrame) -> DataFrame:
     """Add the struct ``letter`` to records of dead letter topics; column in: ``headers``.
 
     Its ``order`` is the redrive that moved the record last: it came back then, with new headers of a failure.
+    ``sent_from`` is the fingerprint that it had then.
 
     One step after the other, so that no expression is evaluated twice. Needs ``spark.sql.mapKeyDedupPolicy``
     LAST_WIN.
@@ -48,10 +49,11 @@ def _steps(how: Reading) -> tuple[tuple[Column, ...], ...]:
         (
             _by_key({one.key: F.lit(one.name) for one in dialects}, F.lit(UNKNOWN)).alias("dialect"),
             *(_raw(name, dialects).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
-            _order(how).cast("string").alias("raw_order"),
+            _ours(REDRIVE_ID, how).cast("string").alias("raw_order"),
+            _ours(REDRIVE_GROUP, how).cast("string").alias("raw_sent_from"),
         ),
         (
-            *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order")),
+            *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order", "sent_from")),
             _error_class(dialects).alias("text_error_class"),
             *(_number(name, kind, dialects).alias(name) for name, kind in NUMBERS.items()),
         ),
@@ -81,11 +83,11 @@ def _key(dialects: Dialects) -> Column:
     return reduce(lambda rest, header: F.when(told == header, keys[header]).otherwise(rest), keys, told)
 
 
-def _order(how: Reading) -> Column:
-    """The header of ours, of which the last counts however others are read."""
+def _ours(name: str, how: Reading) -> Column:
+    """A header of ours, of which the last counts however others are read."""
     if not how.first_counts:
-        return F.col("header")[REDRIVE_ID]
-    ours = F.filter("headers", lambda header: header["key"] == REDRIVE_ID)
+        return F.col("header")[name]
+    ours = F.filter("headers", lambda header: header["key"] == name)
     return F.try_element_at(ours, F.lit(-1))["value"]
 
 
@@ -101,7 +103,7 @@ def _by_key(columns: Mapping[str, Column], otherwise: Column) -> Column:
 def _letter() -> Column:
     return F.struct(
         "dialect",
-        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class", "order")),
+        *(F.col(f"text_{name}").alias(name) for name in (*TEXTS, "error_class", "order", "sent_from")),
         *NUMBERS,
         "message_pattern",
         _consumer().alias("consumer"),

@@ -15,10 +15,11 @@ from collector.contract.events import (
     Instance,
     Position,
     ShareGroup,
+    WrittenRange,
 )
 from streaming.event_schema import required_fields
 
-Nested = Instance | ShareGroup | DeadLetterTopic | Finding | ConnectTask | CollectorCount
+Nested = Instance | ShareGroup | DeadLetterTopic | Finding | ConnectTask | CollectorCount | WrittenRange
 NESTED: Mapping[str, type[Nested]] = {
     "instances": Instance,
     "share_groups": ShareGroup,
@@ -26,6 +27,7 @@ NESTED: Mapping[str, type[Nested]] = {
     "findings": Finding,
     "connect_tasks": ConnectTask,
     "collector_counts": CollectorCount,
+    "written": WrittenRange,
 }
 """What the lists of an event hold, by the name of the field."""
 

@@ -69,6 +69,10 @@ class PatientStore(Store):
         names, marks = list(sources), super().marks
         return self._patiently(lambda: marks(names))
 
+    def awaits_returns(self) -> bool:
+        """As ``Store.awaits_returns``."""
+        return self._patiently(super().awaits_returns)
+
     def offsets(self) -> dict[tuple[str, int], int]:
         """As ``Store.offsets``."""
         return self._patiently(super().offsets)

@@ -346,7 +346,8 @@ class RedriveOutcome(Event):
     """What one transaction of a redrive did with ``records`` that share all these fields.
 
     It is written in the same transaction, so it is as exact as the redrive. ``outcome`` is sent, parked,
-    skipped or failed; ``outcome_reason`` says why for all but sent; ``attempt`` is the one that was made. The
+    skipped or failed; ``outcome_reason`` says why for all but sent; ``attempt`` is the one that was made;
+    ``fingerprint`` is that of the group of dead letters that the records were in. The
     source is ``redrive:<order>``, the position (lease epoch, number of the transaction, ordinal in it).
     """
 
@@ -359,6 +360,30 @@ class RedriveOutcome(Event):
     attempt: int
     records: int
     backoff_ms: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRange:
+    """Offsets of one partition that a transaction wrote, no foreign one between; ``end`` is left out."""
+
+    partition: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedriveWritten(Event):
+    """Where the records of a redrive's transaction are now; in the same transaction, as its outcomes.
+
+    A share group's dead letter keeps no headers: it is told by these offsets that it came back.
+    """
+
+    kind: ClassVar[str] = "redrive_written"
+    order: str
+    dlq_topic: str
+    target_topic: str
+    written: tuple[WrittenRange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -426,6 +451,7 @@ KINDS: Final[dict[str, type[Event]]] = {
         FindingsSnapshot,
         ConnectTasksSnapshot,
         RedriveOutcome,
+        RedriveWritten,
         SourceStatus,
         CollectorSnapshot,
         Quarantined,

@@ -35,6 +35,7 @@ STATEFUL = tuple(
         events.DeadLetterTopicsSnapshot,
         events.FindingsSnapshot,
         events.ConnectTasksSnapshot,
+        events.RedriveWritten,
         events.SourceStatus,
         events.CollectorSnapshot,
     )

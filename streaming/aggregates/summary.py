@@ -26,6 +26,7 @@ LABELS = (
     "target_topic",
     "outcome",
     "outcome_reason",
+    "fingerprint",
 )
 DETAILS = ("partition", "elapsed_ms", "records", "message")
 NO_POSITION = Position(-1)

@@ -1,12 +1,10 @@
 """What one transaction does: the records it writes, the dead letters it is done with, and the outcomes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from collector.contract.events import Position, RedriveOutcome
 from streaming.redrive.moved import Record, Subject
 from streaming.redrive.received import Received
 
@@ -30,6 +28,8 @@ class Outcome(NamedTuple):
     reason: str = ""
     attempt: int = 0
     backoff_ms: int = 0
+    fingerprint: str = ""
+    """Of the group of dead letters that they were in."""
 
 
 @dataclass(slots=True)
@@ -95,33 +95,3 @@ class Batch:
             self.size += record.size
         if outcome.result is Result.SENT:
             self.moved[item.subject.letter.partition] += 1
-
-    def events(self, frame: "Frame", number: int, now_ms: int) -> Iterator[RedriveOutcome]:
-        """The outcomes of transaction ``number``."""
-        for ordinal, (outcome, records) in enumerate(self.outcomes.items()):
-            yield RedriveOutcome(
-                source=f"redrive:{frame.order}",
-                position=Position(frame.epoch, number, ordinal),
-                happened_at_ms=now_ms,
-                observed_at_ms=now_ms,
-                kafka_cluster=frame.kafka_cluster,
-                order=frame.order,
-                dlq_topic=frame.dlq_topic,
-                target_topic=outcome.target_topic,
-                outcome=outcome.result,
-                outcome_reason=outcome.reason,
-                attempt=outcome.attempt,
-                records=records,
-                backoff_ms=outcome.backoff_ms,
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What all outcomes of one claim share."""
-
-    order: str
-    epoch: int
-    dlq_topic: str
-    kafka_cluster: str
-    events_topic: str

@@ -53,9 +53,10 @@ class Causes:
             self._known[id(letter.cause)] = course
         return course
 
-    def sent(self, topic: str, attempt: int) -> Outcome:
+    def sent(self, topic: str, attempt: int, fingerprint: str) -> Outcome:
         """What is counted for a record that goes to its target."""
-        return Outcome(topic, Result.SENT, "", attempt, nominal_delay_ms(self._request.retry, attempt))
+        delay_ms = nominal_delay_ms(self._request.retry, attempt)
+        return Outcome(topic, Result.SENT, "", attempt, delay_ms, fingerprint)
 
     def _made(self, letter: Letter) -> Course | None:
         """Records that were moved before have times of their own; a target's own rate looks at each."""
@@ -72,7 +73,7 @@ class Causes:
             self._routes.version,
             (route.topic, route.partition),
             attempt,
-            self.sent(route.topic, attempt),
+            self.sent(route.topic, attempt, letter.cause.fingerprint),
             longest_delay_ms(retry, attempt),
             _prefix(letter.cause),
         )

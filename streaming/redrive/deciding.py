@@ -76,7 +76,7 @@ class Decider:
                 self._park(item, reason, batch, now_ms)
             case Skip(reason):
                 result = Result.FAILED if item.failed else Result.SKIPPED
-                batch.add(item, Outcome(place.topic, result, reason, item.subject.original.attempts))
+                batch.add(item, _outcome(item, place.topic, result, reason))
             case Stop():
                 return Verdict.STOPPED
         return Verdict.TAKEN
@@ -101,13 +101,14 @@ class Decider:
             return Verdict.TAKEN
         to = (place.topic, place.partition)
         record = moved.sent(item.subject, to, self._order.id, attempt, (item.waited_ms, now_ms))
-        batch.add(item, self.causes.sent(place.topic, attempt), record)
+        outcome = self.causes.sent(place.topic, attempt, item.subject.letter.cause.fingerprint)
+        batch.add(item, outcome, record)
         return Verdict.LAST if alone else Verdict.TAKEN
 
     def _park(self, item: Item, reason: str, batch: Batch, now_ms: int) -> None:
         to = self._routes.parked(item.subject.letter.partition)
         record = moved.parked(item.subject, to, self._order.id, reason, now_ms)
-        batch.add(item, Outcome(to[0], Result.PARKED, reason, item.subject.original.attempts), record)
+        batch.add(item, _outcome(item, to[0], Result.PARKED, reason), record)
 
     def _reserve(self, item: Item, topic: str, now_ms: int) -> int:
         """When the target's own rate allows the record; each takes its share once."""
@@ -118,3 +119,8 @@ class Decider:
         self._per_target[topic] = bucket.taken(1)
         item.reserved = True
         return bucket.ready_at_ms(1)
+
+
+def _outcome(item: Item, topic: str, result: Result, reason: str) -> Outcome:
+    letter, original = item.subject
+    return Outcome(topic, result, reason, original.attempts, fingerprint=letter.cause.fingerprint)

@@ -28,6 +28,7 @@ OURS: Final = frozenset(
         names.REDRIVE_NOT_BEFORE_MS,
         names.REDRIVE_ORIGIN,
         names.REDRIVE_MOVED_AT_MS,
+        names.REDRIVE_GROUP,
         names.REDRIVE_PARKED_REASON,
         names.REDRIVE_PARKED_AT_MS,
     }

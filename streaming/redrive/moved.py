@@ -79,12 +79,13 @@ def rehydrated(letter: Letter, found: tuple[int, bytes | None, bytes | None, Hea
     return Subject(letter, source)
 
 
-@lru_cache(8)
-def marks(order: str, attempt: int, now_ms: int) -> Headers:
-    """Ours that all records of a transaction share."""
+@lru_cache(256)
+def marks(order: str, attempt: int, fingerprint: str, now_ms: int) -> Headers:
+    """Ours that all records of a transaction share which failed alike."""
     return (
         (names.REDRIVE_ID, order.encode()),
         (names.REDRIVE_ATTEMPTS, b"%d" % attempt),
+        (names.REDRIVE_GROUP, fingerprint.encode()),
         (names.REDRIVE_MOVED_AT_MS, b"%d" % now_ms),
     )
 
@@ -95,8 +96,8 @@ def sent(
     """For its target; ``times_ms``: what it has waited for (0: nothing), and now."""
     waited_ms, now_ms = times_ms
     original = subject.original
-    by, attempts, moved_at = marks(order, attempt, now_ms)
-    ours: Headers = (by, attempts, (names.REDRIVE_ORIGIN, subject.origin.encode()), moved_at)
+    by, attempts, group, moved_at = marks(order, attempt, subject.letter.cause.fingerprint, now_ms)
+    ours: Headers = (by, attempts, group, (names.REDRIVE_ORIGIN, subject.origin.encode()), moved_at)
     if waited_ms:
         ours += ((names.REDRIVE_NOT_BEFORE_MS, b"%d" % waited_ms),)
     return Record(*place, original.timestamp_ms, original.key, original.value, _kept(original) + ours)

@@ -11,8 +11,8 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from collector.contract.events import encode
-from streaming.redrive import moved
-from streaming.redrive.batch import Batch, Frame, Outcome, Result
+from streaming.redrive import moved, report
+from streaming.redrive.batch import Batch, Outcome, Result
 from streaming.redrive.deciding import Decider, Verdict
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.guards import Guard
@@ -52,7 +52,7 @@ class Parts:
 class Mover:
     """One claim's work on one order."""
 
-    def __init__(self, order: Order, frame: Frame, parts: Parts, user: str, now_ms: int) -> None:
+    def __init__(self, order: Order, frame: report.Frame, parts: Parts, user: str, now_ms: int) -> None:
         self._order, self._request, self._frame, self._user = order, order.request, frame, user
         self._reader, self._intake = parts.reader, parts.intake
         self._transactions, self._routes, self._patiences = parts.transactions, parts.routes, parts.patiences
@@ -194,7 +194,8 @@ class Mover:
     def _end(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
         """Outcomes and offsets, and the commit."""
         self._number += 1
-        for event in batch.events(self._frame, self._number, now_ms):
+        written = self._transactions.delivered()
+        for event in list(report.events(batch, written, self._frame, self._number, now_ms)):
             key, value = encode(event)
             self._transactions.write(moved.Record(self._frame.events_topic, None, now_ms, key, value, ()))
         self._transactions.commit(self._reader.offsets(partitions), self._reader.group)

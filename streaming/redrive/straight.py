@@ -42,7 +42,7 @@ class Straight:
                 return
             topic, partition = course.to
             at = message.partition()
-            by, attempts, moved_at = marks(self._order, course.attempt, now_ms)
-            headers = [*pairs, by, attempts, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
+            by, attempts, group, moved_at = marks(self._order, course.attempt, cause.fingerprint, now_ms)
+            headers = [*pairs, by, attempts, group, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
             batch.add_straight(message, at, message.offset(), course.outcome)
             self._transactions.put(topic, partition, timestamp_ms, message.key(), message.value(), headers)

@@ -48,6 +48,7 @@ class Transactions:
         self._give_up = give_up
         self._begun = False
         self._failures: dict[tuple[str, int], KafkaError] = {}
+        self._runs: dict[tuple[str, int], list[tuple[int, int]]] = {}
         self._producer = Producer(
             connection
             | {
@@ -55,8 +56,7 @@ class Transactions:
                 "transaction.timeout.ms": delivery_timeout_ms + 60_000,
                 "delivery.timeout.ms": delivery_timeout_ms,
                 "partitioner": "murmur2_random",
-                "delivery.report.only.error": True,
-                "on_delivery": partial(_undelivered, self._failures),
+                "on_delivery": partial(_delivered, self._failures, self._runs),
                 "queue.buffering.max.messages": QUEUE_RECORDS,
                 "message.max.bytes": 100 << 20,
                 "batch.size": 1_000_000,
@@ -95,12 +95,20 @@ class Transactions:
                 self._failures[topic, to] = error
             self._abort(error)
 
-    def commit(self, offsets: list[TopicPartition], group: object) -> None:
-        """All or nothing."""
+    def delivered(self) -> Mapping[tuple[str, int], list[tuple[int, int]]]:
+        """Wait until Kafka has all records, or has refused some; the offsets of those that it has.
+
+        By topic and partition: runs in their order, the end left out.
+        """
         self._begin()
         while self._producer.flush(TRY_S):  # the offsets' call keeps no time: first see that Kafka answers
             if self._give_up():
                 raise GivenUpError
+        return self._runs
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        """All or nothing."""
+        self.delivered()
         try:
             self._insist(lambda s: self._producer.send_offsets_to_transaction(offsets, group, s))
             self._insist(self._producer.commit_transaction)
@@ -116,6 +124,7 @@ class Transactions:
     def _begin(self) -> None:
         if not self._begun:
             self._failures.clear()
+            self._runs.clear()
             self._producer.begin_transaction()
             self._begun = True
 
@@ -150,9 +159,23 @@ class Transactions:
                 raise GivenUpError
 
 
-def _undelivered(
-    failures: dict[tuple[str, int], KafkaError], error: KafkaError | None, message: Message
+def _delivered(
+    failures: dict[tuple[str, int], KafkaError],
+    runs: dict[tuple[str, int], list[tuple[int, int]]],
+    error: KafkaError | None,
+    message: Message,
 ) -> None:
     """Knows no producer: one that is not referred to any more ends at once."""
-    if error is not None and error.code() not in PURGED:
-        failures[message.topic() or "", message.partition() or 0] = error
+    place = message.topic() or "", message.partition() or 0
+    if error is None:
+        _extend(runs.setdefault(place, []), message.offset() or 0)
+    elif error.code() not in PURGED:
+        failures[place] = error
+
+
+def _extend(runs: list[tuple[int, int]], offset: int) -> None:
+    """Offsets of a partition come in their order."""
+    if runs and runs[-1][1] == offset:
+        runs[-1] = (runs[-1][0], offset + 1)
+    else:
+        runs.append((offset, offset + 1))

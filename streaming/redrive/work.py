@@ -11,7 +11,6 @@ from confluent_kafka.admin import AdminClient
 
 from collector.contract.backoff import Backoff
 from collector.kafka import Options
-from streaming.redrive.batch import Frame
 from streaming.redrive.claim import Claim
 from streaming.redrive.fetch import Fetcher
 from streaming.redrive.guards import GroupLag, Guard, Watch
@@ -20,6 +19,7 @@ from streaming.redrive.mover import Mover, Parts
 from streaming.redrive.order import Order
 from streaming.redrive.patience import Patiences
 from streaming.redrive.reading import Reader
+from streaming.redrive.report import Frame
 from streaming.redrive.routes import Routes
 from streaming.redrive.selection import Matcher, intervals, selector
 from streaming.redrive.settings import RedriveSettings

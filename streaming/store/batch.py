@@ -61,6 +61,18 @@ class Sample:
     value_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Where records of a partition were that a share group has rejected: dead letters without our headers."""
+
+    kafka_cluster: str
+    dlq_topic: str
+    fingerprint: str
+    source_topic: str
+    source_partition: int
+    offsets: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """Everything one batch of a query found; applied in one transaction, once.
@@ -83,6 +95,7 @@ class Batch:
     groups: tuple[GroupDelta, ...] = ()
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
+    origins: tuple[Origins, ...] = ()
 
 
 def delta(

@@ -18,7 +18,9 @@ from streaming.store.schema import (
     findings,
     instances,
     marks,
+    redrive_written,
     share_groups,
+    share_returns,
     sources,
     task_timers,
 )
@@ -34,6 +36,8 @@ MAX_ROWS: Final[Mapping[str, int]] = {
     collector_counts.name: 10_000,
     findings.name: MAX_FINDINGS,
     task_timers.name: 10_000,
+    redrive_written.name: 100_000,
+    share_returns.name: 100_000,
 }
 
 

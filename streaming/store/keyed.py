@@ -15,6 +15,7 @@ KEYS = frozenset(
     {
         *("source", "subject", "kafka_cluster", "worker", "connector", "task", "broker", "consumergroup"),
         *("topic", "application", "streams_client", "thread", "collector", "name"),
+        *("target_topic", "order"),
     }
 )
 

@@ -9,17 +9,20 @@ from typing import Final
 from sqlalchemy import Connection, Engine, delete, func, select, text, tuple_, update
 
 from streaming.redrive.errors import IdempotencyError, OrderOverlapError, OrderStateError, UnknownOrderError
-from streaming.redrive.order import Order, Status
+from streaming.redrive.order import Guards, Order, Status
 from streaming.redrive.selection import may_overlap
 from streaming.store.audit import Witness, unwitnessed
 from streaming.store.batch import storable
 from streaming.store.engine import insert
-from streaming.store.order_rows import ACTIVE, StoredOrder, stored, values
-from streaming.store.returns import returns
+from streaming.store.order_rows import ACTIVE, StoredOrder, order_of, stored, values
+from streaming.store.returns import Of, returns
 from streaming.store.schema import redrive_orders as table
 
 MAX_DRY_RUNS: Final = 1_000
 """The newest are kept: people look at many, and nothing came of them."""
+
+
+MAX_LOOKED_AT: Final = 100
 
 
 class OrderBook:
@@ -145,12 +148,12 @@ def find(connection: Connection, order: str) -> StoredOrder:
     return _get(connection, order)
 
 
-def naming_group(connection: Connection, dlq_topic: str, fingerprint: str) -> list[StoredOrder]:
-    """The orders, dry runs aside, whose selection is this group of the topic."""
+def longest_settle_window_ms(connection: Connection, dlq_topic: str) -> int:
+    """Of the topic's newest orders, dry runs aside; the default where there are none."""
     query = select(table).where(table.c.dlq_topic == dlq_topic, table.c.dry_run.is_(False))
-    query = query.where(table.c.request.contains(f'"{fingerprint}"', autoescape=True))
-    found = [stored(row) for row in connection.execute(query).mappings()]
-    return [one for one in found if one.order.request.selection.group == fingerprint]
+    newest = query.order_by(table.c.created_at_ms.desc(), table.c.id.desc()).limit(MAX_LOOKED_AT)
+    windows = (order_of(row).request.guards.settle_window_ms for row in connection.execute(newest).mappings())
+    return max(windows, default=Guards().settle_window_ms)
 
 
 def count_by_status(connection: Connection) -> dict[Status, int]:
@@ -196,7 +199,7 @@ def _forget_dry_runs(connection: Connection, kept: int) -> None:
 
 
 def _forgive(connection: Connection, order: str) -> None:
-    counted = returns(connection, order)
+    counted = returns(connection, Of.order(order))
     before = {"sent_before": counted.sent, "bounced_before": counted.bounced}
     connection.execute(update(table).where(table.c.id == order).values(before))
 

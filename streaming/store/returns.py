@@ -1,4 +1,4 @@
-"""How many records of an order were sent, came back, and have stayed away for its settle window.
+"""How many records of an order, or of a group of dead letters, were sent, came back, and have settled.
 
 The counts are those of streaming: as exact as the events and headers they come from, and as late. A record
 counts as settled no earlier than it is: where the time buckets do not tell an order's growth, none is settled
@@ -14,7 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from streaming.redrive.guards import Returns
 from streaming.store.buckets import TIERS
 from streaming.store.schema import bucketed_series, buckets, redrive_orders, series
-from streaming.store.series import REDRIVE_ORDERS
+from streaming.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS, Series
+from streaming.store.storable import storable_keys
 
 SENT: Final = "sent"
 BOUNCED: Final = "bounced"
@@ -23,7 +24,7 @@ NOTHING: Final = Returns(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Of the records that an order has sent: how many came back, how many did not within the window."""
+    """Of the records that were sent: how many came back, how many did not within the window."""
 
     sent: int = 0
     bounced: int = 0
@@ -36,19 +37,41 @@ class Loop:
         return round(self.settled / known, 4) if known else None
 
 
-def returns(connection: Connection, order: str) -> Returns:
+@dataclass(frozen=True, slots=True)
+class Of:
+    """Whose records are meant: an order's, or those of a group of dead letters on its topic."""
+
+    series: Series
+    labels: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def order(cls, order: str) -> "Of":
+        """Of this order."""
+        return cls(REDRIVE_ORDERS, (("order", order),))
+
+    @classmethod
+    def group(cls, dlq_topic: str, fingerprint: str) -> "Of":
+        """Of this group, whichever order or policy has sent them."""
+        return cls(REDRIVE_GROUPS, (("dlq_topic", dlq_topic), ("fingerprint", fingerprint)))
+
+    def key(self, outcome: str) -> str:
+        """Of the counter of an outcome."""
+        return self.series.key(storable_keys({**dict(self.labels), "outcome": outcome}))
+
+
+def returns(connection: Connection, of: Of) -> Returns:
     """What was sent and what came back, ever."""
-    keys = {outcome: _key(order, outcome) for outcome in (SENT, BOUNCED)}
+    keys = {outcome: of.key(outcome) for outcome in (SENT, BOUNCED)}
     query = select(series.c.labels, series.c.value)
-    query = query.where(series.c.name == REDRIVE_ORDERS.name, series.c.labels.in_(keys.values()))
+    query = query.where(series.c.name == of.series.name, series.c.labels.in_(keys.values()))
     found = {row.labels: row.value for row in connection.execute(query)}
     return Returns(found.get(keys[SENT], 0), found.get(keys[BOUNCED], 0))
 
 
-def loop(connection: Connection, order: str, settle_window_ms: int, now_ms: int) -> Loop:
+def loop(connection: Connection, of: Of, settle_window_ms: int, now_ms: int) -> Loop:
     """With what has settled: sent a window ago or longer, less what came back."""
-    counted = returns(connection, order)
-    young = _sent_since(connection, order, now_ms - settle_window_ms) if counted.sent else 0
+    counted = returns(connection, of)
+    young = _sent_since(connection, of, now_ms - settle_window_ms) if counted.sent else 0
     return Loop(counted.sent, counted.bounced, max(0, counted.sent - young - counted.bounced))
 
 
@@ -74,24 +97,22 @@ def _since_resumed(connection: Connection, order: str) -> Returns:
     table = redrive_orders.c
     query = select(table.sent_before, table.bounced_before).where(table.id == order)
     before = connection.execute(query).first()
-    counted = returns(connection, order)
+    counted = returns(connection, Of.order(order))
     if before is None:
         return counted
     return Returns(counted.sent - before.sent_before, counted.bounced - before.bounced_before)
 
 
-def _sent_since(connection: Connection, order: str, from_ms: int) -> int:
+def _sent_since(connection: Connection, of: Of, from_ms: int) -> int:
     """No fewer than there were: a bucket counts as a whole, and without buckets everything does."""
-    key = _key(order, SENT)
+    key, name = of.key(SENT), of.series.name
     rows = series.c
-    query = select(rows.value, rows.last_ms).where(rows.name == REDRIVE_ORDERS.name, rows.labels == key)
+    query = select(rows.value, rows.last_ms).where(rows.name == name, rows.labels == key)
     total, last_ms = connection.execute(query).one()
     if last_ms < from_ms:
         return 0
     numbers = bucketed_series.c
-    number = connection.scalar(
-        select(numbers.id).where(numbers.name == REDRIVE_ORDERS.name, numbers.labels == key)
-    )
+    number = connection.scalar(select(numbers.id).where(numbers.name == name, numbers.labels == key))
     if number is None:
         return int(total)
     whole = or_(
@@ -102,7 +123,3 @@ def _sent_since(connection: Connection, order: str, from_ms: int) -> int:
     )
     older = select(func.coalesce(func.sum(buckets.c.value), 0)).where(buckets.c.series == number, whole)
     return int(total) - int(connection.scalar(older) or 0)
-
-
-def _key(order: str, outcome: str) -> str:
-    return REDRIVE_ORDERS.key({"order": order, "outcome": outcome})

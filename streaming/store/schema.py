@@ -349,6 +349,31 @@ redrive_orders = Table(
     Index("redrive_orders_by_status", "status", "created_at_ms"),
 )
 
+redrive_written = Table(
+    "redrive_written",  # where redrives wrote lately: by these offsets a share group's returns are told
+    metadata,
+    _text("kafka_cluster", key=True),
+    _text("target_topic", key=True),
+    _integer("partition", key=True),
+    _integer("first_offset", key=True),
+    _integer("end_offset"),  # left out
+    _text("order_id"),
+    _integer("written_at_ms"),
+)
+
+share_returns = Table(
+    "share_returns",  # origins of dead letters of share groups that were read before the range they are in
+    metadata,
+    _text("kafka_cluster", key=True),
+    _text("dlq_topic", key=True),
+    _text("fingerprint", key=True),  # the group of dead letters that they are in
+    _text("source_topic", key=True),
+    _integer("partition", key=True),
+    _integer("first_offset", key=True),
+    _integer("end_offset"),  # left out
+    _integer("read_at_ms"),
+)
+
 redrive_policies = Table(
     "redrive_policies",  # standing orders, and how far each has looked
     metadata,

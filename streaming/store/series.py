@@ -44,6 +44,7 @@ RETRY_BACKOFF_MISCONFIGURED: Final = Series("retry_backoff_misconfigured", (CLUS
 SHARE_DEAD_LETTERS_LOST: Final = Series("share_dead_letters_lost", (CLUSTER, "consumergroup"))
 REDRIVE_RECORDS: Final = Series("redrive_records", (CLUSTER, "dlq_topic", "target_topic", "outcome"))
 REDRIVE_ORDERS: Final = Series("redrive_orders", ("order", "outcome", "outcome_reason"))
+REDRIVE_GROUPS: Final = Series("redrive_groups", ("dlq_topic", "fingerprint", "outcome"))
 EVENTS: Final = Series("events", ("source", "kind"))
 QUARANTINED: Final = Series("quarantined", ("source", "reason"))
 RECORDS_MISSED: Final = Series("records_missed", (CLUSTER, "topic", "reason"))
@@ -62,6 +63,7 @@ ALL: Final = (
     SHARE_DEAD_LETTERS_LOST,
     REDRIVE_RECORDS,
     REDRIVE_ORDERS,
+    REDRIVE_GROUPS,
     EVENTS,
     QUARANTINED,
     RECORDS_MISSED,

@@ -24,8 +24,10 @@ from streaming.store import (
     progress,
     read_topics,
     replacement,
+    share_returns,
     stream_figures,
     workers,
+    written,
 )
 from streaming.store.batch import Batch, SeriesDelta
 from streaming.store.caps import MAX_ROWS, Caps
@@ -123,7 +125,6 @@ class Store:
                 samples_per_group=self._samples_per_group,
                 now_ms=now_ms,
             )
-            beyond = self._buckets.merge(connection, batch.series, now_ms)
             workers.merge(connection, events, caps)
             applications.merge(connection, events, caps)
             brokers.merge(connection, events, caps)
@@ -132,8 +133,12 @@ class Store:
             findings.merge(connection, events, caps)
             progress.merge(connection, batch, caps)
             read_topics.merge(connection, batch.topic_ids)
+            written.merge(connection, events, caps, now_ms)
+            returned = share_returns.merge(connection, batch.origins, events, caps, now_ms)
+            grown = (*batch.series, *returned)
+            beyond = self._buckets.merge(connection, grown, now_ms)
             refused = [limited_by(name, count, now_ms, now_ms) for name, count in caps.beyond.items()]
-            counters.merge(connection, (*batch.series, *limited, *beyond, *refused), self._max_series)
+            counters.merge(connection, (*grown, *limited, *beyond, *refused), self._max_series)
         return True
 
     def applied(self, query_id: str, batch_id: int) -> bool:
@@ -150,6 +155,11 @@ class Store:
         """The highest position counted of every one of these sources that has one."""
         with self._engine.begin() as connection:
             return progress.read_marks(connection, sources)
+
+    def awaits_returns(self) -> bool:
+        """Whether a share group may give back what a redrive has written."""
+        with self._engine.begin() as connection:
+            return share_returns.awaited(connection)
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """Where a query without checkpoint goes on."""

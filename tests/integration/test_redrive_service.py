@@ -36,6 +36,7 @@ class Way:
     source: str
     dlq: str
     count: int
+    name: str = ""
 
     def fail(self, lab: Lab, value: bytes) -> None:
         producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
@@ -45,7 +46,7 @@ class Way:
             )
         assert producer.flush(WITHIN_S) == 0
 
-    def redriven(self, lab: Lab, order: str) -> list[tuple[bytes, bytes, Headers]]:
+    def redriven(self, lab: Lab, order: str, rounds: int = 2) -> list[tuple[bytes, bytes, Headers]]:
         """Keys, values and headers of the records that the order has put back, committed ones only."""
         consumer = Consumer(
             {
@@ -57,7 +58,7 @@ class Way:
         consumer.assign([TopicPartition(self.source, number, 0) for number in range(2)])
         found = []
         read = 0
-        while read < 2 * self.count:
+        while read < rounds * self.count:
             message = consumer.poll(WITHIN_S)
             assert message is not None, f"{read} records were read"
             assert message.error() is None
@@ -103,7 +104,10 @@ def deploy(sink: str, config: dict[str, str]) -> None:
 def of_share_group(lab: Lab) -> Way:
     """Dead letters that carry no payload."""
     name = uuid.uuid4().hex[:8]
-    way, topics = Way(f"shared-{name}", f"dlq.shared-{name}", SHARE_RECORDS), Topics(lab.bootstrap_servers)
+    way, topics = (
+        Way(f"shared-{name}", f"dlq.shared-{name}", SHARE_RECORDS, name),
+        Topics(lab.bootstrap_servers),
+    )
     topics.create(way.source)
     share.configure(lab.bootstrap_servers, name, way.dlq)
     way.fail(lab, b'{"order":%d}')
@@ -186,6 +190,68 @@ def test_rejected_records_of_a_share_group_go_back_as_they_were(
     until(lambda: sent(up, of_share_group) == SHARE_RECORDS, "the metric does not tell what was moved")
     now = httpx2.get(f"{up.url}/api/v1/overview", trust_env=False).json()["redrives"]
     assert now == {"running": 0, "paused": 0, "workers": 1, "warning": None}
+
+
+def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSON
+    """An order about what has come behind another one, at its end."""
+    first = behind["cut_off"] if behind else {"0": 0}
+    request = {
+        "dlq_topic": way.dlq,
+        "selection": {"offsets": {at: [offset, 1_000_000] for at, offset in first.items()}},
+        "retry": {"max_attempts": 2, "retry_backoff_ms": 0},
+        "dry_run": False,
+        "reason": "mended, or not",
+    }
+    told = httpx2.post(f"{up.url}/api/v1/redrives", json=request, trust_env=False).raise_for_status().json()
+    until(lambda: as_it_is(up, told)["status"] == "COMPLETED", lambda: str(as_it_is(up, told)))
+    return as_it_is(up, told)
+
+
+def as_it_is(up: Up, order: Any) -> Any:  # noqa: ANN401 -- JSON
+    return httpx2.get(f"{up.url}/api/v1/redrives/{order['id']}", trust_env=False).raise_for_status().json()
+
+
+def test_what_a_share_group_rejects_again_has_bounced_and_is_parked_in_the_end(
+    lab: Lab, up: Up, of_share_group: Way
+) -> None:
+    """Its dead letters keep no headers: offsets tell the return, the record at its origin the attempts."""
+    way, topics = of_share_group, Topics(lab.bootstrap_servers)
+
+    def rejected_again(order: Any, attempt: int) -> None:  # noqa: ANN401 -- JSON
+        headers = [told for _, _, told in way.redriven(lab, order["id"], attempt + 1)]
+        assert [told["deadwatch.redrive.attempts"] for told in headers] == [b"%d" % attempt] * SHARE_RECORDS
+        assert share.reject(lab.bootstrap_servers, way.count, way.name, way.source) == way.count
+        topics.wait_beyond(way.dlq, (attempt + 1) * way.count - 1)
+        until(
+            lambda: as_it_is(up, order)["bounced"] == SHARE_RECORDS,
+            lambda: f"it is not known what came back: {as_it_is(up, order)}",
+        )
+
+    first = ordered(up, way)
+    until(lambda: as_it_is(up, first)["moved"] == SHARE_RECORDS, "nothing was moved")
+    assert as_it_is(up, first)["bounced"] == 0
+    rejected_again(first, 1)
+    second = ordered(up, way, first)
+    rejected_again(second, 2)
+    third = ordered(up, way, second)
+    until(lambda: as_it_is(up, third)["parked"] == SHARE_RECORDS, "nothing was parked")
+    assert as_it_is(up, third)["moved"] == 0
+    assert topics.end(f"{way.dlq}.parked") >= SHARE_RECORDS
+    labels = {"dlq_topic": way.dlq, "target_topic": way.source, "outcome": "bounced"}
+    assert up.figure("deadwatch_redrive_records_total", **labels) == 2 * SHARE_RECORDS
+    (cause,) = [one for one in causes(up) if one["dlq_topic"] == way.dlq]
+    told = httpx2.get(f"{up.url}/api/v1/dead-letters/groups/{cause['fingerprint']}", trust_env=False).json()
+    assert (told["redriven"], told["returned"], told["settled"], told["success_rate"]) == (
+        2 * SHARE_RECORDS,
+        2 * SHARE_RECORDS,
+        0,
+        0.0,
+    )
+
+
+def causes(up: Up) -> Any:  # noqa: ANN401 -- JSON
+    url = f"{up.url}/api/v1/dead-letters/groups?limit=100"
+    return httpx2.get(url, trust_env=False).raise_for_status().json()["items"]
 
 
 def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_path: Path) -> None:

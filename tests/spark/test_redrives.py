@@ -35,13 +35,14 @@ def outcome(ordinal: int, records: int, what: str, why: str = "") -> dict[str, A
         attempt=1,
         records=records,
         backoff_ms=0,
+        fingerprint="f1",
     )
     return {"value": encode(event)[1]}
 
 
 def letter(topic: str, order: bytes | None = None, *, redriven: bool = True) -> dict[str, Any]:
     headers = [("__connect.errors.topic", b"orders")]
-    own = [("deadwatch.redrive.id", order)] if redriven else []
+    own = [("deadwatch.redrive.id", order), ("deadwatch.redrive.group", b"f1")] if redriven else []
     return {"topic": topic, "headers": [*headers, *own]}
 
 
@@ -64,6 +65,8 @@ def test_outcomes_are_added_up_by_topic_and_by_order(kafka: Kafka) -> None:
         ("redrive_records", "c1", "dlq.orders", "orders", "skipped"): 2,
         ("redrive_orders", "o1", "sent", ""): 12,
         ("redrive_orders", "o1", "skipped", "no_origin"): 2,
+        ("redrive_groups", "dlq.orders", "f1", "sent"): 12,
+        ("redrive_groups", "dlq.orders", "f1", "skipped"): 2,
     }
 
 
@@ -74,6 +77,7 @@ def test_what_came_back_is_bounced(kafka: Kafka) -> None:
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 3,
         ("redrive_orders", "o1", "bounced", ""): 2,
         ("redrive_orders", "o2", "bounced", ""): 1,
+        ("redrive_groups", "dlq.orders", "f1", "bounced"): 3,
     }
 
 
@@ -84,6 +88,7 @@ def test_what_a_redrive_has_parked_did_not_come_back(kafka: Kafka) -> None:
     assert values(redrives.bounced(decoded, summarise(decoded), "c1")) == {
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 1,
         ("redrive_orders", "o1", "bounced", ""): 1,
+        ("redrive_groups", "dlq.orders", "f1", "bounced"): 1,
     }
 
 
@@ -92,6 +97,7 @@ def test_a_redrive_without_id_bounces_all_the_same(kafka: Kafka) -> None:
     assert values(redrives.bounced(decoded, summarise(decoded), "c1")) == {
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 1,
         ("redrive_orders", "", "bounced", ""): 1,
+        ("redrive_groups", "dlq.orders", "f1", "bounced"): 1,
     }
 
 
@@ -102,3 +108,22 @@ def test_what_came_back_beyond_the_bound_is_other(kafka: Kafka) -> None:
     assert found["redrive_records", "c1", "dlq.orders", "orders", "bounced"] == redrives.MAX_ROWS
     assert found["redrive_records", "c1", "other", "other", "bounced"] == 3
     assert found["cardinality_limited", "redrive_records"] == 3
+
+
+def rejected(offset: int, group: bytes = b"g1", *own: tuple[str, bytes]) -> dict[str, Any]:
+    told = {"topic": b"orders", "partition": b"1", "offset": b"%d" % offset, "group": group}
+    return {
+        "topic": "dlq.g1",
+        "headers": [*((f"__dlq.errors.{name}", value) for name, value in told.items()), *own],
+    }
+
+
+def test_the_origins_of_a_share_groups_dead_letters_are_told_once_each(kafka: Kafka) -> None:
+    ours = ("deadwatch.redrive.id", b"o1")
+    records = [rejected(5), rejected(4), rejected(5), rejected(9, b"g2"), rejected(7, b"g1", ours)]
+    found = redrives.origins(decode(kafka([*records, letter("dlq.orders", redriven=False)]), EVENTS), "c1")
+    assert {(one.source_topic, one.source_partition, one.dlq_topic) for one in found} == {
+        ("orders", 1, "dlq.g1")
+    }
+    assert sorted(tuple(sorted(one.offsets)) for one in found) == [(4, 5), (9,)]
+    assert len({one.fingerprint for one in found}) == 2

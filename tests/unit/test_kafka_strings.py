@@ -666,6 +666,7 @@ OF_LOGS: Final = set(KINDS) - {
     "connect_tasks_snapshot",
     "collector_snapshot",
     "redrive_outcome",
+    "redrive_written",
     "source_status",
     "quarantined",
 }

@@ -15,6 +15,7 @@ BEFORE: Headers = (
     ("deadwatch.redrive.id", b"0001"),
     ("deadwatch.redrive.attempts", b"1"),
     ("deadwatch.redrive.attempts", b"2"),
+    ("deadwatch.redrive.group", b"f0"),
     ("deadwatch.redrive.origin", b"first/0/1"),
     ("deadwatch.redrive.moved-at-ms", b"5000"),
     ("deadwatch.redrive.not-before-ms", b"4000"),
@@ -33,6 +34,7 @@ def test_the_first_attempt_adds_ours_behind_the_records_own() -> None:
         *own,
         ("deadwatch.redrive.id", b"0002"),
         ("deadwatch.redrive.attempts", b"1"),
+        ("deadwatch.redrive.group", subject(own).letter.fingerprint.encode()),
         ("deadwatch.redrive.origin", b"orders/4/17"),
         ("deadwatch.redrive.moved-at-ms", b"9000"),
     )
@@ -44,6 +46,7 @@ def test_later_attempts_replace_ours_and_keep_the_first_origin() -> None:
     assert [name for name, _ in record.headers if name.startswith("deadwatch.")] == [
         "deadwatch.redrive.id",
         "deadwatch.redrive.attempts",
+        "deadwatch.redrive.group",
         "deadwatch.redrive.origin",
         "deadwatch.redrive.moved-at-ms",
         "deadwatch.redrive.not-before-ms",

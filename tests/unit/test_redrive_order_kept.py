@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.contract.backoff import Backoff
-from streaming.redrive.batch import Frame
 from streaming.redrive.fetch import Fetcher, Place, Wanted
 from streaming.redrive.guards import Guard, nobody_counts
 from streaming.redrive.intake import Intake
@@ -23,6 +22,7 @@ from streaming.redrive.order import Guards, Order, OrderRequest
 from streaming.redrive.patience import Patiences
 from streaming.redrive.reading import Lane, Reader
 from streaming.redrive.received import Received
+from streaming.redrive.report import Frame, Runs
 from streaming.redrive.steps import Finished, Idle
 from streaming.redrive.targets import TargetPlace
 from streaming.redrive.transaction import AbortedError, Transactions
@@ -123,6 +123,9 @@ class FakeTransactions:
     ) -> None:
         self.straight += 1
         self.write(Record(topic, partition, timestamp_ms, key, value, tuple(headers)))
+
+    def delivered(self) -> Runs:
+        return {}
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         del offsets, group

@@ -22,14 +22,16 @@ from collector.contract.events import (
     FindingsSnapshot,
     Instance,
     Position,
+    RedriveWritten,
     ShareGroup,
     SourceStatus,
     TaskAbandoned,
     TaskTimerStarted,
     WorkerSnapshot,
+    WrittenRange,
 )
 from streaming.store import schema
-from streaming.store.batch import Batch, GroupDelta, Sample, delta
+from streaming.store.batch import Batch, GroupDelta, Origins, Sample, delta
 from streaming.store.caps import MAX_ROWS
 from streaming.store.series import CARDINALITY_LIMITED, DEAD_LETTERS
 from streaming.store.storable import MAX_INTEGER
@@ -99,7 +101,18 @@ def events(text: str, number: int) -> tuple[Event, ...]:
         CollectorSnapshot(**told, collector=text, started_at_ms=number, collector_counts=(count,)),
         timer(told, text, number),
         SourceStatus(**told, subject=text, source_kind=text, up=True, message=text),
+        RedriveWritten(
+            **told,
+            order=text,
+            dlq_topic=text,
+            target_topic=text,
+            written=(WrittenRange(partition=0, first=0, end=number + 1),),
+        ),
     )
+
+
+def origins(text: str) -> tuple[Origins, ...]:
+    return (Origins(text, text, text, f"{text}, where nobody has written", 0, (0,)),)
 
 
 def batch(text: str, number: int) -> Batch:
@@ -123,6 +136,7 @@ def batch(text: str, number: int) -> Batch:
         groups=(group,),
         samples=(sample,),
         events=events(text, number),
+        origins=origins(text),
         marks={text: Position(1, 2, 3)},
     )
 
@@ -153,7 +167,13 @@ def test_long_names_stay_different(store: Store, connection: Connection) -> None
 def test_tables_of_states_are_bounded_and_say_so(store: Store, connection: Connection) -> None:
     for number, name in enumerate(("a", "b", "c", "d", "a")):
         store.apply(
-            replace(EMPTY, batch_id=number, events=events(name, number), marks={name: Position(number)})
+            replace(
+                EMPTY,
+                batch_id=number,
+                events=events(name, number),
+                origins=origins(name),
+                marks={name: Position(number)},
+            )
         )
     told = connection.execute(select(schema.series).where(schema.series.c.name == CARDINALITY_LIMITED.name))
     limited = {json.loads(row.labels)["series"]: row.value for row in told}

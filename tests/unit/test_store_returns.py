@@ -8,11 +8,11 @@ from sqlalchemy import Engine, text
 
 from streaming.redrive.guards import Returns, loop_in_the_making
 from streaming.redrive.order import Guards, Order, OrderRequest, Selection
-from streaming.store.batch import Batch, delta
+from streaming.store.batch import Batch, SeriesDelta, delta
 from streaming.store.engine import connect
-from streaming.store.orders import OrderBook, naming_group
-from streaming.store.returns import Loop, Watch, loop
-from streaming.store.series import REDRIVE_ORDERS
+from streaming.store.orders import OrderBook, longest_settle_window_ms
+from streaming.store.returns import Loop, Of, Watch, loop
+from streaming.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS
 from streaming.store.store import Store
 
 NOW_MS = 1_800_000_000_000
@@ -30,13 +30,15 @@ class Counted:
     def add(self, outcome: str, records: int, ago_ms: int = 0, order: str = "a") -> None:
         labels = {"order": order, "outcome": outcome}
         at_ms = NOW_MS - ago_ms
-        one = delta(REDRIVE_ORDERS, labels, records, first_ms=at_ms, last_ms=at_ms)
+        self.count(delta(REDRIVE_ORDERS, labels, records, first_ms=at_ms, last_ms=at_ms))
+
+    def count(self, one: SeriesDelta) -> None:
         self.store.apply(replace(EMPTY, batch_id=self._batches, series=(one,)))
         self._batches += 1
 
     def loop(self, order: str = "a") -> Loop:
         with self.engine.begin() as connection:
-            return loop(connection, order, WINDOW_MS, NOW_MS)
+            return loop(connection, Of.order(order), WINDOW_MS, NOW_MS)
 
 
 @pytest.fixture(params=[200, 0], ids=["with time buckets", "without"])
@@ -114,14 +116,24 @@ def test_without_an_answer_of_the_store_the_guard_hears_what_it_heard_before(cou
     assert (watch("a"), watch("b")) == (Returns(30, 0), Returns(0, 0))
 
 
-def test_the_orders_of_a_group_are_those_that_name_it(counted: Counted) -> None:
-    book = OrderBook(counted.engine)
-    book.create(order("a", {"group": "f1"}), "{}")
-    book.create(order("b", {"group": "f1"}, dry_run=True), "{}")
-    book.create(order("c", {"group": "f11"}), "{}")
-    book.cancel("a", "", 1)
-    book.cancel("c", "", 1)
-    book.create(order("d", {"filter": 'message == "f1"'}), "{}")
+def test_of_a_group_every_order_counts_and_no_other_topic(counted: Counted) -> None:
+    for topic, outcome, records in (("dlq.t", "sent", 10), ("dlq.t", "bounced", 4), ("dlq.u", "sent", 99)):
+        labels = {"dlq_topic": topic, "fingerprint": "f1", "outcome": outcome}
+        counted.count(delta(REDRIVE_GROUPS, labels, records, first_ms=1, last_ms=1))
     with counted.engine.begin() as connection:
-        assert [one.order.id for one in naming_group(connection, "dlq.t", "f1")] == ["a"]
-        assert naming_group(connection, "dlq.other", "f1") == []
+        found = loop(connection, Of.group("dlq.t", "f1"), WINDOW_MS, NOW_MS)
+    assert (found, found.success_rate) == (Loop(10, 4, 6), 0.6)
+
+
+def test_the_settle_window_of_a_topic_is_the_longest_of_its_orders(counted: Counted) -> None:
+    book = OrderBook(counted.engine)
+    with counted.engine.begin() as connection:
+        assert longest_settle_window_ms(connection, "dlq.t") == 600_000
+    for name, window_ms in (("a", 7), ("b", 9), ("c", 8)):
+        one = order(name, {"group": name})
+        guards = one.request.guards.model_copy(update={"settle_window_ms": window_ms})
+        book.create(
+            one.model_copy(update={"request": one.request.model_copy(update={"guards": guards})}), "{}"
+        )
+    with counted.engine.begin() as connection:
+        assert longest_settle_window_ms(connection, "dlq.t") == 9

@@ -283,6 +283,18 @@ def upgrade() -> None:
         if_not_exists=True,
     )
     op.create_table(
+        "redrive_written",
+        sa.Column("kafka_cluster", sa.Text(), nullable=False),
+        sa.Column("target_topic", sa.Text(), nullable=False),
+        sa.Column("partition", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("first_offset", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("end_offset", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("order_id", sa.Text(), nullable=False),
+        sa.Column("written_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("kafka_cluster", "target_topic", "partition", "first_offset"),
+        if_not_exists=True,
+    )
+    op.create_table(
         "series",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("labels", sa.Text(), nullable=False),
@@ -307,6 +319,21 @@ def upgrade() -> None:
         sa.Column("failed_produce_requests_total", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "consumergroup", "broker"),
+        if_not_exists=True,
+    )
+    op.create_table(
+        "share_returns",
+        sa.Column("kafka_cluster", sa.Text(), nullable=False),
+        sa.Column("dlq_topic", sa.Text(), nullable=False),
+        sa.Column("fingerprint", sa.Text(), nullable=False),
+        sa.Column("source_topic", sa.Text(), nullable=False),
+        sa.Column("partition", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("first_offset", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("end_offset", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("read_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint(
+            "kafka_cluster", "dlq_topic", "fingerprint", "source_topic", "partition", "first_offset"
+        ),
         if_not_exists=True,
     )
     op.create_table(

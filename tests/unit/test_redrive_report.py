@@ -1,0 +1,44 @@
+"""What a transaction tells of itself."""
+
+from collections import Counter
+
+from collector.contract.events import RedriveOutcome, RedriveWritten
+from streaming.redrive import report
+from streaming.redrive.batch import Batch, Outcome, Result
+from streaming.redrive.report import Frame
+from streaming.redrive.transaction import _extend
+
+FRAME = Frame("o1", 3, "dlq", "c", "deadwatch.events")
+
+
+def test_outcomes_come_first_and_ranges_of_targets_alone_behind_them() -> None:
+    sent = Outcome("orders", Result.SENT, "", 1, 100, "f1")
+    parked = Outcome("dlq.parked", Result.PARKED, "attempts_used_up", 5, fingerprint="f2")
+    batch = Batch(outcomes=Counter({sent: 3, parked: 1}))
+    runs = {("orders", 1): [(10, 12)], ("orders", 0): [(4, 5)], ("dlq.parked", 0): [(7, 8)]}
+    told = list(report.events(batch, runs, FRAME, 9, 1_000))
+    assert [tuple(one.position) for one in told] == [(3, 9, 0), (3, 9, 1), (3, 9, 2)]
+    assert [
+        (one.outcome, one.records, one.fingerprint) for one in told if isinstance(one, RedriveOutcome)
+    ] == [
+        ("sent", 3, "f1"),
+        ("parked", 1, "f2"),
+    ]
+    (written,) = [one for one in told if isinstance(one, RedriveWritten)]
+    assert [(one.partition, one.first, one.end) for one in written.written] == [(0, 4, 5), (1, 10, 12)]
+    assert (written.order, written.target_topic, written.happened_at_ms) == ("o1", "orders", 1_000)
+
+
+def test_many_ranges_are_several_events() -> None:
+    batch = Batch(outcomes=Counter({Outcome("orders", Result.SENT): 1_001}))
+    runs = {("orders", 0): [(2 * number, 2 * number + 1) for number in range(1_001)]}
+    told = [one for one in report.events(batch, runs, FRAME, 1, 1) if isinstance(one, RedriveWritten)]
+    assert [len(one.written) for one in told] == [500, 500, 1]
+    assert len({one.position for one in told}) == 3
+
+
+def test_offsets_with_a_foreign_one_between_are_two_runs() -> None:
+    runs: list[tuple[int, int]] = []
+    for offset in (3, 4, 5, 7):
+        _extend(runs, offset)
+    assert runs == [(3, 6), (7, 8)]
