@@ -85,9 +85,10 @@ class Health:
             try:
                 self._server = _server(settings.host, settings.port, self.answer)
             except OSError as error:
+                where = f"{settings.host}:{settings.port}"
                 sys.stderr.write(
-                    f"{self._process}: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; "
-                    "stop what uses the port or choose another one (health.port)\n"
+                    f"{self._process}: cannot listen on {where}: {error.strerror or error}; stop what uses "
+                    "the port or choose another one (health.port)\n"
                 )
                 sys.exit(REFUSED)
             threading.Thread(target=self._server.serve_forever, name="health", daemon=True).start()
