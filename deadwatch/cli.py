@@ -10,7 +10,15 @@ import typer
 from collector.process import REFUSED, configure_logging
 from collector.settings_file import SettingsError
 from collector.version import VERSION
-from deadwatch import api_commands, demo, examination, lab_command, policy_commands, store_command
+from deadwatch import (
+    api_commands,
+    demo,
+    examination,
+    lab_command,
+    policy_commands,
+    ready_command,
+    store_command,
+)
 from deadwatch import up as up_command
 from deadwatch.one_line import OneLine
 from deadwatch.service import DATA, Options, configure
@@ -149,6 +157,7 @@ def look_after(
 
 
 api_commands.add_to(app)
+app.command()(ready_command.ready)
 app.add_typer(policy_commands.app, name="policies")
 
 

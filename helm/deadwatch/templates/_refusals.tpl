@@ -34,6 +34,13 @@
 {{- $said = append $said "streaming.spark.mode operator needs store.kind postgresql: its driver starts on any node" -}}
 {{- end -}}
 {{- end -}}
+{{- if eq .Values.streaming.spark.mode "deployment" -}}
+{{- $heap := include "deadwatch.mebibytes" .Values.streaming.spark.driverMemory | int -}}
+{{- $limit := include "deadwatch.mebibytes" (.Values.streaming.resources.limits.memory | default "0") | int -}}
+{{- if and $limit (lt (sub $limit $heap) 1024) -}}
+{{- $said = append $said (printf "streaming.spark.driverMemory %s leaves less than 1 GiB of streaming.resources.limits.memory %v for Python and what is not heap" .Values.streaming.spark.driverMemory .Values.streaming.resources.limits.memory) -}}
+{{- end -}}
+{{- end -}}
 {{- $accessMode := .Values.streaming.persistence.accessMode -}}
 {{- if and (eq .Values.streaming.spark.mode "operator") $accessMode (ne $accessMode "ReadWriteMany") -}}
 {{- $said = append $said (printf "streaming.spark.mode operator needs shared storage: streaming.persistence.accessMode ReadWriteMany, not %s" $accessMode) -}}
@@ -68,4 +75,15 @@
 {{- if $said -}}
 {{- fail (printf "\n\ndeadwatch: these values cannot be installed:\n- %s\n" (join "\n- " $said)) -}}
 {{- end -}}
+{{- end }}
+
+{{/* An amount of memory as the JVM or Kubernetes writes it, in MiB; 0 where it is neither in Mi nor Gi. */}}
+{{- define "deadwatch.mebibytes" -}}
+{{- $number := regexFind "^[0-9]+" (toString .) | int -}}
+{{- $unit := regexFind "[A-Za-z]+$" (toString .) -}}
+{{- if has $unit (list "g" "Gi") }}{{ mul $number 1024 }}
+{{- else if has $unit (list "m" "Mi") }}{{ $number }}
+{{- else if has $unit (list "t" "Ti") }}{{ mul $number 1048576 }}
+{{- else if eq $unit "k" }}{{ div $number 1024 }}
+{{- else }}0{{ end -}}
 {{- end }}
