@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-TESTS := tests/unit tests/contract tests/spark tests/integration tests/chaos
+TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart tests/chaos
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -22,6 +22,7 @@ demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--on
 
 test: setup $(DEV) ## every test
 	@sh tests/install_packages.sh
+	@nice sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
 	@$(BIN)/python -m pytest $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
@@ -43,8 +44,9 @@ fmt: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --select I .
 	@$(BIN)/ruff format .
 
-docs: $(RUNTIME) ## write the generated part of the documentation anew
+docs: $(RUNTIME) ## write the generated parts of the documentation and of the chart anew
 	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
+	@$(BIN)/python -m deadwatch.chart_schema helm/deadwatch/values.schema.json
 
 migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
 	@$(BIN)/python -m streaming.store.migrations $(NAME)

@@ -5,6 +5,7 @@ import sys
 import time
 from random import Random
 
+from collector.health import Health
 from collector.positions import PositionsError
 from collector.process import REFUSED, begin, stop_on_signals
 from collector.service import run
@@ -16,13 +17,15 @@ def main() -> int:
     settings = begin(CollectorSettings, "Publishes what clients, Connect workers and brokers say as events.")
     logging.getLogger("collector").setLevel(settings.log_level)
     try:
-        failure = run(
-            settings,
-            stop_on_signals(),
-            clock=lambda: time.time_ns() // 1_000_000,
-            pause=lambda pause_ms: time.sleep(pause_ms / 1_000),
-            rng=Random(),
-        )
+        with Health(settings.health, settings.section) as health:
+            failure = run(
+                settings,
+                stop_on_signals(),
+                health=health,
+                clock=lambda: time.time_ns() // 1_000_000,
+                pause=lambda pause_ms: time.sleep(pause_ms / 1_000),
+                rng=Random(),
+            )
     except PositionsError as error:
         sys.stderr.write(f"collector: {error}\n")
         return REFUSED

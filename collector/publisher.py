@@ -8,11 +8,12 @@ counted.
 import logging
 import queue
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from collector.dead_letters import DeadLetters, LetterCounts
 from collector.delivery import Delivery
+from collector.health import unheard
 from collector.log_context import Scope, log_context
 from collector.outbox import Parcel, Parcels
 from collector.positions import Positions, PositionsError
@@ -43,6 +44,8 @@ class Publisher:
         delivery: Delivery,
         letters: DeadLetters,
         stopping: threading.Event,
+        *,
+        published: Callable[[], None] = unheard,
     ) -> None:
         self.failure = ""
         self.ended = threading.Event()
@@ -51,6 +54,7 @@ class Publisher:
         self._delivery = delivery
         self._letters = letters
         self._stopping = stopping
+        self._published = published
 
     @property
     def letter_counts(self) -> LetterCounts:
@@ -108,6 +112,7 @@ class Publisher:
             return False
         self._letters.write([one.letter for one in done if one.letter is not None])
         self._positions.save(_states(parcels))
+        self._published()
         for parcel in parcels:
             parcel.sent()
         return True

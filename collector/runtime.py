@@ -14,6 +14,7 @@ from typing import Final
 from collector.abandonment import Abandonments
 from collector.conduct import CONDUCT_SUFFIX, Conduct
 from collector.contract.backoff import Backoff
+from collector.health import unheard
 from collector.log_context import Scope, invoke, log_context
 from collector.outbox import Outlet, Parcels
 from collector.publisher import NAME, Publisher
@@ -85,8 +86,8 @@ class Runtime:
             self._tasks.append(task)
             task.start()
 
-    def run(self, stop: threading.Event) -> str:
-        """Publish until ``stop``; the reason if it ended before, else ""."""
+    def run(self, stop: threading.Event, beat: Callable[[], None] = unheard) -> str:
+        """Publish until ``stop``; the reason if it ended before, else "". ``beat`` says that it goes on."""
         self._around.telemetry.observe(
             lambda: self._publisher.letter_counts,
             lambda: self.abandoned.count(Scope.TASK),
@@ -94,6 +95,7 @@ class Runtime:
         )
         publishing = self._publisher.start()
         while not stop.is_set() and not self._publisher.ended.is_set():
+            beat()
             self._announce()
             stop.wait(min(TICK_MS, self._settings.heartbeat_interval_ms) / 1_000)
         self._shut_down(publishing)

@@ -10,6 +10,7 @@ from random import Random
 from collector import logs_service, receiver
 from collector.dead_letters import DeadLetters
 from collector.delivery import Delivery
+from collector.health import Health, unheard
 from collector.letter_producer import KafkaLetters
 from collector.outbox import Parcels
 from collector.positions import Positions
@@ -33,6 +34,7 @@ def run(
     settings: CollectorSettings,
     stop: threading.Event,
     *,
+    health: Health,
     clock: Callable[[], int],
     pause: Callable[[int], None],
     rng: Random,
@@ -55,7 +57,7 @@ def run(
         for warning in settings.warnings():
             log.warning("%s", warning)
         parcels = Parcels()
-        runtime = _runtime(settings, positions, around, parcels)
+        runtime = _runtime(settings, positions, around, parcels, health)
         logs_service.start(runtime, settings, clock)
         _start_connect(runtime, settings, clock, pause)
         _start_connect_tasks(runtime, settings, clock)
@@ -69,19 +71,26 @@ def run(
             or settings.receiver.enabled
         ):
             log.warning("Nothing but dead letter topics to look at: set logs, connect or brokers")
-        return runtime.run(stop)
+        return runtime.run(stop, health.beat)
 
 
 def _runtime(
-    settings: CollectorSettings, positions: Positions, around: Surroundings, parcels: Parcels
+    settings: CollectorSettings,
+    positions: Positions,
+    around: Surroundings,
+    parcels: Parcels,
+    health: Health,
 ) -> Runtime:
-    return Runtime(
-        settings, parcels, publisher(settings, positions, around, parcels), around, positions.load()
-    )
+    publishing = publisher(settings, positions, around, parcels, health.work_done)
+    return Runtime(settings, parcels, publishing, around, positions.load())
 
 
 def publisher(
-    settings: CollectorSettings, positions: Positions, around: Surroundings, parcels: Parcels
+    settings: CollectorSettings,
+    positions: Positions,
+    around: Surroundings,
+    parcels: Parcels,
+    published: Callable[[], None] = unheard,
 ) -> Publisher:
     """What publishes ``parcels`` to Kafka and saves the positions."""
     stopping = threading.Event()
@@ -101,7 +110,7 @@ def publisher(
         rng=around.rng,
         stopping=stopping,
     )
-    return Publisher(parcels, positions, delivery, letters, stopping)
+    return Publisher(parcels, positions, delivery, letters, stopping, published=published)
 
 
 def _start_connect(

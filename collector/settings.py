@@ -11,6 +11,7 @@ from pydantic_settings import SettingsConfigDict
 
 from collector.contract import quarantine, topics
 from collector.dialects.layout import KNOWN, Layout, configured
+from collector.health import HealthSettings
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
@@ -171,6 +172,7 @@ class CollectorSettings(ProcessSettings):
     log_topics: tuple[LogTopicSettings, ...] = ()
     connect: tuple[ConnectSettings, ...] = ()
     receiver: ReceiverSettings = ReceiverSettings()
+    health: HealthSettings = HealthSettings()
     brokers: tuple[BrokerSettings, ...] = ()
     dlq_topics: tuple[str, ...] = Field(
         topics.DLQ_PATTERNS,

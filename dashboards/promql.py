@@ -30,7 +30,7 @@ class PromqlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """An instant vector: its text, the labels of its series, and whether it needs no parentheses as an operand."""
+    """An instant vector: its text, its labels, and whether it needs no parentheses as an operand."""
 
     text: str
     labels: frozenset[str] = frozenset()

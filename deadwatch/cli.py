@@ -18,6 +18,7 @@ from deadwatch import (
     examination,
     lab_command,
     policy_commands,
+    ready_command,
     store_command,
     token_commands,
 )
@@ -179,6 +180,7 @@ def count_anew(
 
 api_commands.add_to(app)
 audit_command.add_to(app)
+app.command()(ready_command.ready)
 app.add_typer(policy_commands.app, name="policies")
 app.add_typer(token_commands.app, name="token")
 

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no 
 from sqlalchemy.exc import SQLAlchemyError
 
 from collector import process
+from collector.health import Health
 from jars import JarsError
 from streaming import checkpoint, session
 from streaming.backfill import span
@@ -45,13 +46,9 @@ def main() -> None:
     settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
     read_as(settings.reading)
     stop = process.stop_on_signals()
-    store = PatientStore(settings, stop, Random())
     try:
-        with store:
-            if hold(settings, store, stop):
-                run(settings, store, stop)
-        if store.lost:
-            raise store.lost
+        with Health(settings.health, settings.section) as health:
+            watch_over(settings, stop, health)
     except RebuiltError as error:
         logger.warning("%s", error)
         sys.exit(process.AGAIN)
@@ -63,15 +60,25 @@ def main() -> None:
         sys.exit(process.REFUSED)
 
 
+def watch_over(settings: StreamingSettings, stop: threading.Event, health: Health) -> None:
+    """Open the store, be its one stream, and run the query."""
+    store = PatientStore(settings, stop, Random(), health.beat)
+    with store:
+        if hold(settings, store, stop):
+            run(settings, store, stop, health)
+    if store.lost:
+        raise store.lost
+
+
 def hold(settings: StreamingSettings, store: Store, stop: threading.Event) -> bool:
     """Be the one stream of this store; false when a signal came first."""
     ttl_ms = 2 * settings.heartbeat_interval_ms + LATE_MS
     return store.hold(this_process(), ttl_ms=ttl_ms, stop=stop, now_ms=monotonic_ms)
 
 
-def run(settings: StreamingSettings, store: Store, stop: threading.Event) -> None:
+def run(settings: StreamingSettings, store: Store, stop: threading.Event, health: Health) -> None:
     """Run the query with its heartbeat on an open store."""
-    heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms)
+    heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
     heartbeat.say(STREAMING, up=True, message="starting")
     try:
         settle(settings, store, heartbeat)
@@ -80,7 +87,7 @@ def run(settings: StreamingSettings, store: Store, stop: threading.Event) -> Non
         logger.info(
             "reading %s and dead letter topics of %s", settings.events_topic, settings.kafka.bootstrap_servers
         )
-        job = Job(settings, store, heartbeat, stop, clock_ms)
+        job = Job(settings, store, heartbeat, stop, clock_ms, beat=health.beat)
         job.warm_up(spark)
         job.run(spark, Random())
         with contextlib.suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM first

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from collector.health import unheard
 from streaming.store.errors import FencedError
 from streaming.store.store import Store
 from streaming.store.trouble import line
@@ -27,12 +28,19 @@ class _State:
 
 
 class Heartbeat:
-    """Repeats what was last said of every name until it is closed."""
+    """Repeats what was last said of every name until it is closed; ``work_done`` when all is well."""
 
-    def __init__(self, store: Store, interval_ms: int, clock_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        interval_ms: int,
+        clock_ms: Callable[[], int],
+        work_done: Callable[[], None] = unheard,
+    ) -> None:
         self._store = store
         self._interval_ms = interval_ms
         self._clock_ms = clock_ms
+        self._work_done = work_done
         self._states: dict[str, _State] = {}
         self._changed = threading.Event()
         self._closed = False
@@ -74,3 +82,5 @@ class Heartbeat:
             logger.warning("the heartbeat is not taken: %s", error)
         else:
             self._trouble = ""
+            if self._states and all(state.up and not state.message for state in self._states.values()):
+                self._work_done()

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy.exc import SQLAlchemyError
 
 from collector.contract.backoff import Backoff
+from collector.health import unheard
 from streaming import cluster, progress, source, warm_up
 from streaming.batches import Batches
 from streaming.continuity import Continuity
@@ -41,12 +42,15 @@ class Job:
         heartbeat: Heartbeat,
         stop: threading.Event,
         clock_ms: Callable[[], int],
+        *,
+        beat: Callable[[], None] = unheard,
     ) -> None:
         self._settings = settings
         self._store = store
         self._heartbeat = heartbeat
         self._stop = stop
         self._clock_ms = clock_ms
+        self._beat = beat
         self._continuity = Continuity(settings, store, clock_ms)
         self._looked_ms = 0
 
@@ -55,6 +59,7 @@ class Job:
         backoff = Backoff(self._settings.retry_backoff_ms, self._settings.retry_backoff_max_ms)
         failures = 0
         while not self._stop.is_set():
+            self._beat()
             batches = Batches(self._settings, self._store, self._clock_ms, self._continuity.told)
             try:
                 with self._continuity:
@@ -83,6 +88,7 @@ class Job:
         self._heartbeat.say(STREAMING, up=True)
         try:
             while query.isActive and not self._stop.wait(POLL_MS / 1_000):
+                self._beat()
                 self._look(query)
         finally:
             batches.stop()

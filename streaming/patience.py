@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collector.contract.backoff import Backoff
 from collector.contract.events import Position
+from collector.health import unheard
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch
 from streaming.store.owner import Owner
@@ -29,7 +30,13 @@ logger = logging.getLogger(__name__)
 class PatientStore(Store):
     """A store that waits for its database until ``stop`` is set; then the trouble is raised."""
 
-    def __init__(self, settings: StreamingSettings, stop: threading.Event, rng: Random) -> None:
+    def __init__(
+        self,
+        settings: StreamingSettings,
+        stop: threading.Event,
+        rng: Random,
+        beat: Callable[[], None] = unheard,
+    ) -> None:
         super().__init__(
             settings.store_url,
             max_series=settings.max_series,
@@ -39,6 +46,7 @@ class PatientStore(Store):
         )
         self._ended = stop
         self._rng = rng
+        self._beat = beat
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def open(self) -> Self:
@@ -96,13 +104,25 @@ class PatientStore(Store):
         self._patiently(lambda: replace_with(other))
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        return patiently(call, "the query", self._backoff, self._ended, self._rng)
+        return patiently(call, "the query", self._backoff, self._ended, self._rng, beat=self._beat)
 
 
-def patiently(call: Callable[[], T], who: str, backoff: Backoff, ended: threading.Event, rng: Random) -> T:
-    """What ``call`` returns when the store works; the trouble is raised once ``ended`` is set."""
+def patiently(
+    call: Callable[[], T],
+    who: str,
+    backoff: Backoff,
+    ended: threading.Event,
+    rng: Random,
+    *,
+    beat: Callable[[], None] = unheard,
+) -> T:
+    """What ``call`` returns when the store works; the trouble is raised once ``ended`` is set.
+
+    ``beat`` says at every attempt that the process lives.
+    """
     failures, said = 0, ""
     while True:
+        beat()
         try:
             answer = call()
         except SQLAlchemyError as error:

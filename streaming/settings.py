@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.contract import quarantine, topics
+from collector.health import HealthSettings
 from collector.kafka import KafkaConnection
 from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
@@ -21,6 +22,7 @@ class StreamingSettings(LetterSettings):
     )
 
     kafka: KafkaConnection = KafkaConnection()
+    health: HealthSettings = HealthSettings()
     kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
     events_topic: str = Field(topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$")
     quarantine_topic: str = Field(

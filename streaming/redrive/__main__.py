@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collector import process
 from collector.contract.backoff import Backoff
+from collector.health import Health
 from streaming.dialects import read_as
 from streaming.filter import Filter
 from streaming.heartbeat import REDRIVE, Heartbeat
@@ -79,8 +80,9 @@ def main() -> None:
     store = Store(settings.store_url)
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
     try:
-        patiently(store.open, "the worker", backoff, stop, Random())
-        work(settings, store, stop)
+        with Health(settings.health, settings.section) as health:
+            patiently(store.open, "the worker", backoff, stop, Random(), beat=health.beat)
+            work(settings, store, stop, health)
     except StoreError as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
@@ -91,19 +93,20 @@ def main() -> None:
         store.close()
 
 
-def work(settings: RedriveSettings, store: Store, stop: threading.Event) -> None:
+def work(settings: RedriveSettings, store: Store, stop: threading.Event, health: Health) -> None:
     """Take orders with a heartbeat, on an open store."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     logger.info("worker %s moves records on %s", name, settings.kafka.bootstrap_servers)
     leave_records_alone()
     engine = connect(settings.store_url)
-    heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms)
+    heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
     source = f"{REDRIVE}:{settings.name}" if settings.name else REDRIVE
     heartbeat.say(source, kind=REDRIVE, up=True)
     looking = threading.Thread(target=rounds(settings, engine).run, args=(stop,), name="policies")
     looking.start()
     try:
-        run(OrderClaims(engine), House(settings, Filter, Watch(engine), clock_ms, Random()), stop, name)
+        house = House(settings, Filter, Watch(engine), clock_ms, Random(), health.beat)
+        run(OrderClaims(engine), house, stop, name)
         heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
     finally:
         stop.set()

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.contract import topics
+from collector.health import HealthSettings
 from collector.kafka import KafkaConnection
 from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
@@ -26,6 +27,7 @@ class RedriveSettings(LetterSettings):
         "host and process id, and `redrive`.",
     )
     kafka: KafkaConnection = KafkaConnection()
+    health: HealthSettings = HealthSettings()
     kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
     events_topic: str = Field(topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$")
     store_url: str = Field(

@@ -10,6 +10,7 @@ from typing import Self, cast
 from confluent_kafka.admin import AdminClient
 
 from collector.contract.backoff import Backoff
+from collector.health import unheard
 from collector.kafka import Options
 from streaming.redrive.claim import Claim
 from streaming.redrive.fetch import Fetcher
@@ -34,13 +35,14 @@ Compile = Callable[[str], Matcher]
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What all orders of a worker share."""
+    """What all orders of a worker share; ``beat`` says that the worker goes on."""
 
     settings: RedriveSettings
     compile_filter: Compile
     watch: Watch
     clock: Callable[[], int]
     rng: Random
+    beat: Callable[[], None] = unheard
 
 
 class Work:

@@ -35,6 +35,7 @@ def run(orders: Orders, house: House, stop: threading.Event, name: str) -> None:
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
     failures = 0
     while not stop.is_set():
+        house.beat()
         try:
             claim = orders.claim(name, house.clock(), settings.lease_ms)
             worked = claim is not None and Worker(orders, house, stop).work(claim)
@@ -96,6 +97,7 @@ class Worker:
     def _steps(self, work: Work, hold: Hold) -> Ending:
         """One after the other, and whatever has to be waited for in between."""
         while not hold.stopped.is_set():
+            self._house.beat()
             if self._stop.is_set():
                 return None
             ending = self._after(work.step(), hold)
@@ -119,6 +121,7 @@ class Worker:
         """Until then, or until the order or the worker is stopped."""
         while not self._stop.is_set():
             left_ms = until_ms - self._house.clock()
+            self._house.beat()
             if left_ms <= 0 or hold.stopped.wait(min(left_ms, self._house.settings.poll_interval_ms) / 1_000):
                 return
 

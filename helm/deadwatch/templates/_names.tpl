@@ -1,0 +1,65 @@
+{{- define "deadwatch.name" -}}
+{{- .Values.nameOverride | default .Chart.Name | trunc 40 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* At most 40 characters: what is appended has to fit into a label's 63. */}}
+{{- define "deadwatch.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "deadwatch.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "deadwatch.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{- define "deadwatch.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- .Values.serviceAccount.name | default (include "deadwatch.fullname" .) -}}
+{{- else -}}
+{{- .Values.serviceAccount.name | default "default" -}}
+{{- end -}}
+{{- end }}
+
+{{- define "deadwatch.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository ($image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "deadwatch.selector" -}}
+app.kubernetes.io/name: {{ include "deadwatch.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "deadwatch.labels" -}}
+{{ include "deadwatch.selector" . }}
+app.kubernetes.io/part-of: deadwatch
+app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | trunc 63 | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* metadata of an object. Takes: root, component, suffix, labels and annotations beside the common ones. */}}
+{{- define "deadwatch.metadata" -}}
+name: {{ include "deadwatch.fullname" .root }}{{ with .suffix }}-{{ . }}{{ end }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "deadwatch.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,205 @@
+"""Every pod keeps the restricted Pod Security Standard, whatever the values; and what each is given."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.chart.tools import CASES, CHART, MINIMAL, OPERATED, Manifest, helm, one, pods, rendered
+
+cases = pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+PROCESSES = ("collector", "streaming", "redrive", "api")
+VOLUMES = {
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+}
+
+
+def named(case: str) -> Path:
+    return next(path for path in CASES if path.stem == f"{case}-values")
+
+
+def violations(pod: Manifest) -> list[str]:
+    """What the restricted standard (Kubernetes 1.30 to 1.37) forbids, and what this chart adds to it."""
+    security = pod.get("securityContext", {})
+    found = [name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)]
+    found += [f"volume {v['name']}" for v in pod["volumes"] if not set(v) - {"name"} <= VOLUMES]
+    if security.get("seccompProfile", {}).get("type") not in {"RuntimeDefault", "Localhost"}:
+        found.append("seccompProfile")
+    if not security.get("runAsNonRoot") or security.get("runAsUser") == 0:
+        found.append("runAsNonRoot")
+    return found + [f"{c['name']}: {v}" for c in pod["containers"] for v in of_container(c)]
+
+
+def of_container(container: Manifest) -> list[str]:
+    security = container.get("securityContext", {})
+    rules = {
+        "allowPrivilegeEscalation": security.get("allowPrivilegeEscalation") is False,
+        "privileged": not security.get("privileged"),
+        "capabilities": security.get("capabilities", {}).get("drop") == ["ALL"]
+        and not security["capabilities"].get("add"),
+        "readOnlyRootFilesystem": security.get("readOnlyRootFilesystem") is True,
+        "runAsUser": security.get("runAsUser") != 0,
+        "hostPort": not any("hostPort" in port for port in container.get("ports", ())),
+        "limits": {"cpu", "memory", "ephemeral-storage"} <= set(container["resources"]["limits"]),
+        "requests": {"cpu", "memory", "ephemeral-storage"} <= set(container["resources"]["requests"]),
+    }
+    return [name for name, kept in rules.items() if not kept]
+
+
+@cases
+def test_every_pod_is_restricted(case: Path) -> None:
+    found = pods(rendered(case, apis=OPERATED))
+    assert found
+    assert {name: violations(pod) for name, pod in found if violations(pod)} == {}
+
+
+def test_driver_and_executors_are_restricted_too() -> None:
+    spark = one(rendered(named("operator"), apis=OPERATED), "SparkApplication", "streaming")["spec"]
+    for role in ("driver", "executor"):
+        container = spark[role] | {"name": role, "resources": _enough()}
+        as_pod = {"securityContext": spark[role]["podSecurityContext"], "volumes": spark["volumes"]}
+        assert violations(as_pod | {"containers": [container]}) == []
+
+
+def _enough() -> dict[str, Any]:
+    amounts = dict.fromkeys(("cpu", "memory", "ephemeral-storage"), "1")
+    return {"limits": amounts, "requests": amounts}
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        (
+            "podSecurityContext",
+            {"runAsNonRoot": True, "runAsUser": 0, "seccompProfile": {"type": "RuntimeDefault"}},
+        ),
+        ("podSecurityContext", {"runAsNonRoot": True}),
+        ("securityContext", {"allowPrivilegeEscalation": False}),
+        ("api.extraVolumes", [{"name": "host", "hostPath": {"path": "/"}}]),
+    ],
+)
+def test_the_table_finds_what_is_not_restricted(value: str, wrong: object) -> None:
+    values = {value: None} | {value: wrong} if isinstance(wrong, dict) else {value: wrong}
+    erased = {
+        f"{value}.{name}": None for name in ("capabilities", "seccompProfile") if name not in str(wrong)
+    }
+    found = pods(rendered(MINIMAL, values=values | (erased if isinstance(wrong, dict) else {})))
+    assert any(violations(pod) for _, pod in found)
+
+
+@cases
+def test_no_pod_has_a_token_or_variables_of_services(case: Path) -> None:
+    """A service called ``collector`` would become a variable that no setting has."""
+    for _, pod in pods(rendered(case)):
+        assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
+
+
+def test_only_a_driver_has_an_account_with_a_token() -> None:
+    accounts = [m for m in rendered(named("operator")) if m["kind"] == "ServiceAccount"]
+    assert {m["metadata"]["name"]: m["automountServiceAccountToken"] for m in accounts} == {
+        "dw-deadwatch": False,
+        "dw-deadwatch-spark": True,
+    }
+
+
+@cases
+def test_secrets_are_named_never_rendered(case: Path) -> None:
+    manifests = rendered(case, apis=OPERATED)
+    assert not [m for m in manifests if m["kind"] == "Secret"]
+    for _, pod in pods(manifests):
+        for variable in (v for c in pod["containers"] for v in c.get("env", ())):
+            if re.search("PASSWORD|PEPPER|SECRET|TOKEN|USERNAME", variable["name"]):
+                assert "secretKeyRef" in variable["valueFrom"]
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_a_changed_setting_starts_its_own_pods_anew(process: str) -> None:
+    def sums(values: dict[str, object]) -> dict[str, str]:
+        found = rendered(MINIMAL, values=values)
+        workloads = [m for m in found if m["kind"] in {"Deployment", "StatefulSet"}]
+        return {
+            m["metadata"]["name"].rpartition("-")[2]: m["spec"]["template"]["metadata"]["annotations"][
+                "checksum/config"
+            ]
+            for m in workloads
+        }
+
+    setting = {"api": "source_stale_ms"}.get(process, "retry_backoff_max_ms")
+    before, after = sums({}), sums({f"{process}.settings": {setting: 20_000}})
+    assert {name for name in before if before[name] != after[name]} == {process}
+
+
+def test_pods_that_share_a_file_share_a_node() -> None:
+    manifests = rendered(MINIMAL)
+    for process in ("streaming", "redrive", "api"):
+        pod = one(manifests, "Deployment", process)["spec"]["template"]
+        (term,) = pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        assert term["topologyKey"] == "kubernetes.io/hostname"
+        assert term["labelSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    collector = one(manifests, "StatefulSet", "collector")["spec"]["template"]["spec"]
+    assert "affinity" not in collector
+
+
+@cases
+def test_what_has_to_last_is_never_in_an_empty_directory(case: Path) -> None:
+    for name, pod in pods(rendered(case)):
+        lasting = {"data", "store"} & {v["name"] for v in pod["volumes"]}
+        for volume in pod["volumes"]:
+            assert volume["name"] not in lasting or "persistentVolumeClaim" in volume, name
+
+
+def test_streaming_is_replaced_never_doubled() -> None:
+    streaming = one(rendered(MINIMAL), "Deployment", "streaming")["spec"]
+    assert (streaming["replicas"], streaming["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_volumes_outlive_the_release() -> None:
+    claims = [m for m in rendered(MINIMAL) if m["kind"] == "PersistentVolumeClaim"]
+    assert {m["metadata"]["name"].rpartition("-")[2] for m in claims} == {"collector", "streaming", "store"}
+    assert {m["metadata"]["annotations"]["helm.sh/resource-policy"] for m in claims} == {"keep"}
+
+
+def test_the_store_is_upgraded_before_anything_of_the_release_exists() -> None:
+    manifests = rendered(named("postgresql"))
+    job = one(manifests, "Job", "store-upgrade")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    pod = job["spec"]["template"]["spec"]
+    ours = {m["metadata"]["name"] for m in manifests if m["kind"] in {"ConfigMap", "PersistentVolumeClaim"}}
+    assert not ours & set(re.findall(r"'name': '([^']*)'", str(pod["volumes"])))
+    assert "serviceAccountName" not in pod
+
+
+def test_a_scrape_of_two_replicas_counts_once() -> None:
+    monitor = one(rendered(named("postgresql"), apis=OPERATED), "ServiceMonitor", "api")
+    (endpoint,) = monitor["spec"]["endpoints"]
+    fixed = {
+        r.get("targetLabel"): r["replacement"] for r in endpoint["relabelings"] if r["action"] == "replace"
+    }
+    dropped = "|".join(r["regex"] for r in endpoint["relabelings"] if r["action"] == "labeldrop")
+    assert fixed == {"instance": "dw-deadwatch"}
+    assert {"pod", "container"} <= set(dropped.split("|"))
+
+
+def test_notes_say_the_next_three_commands() -> None:
+    told = helm("install", "dw", CHART, "--values", MINIMAL, "--dry-run=client", "--namespace", "d").stdout
+    notes = told.partition("NOTES:")[2]
+    assert [line for line in notes.splitlines() if re.match(r"\d\. ", line)][2].startswith("3. ")
+    for command in ("helm test dw --namespace d", "kubectl --namespace d port-forward", "curl http://"):
+        assert command in notes
+    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made" in notes
+
+
+def test_the_name_of_a_long_release_still_fits() -> None:
+    manifests = rendered(MINIMAL, values={"fullnameOverride": "a" * 60})
+    for manifest in manifests:
+        assert len(manifest["metadata"]["name"]) <= 63
+    assert yaml.safe_dump(manifests)

@@ -1,0 +1,119 @@
+"""Every case of ``ci/`` is linted, rendered, and valid on the oldest and newest Kubernetes supported."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import pytest
+
+from tests.chart.tools import CASES, CHART, CRDS, MINIMAL, OPERATED, ROOT, Manifest, helm, rendered, tool
+
+OLDEST, NEWEST = "1.30", "1.37"
+GOLDEN = Path(__file__).with_name("golden")
+IGNORED = {
+    "container-image-pull-policy": "an image is named by version or digest",
+    "deployment-has-host-podantiaffinity": "pods are spread by topologySpreadConstraints",
+    "deployment-replicas": "SQLite is a file on one node",
+    "container-ephemeral-storage-request-equals-limit": "logs need little, Spark's shuffle at times much",
+}
+"""What kube-score asks for and is not done, and why."""
+IGNORED_IN = {
+    "operator-values": "networkpolicy-targets-pod",  # Spark's operator makes the pods
+    "parts-values": "pod-networkpolicy",  # the case without policies
+}
+
+cases = pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+
+
+def strict(schema: Any) -> Any:  # noqa: ANN401 -- JSON
+    """As the API server prunes: a field that the definition does not know is an error here."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: strict(value) for key, value in schema.items()}
+    if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        made.setdefault("additionalProperties", False)
+    if schema.get("x-kubernetes-int-or-string"):
+        made["type"] = ["integer", "string"]
+    return made
+
+
+def definition(manifest: Manifest) -> Any:  # noqa: ANN401 -- JSON
+    """The schema of a custom resource."""
+    group, _, version = manifest["apiVersion"].partition("/")
+    schema = strict(json.loads((CRDS / f"{group}_{version}_{manifest['kind']}.json").read_text()))
+    schema["properties"]["metadata"] = {"type": "object"}
+    return schema
+
+
+@cases
+def test_a_case_is_linted_strictly(case: Path) -> None:
+    linted = helm("lint", "--strict", CHART, "--values", case)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@cases
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_every_manifest_is_valid(case: Path, version: str) -> None:
+    manifests = rendered(case, apis=OPERATED, more=["--kube-version", version])
+    assert manifests
+    for manifest in manifests:
+        if manifest["apiVersion"] in OPERATED:
+            jsonschema.validate(manifest, definition(manifest))
+        else:
+            kubernetes_validate.validate(manifest, version, strict=True)
+
+
+def test_an_unknown_field_of_a_custom_resource_is_found() -> None:
+    monitor = next(m for m in rendered(MINIMAL, apis=OPERATED) if m["kind"] == "ServiceMonitor")
+    monitor["spec"]["endpoints"][0]["intervall"] = "1s"
+    with pytest.raises(jsonschema.ValidationError, match="intervall"):
+        jsonschema.validate(monitor, definition(monitor))
+
+
+def test_an_older_kubernetes_is_refused() -> None:
+    refused = helm("template", "dw", CHART, "--values", MINIMAL, "--kube-version", "1.29.0")
+    assert refused.returncode != 0
+    assert "kubeVersion: >=1.30.0-0" in refused.stderr
+
+
+@cases
+def test_nothing_of_an_operator_is_rendered_where_it_is_absent(case: Path) -> None:
+    wanted = {"sparkoperator.k8s.io/v1beta2"} if "operator" in case.stem else set()
+    assert {m["apiVersion"] for m in rendered(case)} & set(OPERATED) == wanted
+
+
+def test_what_an_operator_reads_is_rendered_where_it_is_present() -> None:
+    everything = next(case for case in CASES if case.stem.startswith("everything"))
+    kinds = {m["kind"] for m in rendered(everything, apis=OPERATED)}
+    assert {"ServiceMonitor", "PodMonitor", "HTTPRoute"} <= kinds
+
+
+@cases
+def test_a_linter_of_manifests_finds_nothing(case: Path, tmp_path: Path) -> None:
+    text = helm("template", "dw", CHART, "--values", case).stdout
+    file = tmp_path / "manifests.yaml"
+    file.write_text(text)
+    names = [*IGNORED, *filter(None, [IGNORED_IN.get(case.stem)])]
+    ignored = [part for name in names for part in ("--ignore-test", name)]
+    scored = subprocess.run(
+        [tool("kube-score"), "score", "--output-format", "ci", *ignored, file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = scored.stdout.splitlines()
+    assert [line for line in lines if line.startswith(("[CRITICAL]", "[WARNING]"))] == []
+    assert any(line.startswith("[OK]") for line in lines)
+
+
+def test_the_minimal_installation_is_what_it_was() -> None:
+    """A change of the chart is seen as a change of manifests; accept one by writing the file anew."""
+    command = f"helm template dw helm/deadwatch --namespace deadwatch --values {MINIMAL.relative_to(ROOT)}"
+    made = helm("template", "dw", CHART, "--namespace", "deadwatch", "--values", MINIMAL).stdout
+    golden = GOLDEN / "minimal.yaml"
+    assert golden.read_text() == made, f"{command} > {golden.relative_to(ROOT)}"

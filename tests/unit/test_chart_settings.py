@@ -1,0 +1,54 @@
+"""The chart knows every setting of the processes: what it sets, what it lets through, what is secret."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from api.settings import ApiSettings
+from collector.settings_file import SHARED, ProcessSettings
+from deadwatch.chart_schema import OWN_VALUES, UNNAMED, definitions, names, page
+from deadwatch.settings_page import PROCESSES
+
+SCHEMA = Path(__file__).parents[2] / "helm" / "deadwatch" / "values.schema.json"
+CONFIG = SCHEMA.parent / "templates" / "_config.tpl"
+
+processes = pytest.mark.parametrize("process", PROCESSES, ids=lambda process: process.section)
+
+
+def test_the_committed_schema_is_up_to_date() -> None:
+    assert page(SCHEMA.read_text()) == SCHEMA.read_text(), "run: make docs"
+
+
+@processes
+def test_every_field_is_shared_set_by_the_chart_or_let_through(process: type[ProcessSettings]) -> None:
+    passed = set(definitions()[process.section]["properties"])
+    own = set(process.model_fields) & (set(OWN_VALUES) | SHARED)
+    unnamed = {name.partition(".")[2] for name in UNNAMED if name.startswith(f"{process.section}.")}
+    secret = set(names(process)) - passed - unnamed
+    assert passed | own | unnamed | secret == set(process.model_fields)
+    assert not passed & own
+
+
+@processes
+def test_what_the_chart_sets_itself_stands_in_its_configuration(process: type[ProcessSettings]) -> None:
+    text = CONFIG.read_text().lower()
+    own = (set(process.model_fields) & set(OWN_VALUES)) - {name for name, by in OWN_VALUES.items() if not by}
+    assert {name for name in own if name not in text} == set()
+
+
+def test_what_is_shared_is_said_once() -> None:
+    shared = set(definitions()["shared"]["properties"])
+    known = {name for process in PROCESSES for name in process.model_fields}
+    assert shared == (SHARED & known) - set(OWN_VALUES)
+
+
+def test_no_secret_is_let_through() -> None:
+    assert "writeOnly" not in json.dumps(definitions())
+
+
+@pytest.mark.xfail(
+    "token_pepper" not in ApiSettings.model_fields, reason="the api has no tokens yet", strict=True
+)
+def test_the_chart_sets_nothing_that_no_process_has() -> None:
+    assert set(OWN_VALUES) - {name for process in PROCESSES for name in process.model_fields} == set()

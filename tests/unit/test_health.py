@@ -1,0 +1,84 @@
+"""A process that serves nothing says that it lives and that it works, or for how long it has not."""
+
+import socket
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+
+from collector.health import Health, HealthSettings
+
+
+@dataclass
+class Clock:
+    ms: int = 0
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def health(clock: Clock) -> Health:
+    return Health(HealthSettings(dead_after_ms=1_000, unready_after_ms=1_000), "test", clock)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+def test_a_process_lives_from_its_start_and_is_ready_once_work_was_done(health: Health) -> None:
+    assert health.answer("/livez") == (200, "ok")
+    assert health.answer("/readyz")[0] == 503
+    health.work_done()
+    assert health.answer("/readyz") == (200, "ok")
+
+
+def test_the_limit_itself_is_still_in_time(health: Health, clock: Clock) -> None:
+    health.work_done()
+    clock.ms = 1_000
+    assert [health.answer(path)[0] for path in ("/livez", "/readyz")] == [200, 200]
+    clock.ms = 1_001
+    assert health.answer("/livez") == (503, "no sign for 1001 ms; see the log")
+    assert health.answer("/readyz")[0] == 503
+
+
+def test_a_beat_is_no_work_and_work_is_no_beat(health: Health, clock: Clock) -> None:
+    health.work_done()
+    clock.ms = 5_000
+    health.beat()
+    assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (200, 503)
+    clock.ms = 10_000
+    health.work_done()
+    assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (503, 200)
+
+
+def test_it_answers_over_http_and_tells_nothing_else() -> None:
+    port = free_port()
+    with Health(HealthSettings(port=port), "test") as health:
+        health.work_done()
+        url = f"http://127.0.0.1:{port}"
+        answer = httpx2.get(f"{url}/readyz?verbose", trust_env=False)
+        assert (answer.status_code, answer.text, answer.headers.get("Server")) == (200, "ok\n", None)
+        assert httpx2.get(f"{url}/metrics", trust_env=False).status_code == 404
+
+
+def test_without_a_port_nothing_listens(health: Health) -> None:
+    with health as entered:
+        assert entered._server is None
+
+
+def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit, match="2"), Health(HealthSettings(port=port), "redrive"):
+            pass
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"redrive: cannot listen on 127.0.0.1:{port}: " in said
