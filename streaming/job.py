@@ -25,6 +25,7 @@ from streaming.store.errors import FencedError
 from streaming.store.series import BATCH_FAILURES
 from streaming.store.store import Store
 from streaming.store.stream_figures import BEHIND
+from streaming.telemetry import SILENT, Telemetry
 
 POLL_MS = 100
 
@@ -41,12 +42,15 @@ class Job:
         heartbeat: Heartbeat,
         stop: threading.Event,
         clock_ms: Callable[[], int],
+        *,
+        telemetry: Telemetry = SILENT,
     ) -> None:
         self._settings = settings
         self._store = store
         self._heartbeat = heartbeat
         self._stop = stop
         self._clock_ms = clock_ms
+        self._telemetry = telemetry
         self._continuity = Continuity(settings, store, clock_ms)
         self._looked_ms = 0
 
@@ -120,5 +124,6 @@ class Job:
 
     def _count(self, cause: str) -> None:
         now_ms = self._clock_ms()
+        self._telemetry.failed(cause)
         with contextlib.suppress(SQLAlchemyError, FencedError):  # ``Store.hold`` has asked for the end
             self._store.count(delta(BATCH_FAILURES, {"cause": cause}, 1, first_ms=now_ms, last_ms=now_ms))

@@ -65,6 +65,12 @@ class StreamingSettings(LetterSettings):
     heartbeat_interval_ms: int = Field(
         5_000, ge=100, le=60_000, description="Twice this, a stream on another machine is taken for dead."
     )
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
+    )
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
     request_timeout_ms: int = Field(5_000, ge=100, description="Of one request to a broker.")

@@ -46,9 +46,11 @@ REDRIVE_RECORDS: Final = Series("redrive_records", (CLUSTER, "dlq_topic", "targe
 REDRIVE_ORDERS: Final = Series("redrive_orders", ("order", "outcome", "outcome_reason"))
 EVENTS: Final = Series("events", ("source", "kind"))
 QUARANTINED: Final = Series("quarantined", ("source", "reason"))
+RECORDS_READ: Final = Series("records_read", ())
 RECORDS_MISSED: Final = Series("records_missed", (CLUSTER, "topic", "reason"))
 BATCH_FAILURES: Final = Series("batch_failures", ("cause",))
 CARDINALITY_LIMITED: Final = Series("cardinality_limited", ("series",))
+BUCKETS_SHARED: Final = Series("buckets_shared", ("series",))
 
 ALL: Final = (
     DEAD_LETTERS,
@@ -64,7 +66,9 @@ ALL: Final = (
     REDRIVE_ORDERS,
     EVENTS,
     QUARANTINED,
+    RECORDS_READ,
     RECORDS_MISSED,
     BATCH_FAILURES,
     CARDINALITY_LIMITED,
+    BUCKETS_SHARED,
 )

@@ -133,7 +133,8 @@ class Store:
             progress.merge(connection, batch, caps)
             read_topics.merge(connection, batch.topic_ids)
             refused = [limited_by(name, count, now_ms, now_ms) for name, count in caps.beyond.items()]
-            counters.merge(connection, (*batch.series, *limited, *beyond, *refused), self._max_series)
+            told = (*progress.read_records(batch), *batch.series, *limited, *beyond, *refused)
+            counters.merge(connection, told, self._max_series)
         return True
 
     def applied(self, query_id: str, batch_id: int) -> bool:

@@ -136,6 +136,7 @@ def test_a_topic_shows_what_kafka_holds_and_what_to_do_when_nobody_reads_it(
     add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t", read=True)
     add_row(schema.dead_letter_topics, **held, dlq_topic="errors", named_by="share group g1")
     add_row(schema.dead_letter_topics, kafka_cluster="c", dlq_topic="dlq.missing", read=True)
+    add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t.parked")  # belongs to dlq.t
     read, unread, missing = client.get("/api/v1/dead-letters/topics").json()["items"]
     present = {"exists": True, "backlog_records": 2, "oldest_record": NOW}
     assert (read["records"], read["queue"]) == (3, {**present, "named_by": "", "read": True, "to_do": ""})
