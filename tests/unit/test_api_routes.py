@@ -65,6 +65,21 @@ def test_ready_as_soon_as_there_is_a_store(
     )
 
 
+def test_a_stream_that_counts_nothing_is_a_warning(client: httpx2.Client, add_row: Add, now_ms: int) -> None:
+    stream = {"name": "streaming", "kind": "streaming", "up": False}
+    add_row(schema.sources, **stream, message="the checkpoint cannot be used", heartbeat_ms=now_ms)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["warnings"]) == (
+        200,
+        ["streaming counts nothing now: the checkpoint cannot be used"],
+    )
+
+
+def test_a_stream_that_is_silent_is_a_warning(client: httpx2.Client, add_row: Add) -> None:
+    add_row(schema.sources, name="streaming", kind="streaming", up=True, heartbeat_ms=1)
+    assert client.get("/readyz").json()["warnings"] == ["streaming counts nothing now: it is silent"]
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 500])
 def test_pages_are_complete_and_repeat_nothing_under_ties(
     client: httpx2.Client, add_row: Add, add_series: Add, limit: int
