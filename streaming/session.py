@@ -62,7 +62,7 @@ def _quieten() -> None:
 
 
 def configuration(settings: StreamingSettings) -> dict[str, str]:
-    """Every setting of the session; none of them is a secret."""
+    """Every setting of the session; what the user adds may be a secret, nothing else is."""
     local = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
         **SQL,

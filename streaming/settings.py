@@ -66,6 +66,7 @@ class StreamingSettings(LetterSettings):
     )
     spark: dict[str, str] = Field(
         {},
+        repr=False,
         description="Further settings of Spark by its own names, as `spark.executor.memory`; what results"
         " depend on is refused.",
     )
