@@ -4,7 +4,7 @@ What is not counted from Kafka stays as it is: orders, policies, and the counter
 (``ADDED``), which grow by what the other store has of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sqlalchemy import Connection, Select, Table, delete, select
@@ -79,8 +79,12 @@ _ADDED_NAMES: Final = tuple(one.name for one in ADDED)
 
 
 def copy(source: Connection, target: Connection) -> None:
-    """Everything counted into an empty store, except the counters that are only added."""
-    _insert(source, target)
+    """Everything counted into an empty store, except the counters that are only added.
+
+    Batches stay behind: whoever goes on with the copy is another query, and the checkpoint of the old one
+    must not be trusted with what the copy has come to.
+    """
+    _insert(source, target, (table for table in COUNTED if table is not batches))
     _merge(source, target)
 
 
@@ -89,7 +93,7 @@ def replace(source: Connection, target: Connection, max_series: int) -> None:
     for table in reversed(COUNTED):
         query = delete(table)
         target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
-    _insert(source, target)
+    _insert(source, target, COUNTED)
     _merge(source, target)
     counters.merge(target, _added(source), max_series)
 
@@ -101,8 +105,8 @@ def _merge(source: Connection, target: Connection) -> None:
             upsert(target, table, rows)
 
 
-def _insert(source: Connection, target: Connection) -> None:
-    for table in COUNTED:
+def _insert(source: Connection, target: Connection, tables: Iterable[Table]) -> None:
+    for table in tables:
         for rows in _rows(source, _counted(table)):
             many(target, insert(target, table), rows)
 

@@ -166,6 +166,7 @@ def test_a_copy_goes_on_exactly_where_the_store_is(store: Store, shadow: Store, 
     }
     assert store.offsets() == {("dlq.a", 0): 40, ("gone", 0): 7}
     assert store.topic_ids() == {"dlq.a": "id", "gone": "id"}
+    assert store.last_batches() == {"new": 2}  # the old query's checkpoint is not to be trusted any more
 
 
 def test_the_stream_that_writes_is_ended_and_the_next_let_in(url: str, shadow: Store) -> None:
