@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Select, Table, delete, select
 
 from streaming.store import counters
 from streaming.store.batch import SeriesDelta
-from streaming.store.engine import Values, insert, many, upsert
+from streaming.store.engine import Values, chunks, insert, many, upsert
 from streaming.store.schema import (
     abandoned,
     batches,
@@ -91,8 +91,11 @@ def copy(source: Connection, target: Connection) -> None:
 def replace(source: Connection, target: Connection, max_series: int) -> None:
     """Put the counts of ``source`` in place of those of ``target``."""
     for table in reversed(COUNTED):
-        query = delete(table)
-        target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
+        if table is groups:
+            _leave_groups(source, target)
+        else:
+            query = delete(table)
+            target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
     _insert(source, target, COUNTED)
     _merge(source, target)
     counters.merge(target, _added(source), max_series)
@@ -108,7 +111,17 @@ def _merge(source: Connection, target: Connection) -> None:
 def _insert(source: Connection, target: Connection, tables: Iterable[Table]) -> None:
     for table in tables:
         for rows in _rows(source, _counted(table)):
-            many(target, insert(target, table), rows)
+            if table is groups:
+                upsert(target, table, rows)
+            else:
+                many(target, insert(target, table), rows)
+
+
+def _leave_groups(source: Connection, target: Connection) -> None:
+    """Take away the groups that are no more; what people have said of the others hangs on their rows."""
+    found, here = (set(one.scalars(select(groups.c.fingerprint))) for one in (source, target))
+    for chunk in chunks(here - found):
+        target.execute(delete(groups).where(groups.c.fingerprint.in_(chunk)))
 
 
 def _counted(table: Table) -> Select[tuple[object, ...]]:

@@ -1,5 +1,6 @@
 """The query on two executors, each a process of its own: the same settings, the same truth."""
 
+import contextlib
 import uuid
 from pathlib import Path
 
@@ -17,11 +18,12 @@ EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 def executors(pid: int) -> list[psutil.Process]:
     """The executors that a driver has."""
-    return [
-        one
-        for one in psutil.Process(pid).children(recursive=True)
-        if one.is_running() and EXECUTOR in " ".join(one.cmdline())
-    ]
+    found = []
+    for one in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if EXECUTOR in one.cmdline():
+                found.append(one)
+    return found
 
 
 def test_two_executors_count_the_truth_and_one_may_die(lab: Lab, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Table, create_engine, insert, select
+from sqlalchemy import Table, create_engine, insert, select, text
 
 from collector.contract.events import Position
 from streaming.store import replacement, schema
@@ -136,6 +136,19 @@ def test_what_is_not_counted_from_kafka_stays(store: Store, shadow: Store, rows:
     store.replace_with(shadow)
     assert [row["name"] for row in rows(schema.sources)] == ["redrive-1"]
     assert [row["value"] for row in rows(schema.stream_figures)] == [3]
+
+
+def test_what_hangs_on_a_group_stays_with_it(store: Store, shadow: Store, url: str) -> None:
+    engine = create_engine(url)
+    group = "dead_letter_groups(fingerprint) ON DELETE CASCADE"
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE TABLE said (of_group TEXT PRIMARY KEY REFERENCES {group})"))
+        connection.execute(text("INSERT INTO said VALUES ('f0'), ('wrong')"))
+    shadow.apply(NEW)
+    store.replace_with(shadow)
+    with engine.begin() as connection:
+        assert [*connection.scalars(text("SELECT of_group FROM said"))] == ["f0"]
+    engine.dispose()
 
 
 def test_orders_stay(store: Store, shadow: Store, url: str, rows: Rows) -> None:
