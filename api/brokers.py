@@ -1,9 +1,10 @@
 """What brokers tell: what every dead letter topic holds, and their own meters of share groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
+from collector.contract.topics import PARKED_SUFFIX
 from streaming.store import schema
 
 
@@ -38,6 +39,19 @@ class ShareGroupRow:
 
 def queue_rows(connection: Connection) -> list[QueueRow]:
     """Every dead letter topic that a collector has found."""
+    return [row for row in _found(connection) if not row.dlq_topic.endswith(PARKED_SUFFIX)]
+
+
+def parked_rows(connection: Connection) -> list[QueueRow]:
+    """Every topic of parked records, by the dead letter topic that they were on."""
+    return [
+        replace(row, dlq_topic=row.dlq_topic.removesuffix(PARKED_SUFFIX))
+        for row in _found(connection)
+        if row.dlq_topic.endswith(PARKED_SUFFIX)
+    ]
+
+
+def _found(connection: Connection) -> list[QueueRow]:
     columns = [schema.dead_letter_topics.c[name] for name in QueueRow.__dataclass_fields__]
     return [QueueRow(**row) for row in connection.execute(select(*columns)).mappings()]
 

@@ -59,18 +59,7 @@ def main(
     configure_logging("deadwatch")
 
 
-@app.command()
-def up(
-    *,
-    bootstrap_servers: Bootstrap = None,
-    connect_url: ConnectUrl = None,
-    jolokia_url: JolokiaUrl = "",
-    broker_jolokia_url: BrokerJolokiaUrl = None,
-    log: Log = None,
-    data: Data = DATA,
-    port: Port = None,
-    config: Config = None,
-) -> None:
+def up(options: Options) -> int:
     """Run the service on your Kafka until Ctrl-C: collector, streaming, redrive and api.
 
     deadwatch up --bootstrap-servers localhost:9092 --log '/var/log/kafka/*.log'
@@ -80,46 +69,49 @@ def up(
 
     deadwatch up --config deadwatch.yaml (there: kafka, with TLS and SASL)
     """
-    options = Options(
-        bootstrap_servers=bootstrap_servers,
-        connect_urls=connect_url or (),
-        jolokia_url=jolokia_url,
-        broker_jolokia_urls=broker_jolokia_url or (),
-        logs=log or (),
-        data=data,
-        port=port,
-        config=config,
-    )
-    _end(lambda: up_command.run(configure(options)))
+    return up_command.run(configure(options))
 
 
-@app.command("doctor")
-def examine(
-    *,
-    bootstrap_servers: Bootstrap = None,
-    connect_url: ConnectUrl = None,
-    jolokia_url: JolokiaUrl = "",
-    broker_jolokia_url: BrokerJolokiaUrl = None,
-    log: Log = None,
-    data: Data = DATA,
-    port: Port = None,
-    config: Config = None,
-) -> None:
+def examine(options: Options) -> int:
     """Check what the service would meet; takes the options of up. Exit code 1 when something fails.
 
     deadwatch doctor --bootstrap-servers localhost:9092 --connect-url http://localhost:8083
     """
-    options = Options(
-        bootstrap_servers=bootstrap_servers,
-        connect_urls=connect_url or (),
-        jolokia_url=jolokia_url,
-        broker_jolokia_urls=broker_jolokia_url or (),
-        logs=log or (),
-        data=data,
-        port=port,
-        config=config,
-    )
-    _end(lambda: examination.run(configure(options)))
+    return examination.run(configure(options))
+
+
+def _of_the_service(run: Callable[[Options], int]) -> Callable[..., None]:
+    """The command that takes the options of the whole service and hands them over."""
+
+    def command(
+        *,
+        bootstrap_servers: Bootstrap = None,
+        connect_url: ConnectUrl = None,
+        jolokia_url: JolokiaUrl = "",
+        broker_jolokia_url: BrokerJolokiaUrl = None,
+        log: Log = None,
+        data: Data = DATA,
+        port: Port = None,
+        config: Config = None,
+    ) -> None:
+        options = Options(
+            bootstrap_servers=bootstrap_servers,
+            connect_urls=connect_url or (),
+            jolokia_url=jolokia_url,
+            broker_jolokia_urls=broker_jolokia_url or (),
+            logs=log or (),
+            data=data,
+            port=port,
+            config=config,
+        )
+        _end(lambda: run(options))
+
+    command.__doc__ = run.__doc__
+    return command
+
+
+app.command("up")(_of_the_service(up))
+app.command("doctor")(_of_the_service(examine))
 
 
 @app.command("demo")

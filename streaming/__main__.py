@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import sys
 import threading
 import time
@@ -24,7 +25,10 @@ from streaming.store.errors import RebuiltError, StoreError
 from streaming.store.owner import this_process
 from streaming.store.store import Store
 from streaming.store.trouble import line
+from streaming.telemetry import Telemetry, telemetry_of
 
+TELEMETRY_MS = 1_000
+"""How long the last of what OpenTelemetry is told may take."""
 LATE_MS = 2_000
 """How much later than two heartbeats a sign of life may come."""
 
@@ -46,9 +50,10 @@ def main() -> None:
     settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
     read_as(settings.reading)
     stop = process.stop_on_signals()
+    telemetry = telemetry_of(settings.otel_endpoint, settings.kafka_cluster, os.environ)
     try:
         with Health(settings.health, settings.section) as health:
-            watch_over(settings, stop, health)
+            watch_over(settings, stop, health, telemetry)
     except RebuiltError as error:
         logger.warning("%s", error)
         sys.exit(process.AGAIN)
@@ -58,14 +63,18 @@ def main() -> None:
     except SQLAlchemyError as error:
         logger.error("%s", line(error))  # noqa: TRY400 -- asked to stop while the store was away
         sys.exit(process.REFUSED)
+    finally:
+        telemetry.close(TELEMETRY_MS)
 
 
-def watch_over(settings: StreamingSettings, stop: threading.Event, health: Health) -> None:
+def watch_over(
+    settings: StreamingSettings, stop: threading.Event, health: Health, telemetry: Telemetry
+) -> None:
     """Open the store, be its one stream, and run the query."""
-    store = PatientStore(settings, stop, Random(), health.beat)
+    store = PatientStore(settings, stop, Random(), beat=health.beat, telemetry=telemetry)
     with store:
         if hold(settings, store, stop):
-            run(settings, store, stop, health)
+            run(settings, store, stop, health, telemetry)
     if store.lost:
         raise store.lost
 
@@ -76,7 +85,9 @@ def hold(settings: StreamingSettings, store: Store, stop: threading.Event) -> bo
     return store.hold(this_process(), ttl_ms=ttl_ms, stop=stop, now_ms=monotonic_ms)
 
 
-def run(settings: StreamingSettings, store: Store, stop: threading.Event, health: Health) -> None:
+def run(
+    settings: StreamingSettings, store: Store, stop: threading.Event, health: Health, telemetry: Telemetry
+) -> None:
     """Run the query with its heartbeat on an open store."""
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
     heartbeat.say(STREAMING, up=True, message="starting")
@@ -87,7 +98,7 @@ def run(settings: StreamingSettings, store: Store, stop: threading.Event, health
         logger.info(
             "reading %s and dead letter topics of %s", settings.events_topic, settings.kafka.bootstrap_servers
         )
-        job = Job(settings, store, heartbeat, stop, clock_ms, beat=health.beat)
+        job = Job(settings, store, heartbeat, stop, clock_ms, beat=health.beat, telemetry=telemetry)
         job.warm_up(spark)
         job.run(spark, Random())
         with contextlib.suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM first

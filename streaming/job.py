@@ -26,6 +26,7 @@ from streaming.store.errors import FencedError
 from streaming.store.series import BATCH_FAILURES
 from streaming.store.store import Store
 from streaming.store.stream_figures import BEHIND
+from streaming.telemetry import SILENT, Telemetry
 
 POLL_MS = 100
 
@@ -44,6 +45,7 @@ class Job:
         clock_ms: Callable[[], int],
         *,
         beat: Callable[[], None] = unheard,
+        telemetry: Telemetry = SILENT,
     ) -> None:
         self._settings = settings
         self._store = store
@@ -51,6 +53,7 @@ class Job:
         self._stop = stop
         self._clock_ms = clock_ms
         self._beat = beat
+        self._telemetry = telemetry
         self._continuity = Continuity(settings, store, clock_ms)
         self._looked_ms = 0
 
@@ -126,5 +129,6 @@ class Job:
 
     def _count(self, cause: str) -> None:
         now_ms = self._clock_ms()
+        self._telemetry.failed(cause)
         with contextlib.suppress(SQLAlchemyError, FencedError):  # ``Store.hold`` has asked for the end
             self._store.count(delta(BATCH_FAILURES, {"cause": cause}, 1, first_ms=now_ms, last_ms=now_ms))

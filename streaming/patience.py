@@ -6,6 +6,7 @@ line when it begins and when it changes, and its end in another. What does not p
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Self, TypeVar
@@ -20,7 +21,9 @@ from streaming.store.batch import Batch
 from streaming.store.owner import Owner
 from streaming.store.read_topics import Ended
 from streaming.store.store import Store
+from streaming.store.stream_figures import Figures
 from streaming.store.trouble import is_passing, line
+from streaming.telemetry import SILENT, Telemetry
 
 T = TypeVar("T")
 
@@ -35,7 +38,9 @@ class PatientStore(Store):
         settings: StreamingSettings,
         stop: threading.Event,
         rng: Random,
+        *,
         beat: Callable[[], None] = unheard,
+        telemetry: Telemetry = SILENT,
     ) -> None:
         super().__init__(
             settings.store_url,
@@ -47,6 +52,7 @@ class PatientStore(Store):
         self._ended = stop
         self._rng = rng
         self._beat = beat
+        self._telemetry = telemetry
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def open(self) -> Self:
@@ -60,8 +66,11 @@ class PatientStore(Store):
 
     def apply(self, batch: Batch) -> bool:
         """As ``Store.apply``; one whose answer was lost is found merged before."""
-        apply = super().apply
-        return self._patiently(lambda: apply(batch))
+        apply, began_s = super().apply, time.monotonic()
+        merged = self._patiently(lambda: apply(batch))
+        if merged:
+            self._telemetry.merged(batch, round((time.monotonic() - began_s) * 1_000))
+        return merged
 
     def applied(self, query_id: str, batch_id: int) -> bool:
         """As ``Store.applied``."""
@@ -93,6 +102,11 @@ class PatientStore(Store):
         """As ``Store.end_topics``; what an answer that was lost has counted is not counted again."""
         end_topics = super().end_topics
         self._patiently(lambda: end_topics(ended, kafka_cluster, now_ms))
+
+    def note_figures(self, figures: Figures) -> None:
+        """As ``Store.note_figures``, which is not waited for."""
+        super().note_figures(figures)
+        self._telemetry.figures(figures)
 
     def last_commit_ms(self) -> int:
         """As ``Store.last_commit_ms``."""

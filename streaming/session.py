@@ -1,9 +1,10 @@
-"""The Spark session of the query: quiet, on this machine alone, and writing nothing where it is started."""
+"""The Spark session of the query: quiet, on any master, and writing nothing where it is started."""
 
 import logging
 import os
 from pathlib import Path
 
+import pyspark
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -11,6 +12,7 @@ import jars
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
 
@@ -38,13 +40,17 @@ def start(settings: StreamingSettings) -> SparkSession:
     """
     if settings.master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    if settings.master.startswith("local-cluster"):  # its workers start executors from there
+        os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     _quieten()
     builder = SparkSession.builder.master(settings.master).appName("deadwatch-streaming")
     for name, value in configuration(settings).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    if SHUFFLE_PARTITIONS not in settings.spark:
+        spark.range(1).count()  # waits for the executors: their cores count
+        spark.conf.set(SHUFFLE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return spark
 
 
@@ -56,17 +62,19 @@ def _quieten() -> None:
 
 
 def configuration(settings: StreamingSettings) -> dict[str, str]:
-    """Every setting of the session; none of them is a secret."""
+    """Every setting of the session; what the user adds may be a secret, nothing else is."""
     local = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
         **SQL,
         **(local if settings.master.startswith("local") else {}),
-        "spark.jars": ",".join(str(jar) for jar in jars.files("spark")),
+        "spark.jars": ",".join(settings.jars or (str(jar) for jar in jars.files("spark"))),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:+UseSerialGC",
         "spark.redaction.regex": SECRETS,
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.warehouse.dir": (settings.checkpoint.resolve().parent / "spark-warehouse").as_uri(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **settings.spark,
     }

@@ -12,6 +12,18 @@ from collector.kafka import KafkaConnection
 from streaming.letter_settings import LetterSettings
 from streaming.store.urls import checked
 
+RESULTS_DEPEND_ON = frozenset(
+    {
+        "spark.sql.ansi.enabled",
+        "spark.sql.mapKeyDedupPolicy",
+        "spark.sql.session.timeZone",
+        "spark.jars",
+        "spark.master",
+        "spark.redaction.regex",
+    }
+)
+"""Settings of Spark that are ours."""
+
 
 class StreamingSettings(LetterSettings):
     """Everything the query needs to know; refused at start when it contradicts itself."""
@@ -45,7 +57,21 @@ class StreamingSettings(LetterSettings):
         description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
     )
     checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
-    master: str = Field("local[2]", description="Spark master.")
+    master: str = Field(
+        "local[2]",
+        description="Spark master: local[CORES], spark://HOST:PORT, k8s://URL, yarn (docs/scaling.md).",
+    )
+    jars: tuple[str, ...] = Field(
+        (),
+        description="Where executors find the jars of Spark's Kafka source, as URIs; unless set, the driver"
+        " hands out those that `python -m jars` has resolved.",
+    )
+    spark: dict[str, str] = Field(
+        {},
+        repr=False,
+        description="Further settings of Spark by its own names, as `spark.executor.memory`; what results"
+        " depend on is refused.",
+    )
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
     dlq_topics: tuple[str, ...] = Field(
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
@@ -67,6 +93,12 @@ class StreamingSettings(LetterSettings):
     heartbeat_interval_ms: int = Field(
         5_000, ge=100, le=60_000, description="Twice this, a stream on another machine is taken for dead."
     )
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
+    )
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
     request_timeout_ms: int = Field(5_000, ge=100, description="Of one request to a broker.")
@@ -81,6 +113,16 @@ class StreamingSettings(LetterSettings):
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         return topics.refuse_broken(patterns)
+
+    @field_validator("spark")
+    @classmethod
+    def _refuse_what_results_depend_on(cls, spark: dict[str, str]) -> dict[str, str]:
+        for name in spark:
+            if not name.startswith("spark."):
+                raise ValueError(f"{name} is no setting of Spark: they begin with spark.")
+            if name in RESULTS_DEPEND_ON:
+                raise ValueError(f"{name} is not to be set: the figures depend on it")
+        return spark
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -380,6 +380,13 @@ REDRIVE_JOBS: Final = Metric(
     "status_reason in /api/v1/redrives says for what. CANCELLING that stays: no worker runs.",
     ("status",),
 )
+PARKED_BACKLOG: Final = Metric(
+    "deadwatch_redrive_parked_backlog_records",
+    Kind.GAUGE,
+    "Records that redrives have parked, by the dead letter topic they were on: what its .parked topic holds. "
+    "0: none waits. More: their attempts are used up and nobody tries again; look at them by hand.",
+    ("kafka_cluster", "dlq_topic"),
+)
 EVENTS: Final = Metric(
     "deadwatch_events_total",
     Kind.COUNTER,
@@ -396,6 +403,14 @@ QUARANTINED: Final = Metric(
     ("source", "reason"),
     series.QUARANTINED,
 )
+RECORDS_READ: Final = Metric(
+    "deadwatch_records_read_total",
+    Kind.COUNTER,
+    "Events and dead letters that streaming has read and counted. 0: nothing was on its topics. No growth: "
+    "nothing happens, or nothing arrives; deadwatch_source_up tells which.",
+    (),
+    series.RECORDS_READ,
+)
 RECORDS_MISSED: Final = Metric(
     "deadwatch_records_missed_total",
     Kind.COUNTER,
@@ -411,6 +426,14 @@ CARDINALITY_LIMITED: Final = Metric(
     "label is exact. More: sums stay right, but some names are missing; look for names that keep changing.",
     ("series",),
     series.CARDINALITY_LIMITED,
+)
+BUCKETS_SHARED: Final = Metric(
+    "deadwatch_buckets_shared_total",
+    Kind.COUNTER,
+    "Counts of a series that has more label values than time buckets: charts show the rest as 'other'. 0: "
+    "every line is its own. More: totals keep all labels; raise max_bucketed_series if lines are missed.",
+    ("series",),
+    series.BUCKETS_SHARED,
 )
 SOURCE_UP: Final = Metric(
     "deadwatch_source_up",
@@ -514,10 +537,13 @@ ALL: Final = (
     COLLECTOR_ABANDONED_CONNECTORS_TOTAL,
     REDRIVE_RECORDS,
     REDRIVE_JOBS,
+    PARKED_BACKLOG,
     EVENTS,
     QUARANTINED,
+    RECORDS_READ,
     RECORDS_MISSED,
     CARDINALITY_LIMITED,
+    BUCKETS_SHARED,
     SOURCE_UP,
     PIPELINE_LAG,
     BATCH_DURATION,

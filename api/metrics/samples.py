@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from api.abandoned import Abandoned, differences, evidence_rows, reconcile
-from api.brokers import QueueRow, ShareGroupRow, queue_rows, share_group_rows
+from api.brokers import QueueRow, ShareGroupRow, parked_rows, queue_rows, share_group_rows
 from api.collectors import CollectorRow, collector_rows
 from api.connect_tasks import connect_task_rows
 from api.findings import FindingRow, finding_rows
@@ -99,6 +99,15 @@ def of_backlogs(topics: Iterable[QueueRow]) -> list[Sample]:
         if row.oldest_at_ms:
             samples.append(Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / 1_000))
     return samples
+
+
+def of_parked(topics: Iterable[QueueRow]) -> list[Sample]:
+    """What each topic of parked records holds."""
+    return [
+        Sample(catalog.PARKED_BACKLOG, (row.kafka_cluster, row.dlq_topic), row.records)
+        for row in topics
+        if row.partitions
+    ]
 
 
 def of_share_groups(groups: Iterable[ShareGroupRow]) -> list[Sample]:
@@ -200,6 +209,7 @@ READERS: Final = (
         (catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST),
         lambda connection, _: of_backlogs(queue_rows(connection)),
     ),
+    Reader((catalog.PARKED_BACKLOG,), lambda connection, _: of_parked(parked_rows(connection))),
     Reader(
         (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
         lambda connection, _: of_share_groups(share_group_rows(connection)),

@@ -6,6 +6,8 @@ from api.errors import ApiError
 from api.redrive_workers import workforce
 from api.schemas import Alive, Readiness
 from api.service import Serving
+from api.sources import source_rows
+from streaming.heartbeat import STREAMING
 
 router = APIRouter(tags=["health"])
 
@@ -20,9 +22,15 @@ def livez() -> Alive:
 def readyz(service: Serving, response: Response) -> Readiness:
     """Ready when the store can be read and its schema is known; else 503 and what is missing."""
     try:
+        now_ms, stale_ms = service.now_ms(), service.settings.source_stale_ms
         with service.store.read() as connection:
-            found = workforce(connection, service.now_ms(), service.settings.source_stale_ms)
+            found = workforce(connection, now_ms, stale_ms)
+            streams = [row for row in source_rows(connection) if row.kind == STREAMING]
     except ApiError as error:
         response.status_code = 503
         return Readiness(ready=False, missing=[str(error)], warnings=[])
-    return Readiness(ready=True, missing=[], warnings=[found.warning] if found.warning else [])
+    silent = (row for row in streams if not row.is_up(now_ms, stale_ms))
+    warnings = [f"streaming counts nothing now: {row.message or 'it is silent'}" for row in silent]
+    return Readiness(
+        ready=True, missing=[], warnings=[*warnings, *([found.warning] if found.warning else [])]
+    )

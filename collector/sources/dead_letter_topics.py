@@ -1,7 +1,8 @@
 """The source of dead letter topics: which there are, how much they hold, since when, consumed or not.
 
 A topic is a dead letter topic when a pattern of ``dlq_topics`` matches it, or when a share group or connector
-names it as its dead letter queue.
+names it as its dead letter queue. The topics of what redrives have parked (``<topic>.parked``) are measured
+beside theirs.
 
 What a topic holds is its backlog: a dead letter is handled when it is no longer there, by retention or
 because somebody deleted it. The committed offsets of its consumers say nothing about that: whoever looks at
@@ -17,7 +18,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from collector.contract.events import DeadLetterTopic, DeadLetterTopicsSnapshot
-from collector.contract.topics import is_dead_letter_topic, is_internal
+from collector.contract.topics import PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from collector.settings import CollectorSettings
 from collector.sources import kafka_topics
 from collector.sources.dead_letter_names import Names
@@ -104,7 +105,9 @@ class DeadLetterTopicsSource:
         return self._findings.look(admin, self._names, wanted, layouts, self._extents)
 
     def _wants(self, topic: str) -> bool:
-        return self._is_read(topic) or topic in self._named()
+        """Whether it is measured: a dead letter topic, or that of what was parked of one."""
+        queue = topic.removesuffix(PARKED_SUFFIX)
+        return self._is_read(queue) or queue in self._named()
 
     def _is_read(self, topic: str) -> bool:
         return is_dead_letter_topic(topic, self._settings.dlq_topics, self._settings.dlq_topics_deny)

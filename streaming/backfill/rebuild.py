@@ -48,6 +48,14 @@ class BackfillError(Exception):
     """It cannot be done; the text says why and what to do. The live store is as it was."""
 
 
+class Beside(Store):
+    """The store that is filled: it has no orders, so a redrive may tell of any range at any time."""
+
+    def awaits_returns(self) -> bool:
+        """Always."""
+        return True
+
+
 class Rebuild:
     """Fills a store beside ``store``, then puts it in its place."""
 
@@ -69,13 +77,11 @@ class Rebuild:
 
     def look(self, since_ms: int) -> Work:
         """What would be done. Raises ``BackfillError``."""
-        with self._admin() as admin:
-            extent = topics.extent(admin, self._settings, since_ms)
-        stored = self._store.offsets()
-        last_ms = self._store.last_commit_ms()
+        stored, last_ms = self._store.offsets(), self._store.last_commit_ms()
         if stored and since_ms >= last_ms:
-            return span.on_top(extent, stored, self._store.topic_ids())
-        return span.anew(extent, stored)
+            return self._on_top(self._store)
+        with self._admin() as admin:
+            return span.anew(topics.extent(admin, self._settings, since_ms), stored)
 
     def run(self, spark: SparkSession, work: Work, told: Callable[[int, int], None]) -> bool:
         """Do it, and tell offsets done and to do; false when it was stopped, and nothing has changed.
@@ -92,6 +98,7 @@ class Rebuild:
         ):
             if work.on_top:
                 shadow.copy_from(self._store)
+                work = self._on_top(shadow)  # the stream may have gone on since we looked
             shadow.apply(self._first(work))
             if not self._fill(spark, shadow, work, told):
                 return False
@@ -101,9 +108,15 @@ class Rebuild:
             checkpoint.put_aside(self._settings.checkpoint, "a backfill has taken its place")
         return True
 
-    def _beside(self, directory: Path) -> Store:
+    def _on_top(self, store: Store) -> Work:
+        """What a store has still to read: Kafka is asked after it, so no end is before where it stands."""
+        stored, ids = store.offsets(), store.topic_ids()
+        with self._admin() as admin:
+            return span.on_top(topics.extent(admin, self._settings, 0), stored, ids)
+
+    def _beside(self, directory: Path) -> Beside:
         settings = self._settings
-        return Store(
+        return Beside(
             f"sqlite:///{directory / 'store.db'}",
             max_series=settings.max_series,
             max_groups=settings.max_groups,

@@ -21,13 +21,11 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 from streaming.store.batch import SeriesDelta, combined
 from streaming.store.bucketed import numbered
 from streaming.store.engine import insert, many, saturated
-from streaming.store.limits import limited
+from streaming.store.limits import shared
 from streaming.store.schema import bucketed_series, buckets
 from streaming.store.storable import counted
 
 HOUR_S: Final = 3_600
-BUCKETS: Final = "buckets"
-"""What ``cardinality_limited`` calls the table of series that have buckets."""
 SERIES_A_BATCH: Final = 20
 """How many series a batch moves on."""
 PAUSE_MS: Final = 10_000
@@ -87,7 +85,7 @@ class Keeper:
     def merge(
         self, connection: Connection, deltas: Sequence[SeriesDelta], now_ms: int
     ) -> tuple[SeriesDelta, ...]:
-        """Add the buckets of the deltas; returns the counts that say what was beyond the bound."""
+        """Add the buckets of the deltas; returns the counts that say what shares those of others."""
         cells = [(delta, parts) for delta in combined(deltas) if (parts := split(delta, now_ms))]
         numbers, beyond = numbered(connection, [delta for delta, _ in cells], self._max_series)
         rows: Counter[Bucket] = Counter()
@@ -96,7 +94,7 @@ class Keeper:
             rows.update({(number, *part): value for part, value in parts.items()})
         add(connection, rows)
         self._move_on(connection, now_ms)
-        return tuple(limited(BUCKETS, one.value, one.first_ms, one.last_ms) for one in beyond)
+        return tuple(map(shared, beyond))
 
     def _move_on(self, connection: Connection, now_ms: int) -> None:
         if not self._due and abs(now_ms - self._began_ms) >= PAUSE_MS:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from streaming.store.batch import GroupDelta, Sample, SeriesDelta, delta
-from streaming.store.series import CARDINALITY_LIMITED, CLUSTER, Series
+from streaming.store.series import BUCKETS_SHARED, CARDINALITY_LIMITED, CLUSTER, Series
 
 OTHER: Final = "other"
 GROUPS: Final = "dead_letter_groups"
@@ -26,6 +26,12 @@ def other_key(series: Series, labels: str) -> str:
 def limited(name: str, value: int, first_ms: int, last_ms: int) -> SeriesDelta:
     """The count that says that ``value`` counts of ``name`` lost their labels."""
     return delta(CARDINALITY_LIMITED, {"series": name}, value, first_ms=first_ms, last_ms=last_ms)
+
+
+def shared(one: SeriesDelta) -> SeriesDelta:
+    """The count that says that a delta is in its row, and in the time buckets of ``other``."""
+    labels = {"series": one.series.name}
+    return delta(BUCKETS_SHARED, labels, one.value, first_ms=one.first_ms, last_ms=one.last_ms)
 
 
 def admitted(wanted: Iterable[str], known: Collection[str], stored: int, maximum: int) -> frozenset[str]:

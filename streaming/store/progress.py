@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from sqlalchemy import Connection, func, select, tuple_
 
 from collector.contract.events import Position
-from streaming.store.batch import Batch
+from streaming.store.batch import Batch, SeriesDelta, delta
 from streaming.store.caps import Caps
 from streaming.store.engine import chunks, insert, upsert
 from streaming.store.schema import batches, marks, offsets
+from streaming.store.series import RECORDS_READ
 from streaming.store.storable import storable_key
 
 
@@ -31,6 +32,12 @@ def merge(connection: Connection, batch: Batch, caps: Caps) -> None:
         ],
     )
     _advance(connection, batch, caps)
+
+
+def read_records(batch: Batch) -> list[SeriesDelta]:
+    """The count of the records that a batch had."""
+    now_ms = batch.committed_at_ms
+    return [delta(RECORDS_READ, {}, batch.records, first_ms=now_ms, last_ms=now_ms)] if batch.records else []
 
 
 def _advance(connection: Connection, batch: Batch, caps: Caps) -> None:

@@ -4,16 +4,17 @@ What is not counted from Kafka stays as it is: orders, policies, and the counter
 (``ADDED``), which grow by what the other store has of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sqlalchemy import Connection, Select, Table, delete, select
 
 from streaming.store import counters
 from streaming.store.batch import SeriesDelta
-from streaming.store.engine import Values, insert, many, upsert
+from streaming.store.engine import Values, chunks, insert, many, upsert
 from streaming.store.schema import (
     abandoned,
+    audit,
     batches,
     bucketed_series,
     buckets,
@@ -31,12 +32,15 @@ from streaming.store.schema import (
     redrive_orders,
     redrive_policies,
     redrive_policy_changes,
+    redrive_written,
     samples,
     series,
     share_groups,
+    share_returns,
     sources,
     stream_figures,
     task_timers,
+    tokens,
 )
 from streaming.store.series import ALL, BATCH_FAILURES, RECORDS_MISSED
 
@@ -53,6 +57,8 @@ COUNTED: Final = (
     findings,
     task_timers,
     collector_counts,
+    redrive_written,
+    share_returns,
     groups,
     samples,
     group_trends,
@@ -65,7 +71,15 @@ COUNTED: Final = (
 MERGED: Final = (sources,)
 """Told by events and by our own processes: a row that only one of the stores has stays."""
 
-KEPT: Final = (leases, stream_figures, redrive_orders, redrive_policies, redrive_policy_changes)
+KEPT: Final = (
+    leases,
+    stream_figures,
+    redrive_orders,
+    redrive_policies,
+    redrive_policy_changes,
+    tokens,
+    audit,
+)
 """What people and processes have written."""
 
 ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
@@ -79,17 +93,24 @@ _ADDED_NAMES: Final = tuple(one.name for one in ADDED)
 
 
 def copy(source: Connection, target: Connection) -> None:
-    """Everything counted into an empty store, except the counters that are only added."""
-    _insert(source, target)
+    """Everything counted into an empty store, except the counters that are only added.
+
+    Batches stay behind: whoever goes on with the copy is another query, and the checkpoint of the old one
+    must not be trusted with what the copy has come to.
+    """
+    _insert(source, target, (table for table in COUNTED if table is not batches))
     _merge(source, target)
 
 
 def replace(source: Connection, target: Connection, max_series: int) -> None:
     """Put the counts of ``source`` in place of those of ``target``."""
     for table in reversed(COUNTED):
-        query = delete(table)
-        target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
-    _insert(source, target)
+        if table is groups:
+            _leave_groups(source, target)
+        else:
+            query = delete(table)
+            target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
+    _insert(source, target, COUNTED)
     _merge(source, target)
     counters.merge(target, _added(source), max_series)
 
@@ -101,10 +122,20 @@ def _merge(source: Connection, target: Connection) -> None:
             upsert(target, table, rows)
 
 
-def _insert(source: Connection, target: Connection) -> None:
-    for table in COUNTED:
+def _insert(source: Connection, target: Connection, tables: Iterable[Table]) -> None:
+    for table in tables:
         for rows in _rows(source, _counted(table)):
-            many(target, insert(target, table), rows)
+            if table is groups:
+                upsert(target, table, rows)
+            else:
+                many(target, insert(target, table), rows)
+
+
+def _leave_groups(source: Connection, target: Connection) -> None:
+    """Take away the groups that are no more; what people have said of the others hangs on their rows."""
+    found, here = (set(one.scalars(select(groups.c.fingerprint))) for one in (source, target))
+    for chunk in chunks(here - found):
+        target.execute(delete(groups).where(groups.c.fingerprint.in_(chunk)))
 
 
 def _counted(table: Table) -> Select[tuple[object, ...]]:

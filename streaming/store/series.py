@@ -47,9 +47,11 @@ REDRIVE_ORDERS: Final = Series("redrive_orders", ("order", "outcome", "outcome_r
 REDRIVE_GROUPS: Final = Series("redrive_groups", ("dlq_topic", "fingerprint", "outcome"))
 EVENTS: Final = Series("events", ("source", "kind"))
 QUARANTINED: Final = Series("quarantined", ("source", "reason"))
+RECORDS_READ: Final = Series("records_read", ())
 RECORDS_MISSED: Final = Series("records_missed", (CLUSTER, "topic", "reason"))
 BATCH_FAILURES: Final = Series("batch_failures", ("cause",))
 CARDINALITY_LIMITED: Final = Series("cardinality_limited", ("series",))
+BUCKETS_SHARED: Final = Series("buckets_shared", ("series",))
 
 ALL: Final = (
     DEAD_LETTERS,
@@ -66,7 +68,9 @@ ALL: Final = (
     REDRIVE_GROUPS,
     EVENTS,
     QUARANTINED,
+    RECORDS_READ,
     RECORDS_MISSED,
     BATCH_FAILURES,
     CARDINALITY_LIMITED,
+    BUCKETS_SHARED,
 )

@@ -138,7 +138,8 @@ class Store:
             grown = (*batch.series, *returned)
             beyond = self._buckets.merge(connection, grown, now_ms)
             refused = [limited_by(name, count, now_ms, now_ms) for name, count in caps.beyond.items()]
-            counters.merge(connection, (*grown, *limited, *beyond, *refused), self._max_series)
+            told = (*progress.read_records(batch), *grown, *limited, *beyond, *refused)
+            counters.merge(connection, told, self._max_series)
         return True
 
     def applied(self, query_id: str, batch_id: int) -> bool:

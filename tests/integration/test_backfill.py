@@ -111,6 +111,18 @@ def test_the_stream_may_run_meanwhile_and_begins_anew(streaming: Streaming, traf
     count(streaming, traffic)
 
 
+def test_a_checkpoint_from_before_is_not_trusted_with_what_was_counted_on_top(
+    streaming: Streaming, traffic: Traffic
+) -> None:
+    traffic.write()
+    count(streaming, traffic)
+    traffic.write()
+    assert streaming.backfill("--from", "2100-01-01T00:00:00Z") == 0, streaming.log()
+    assert streaming.totals() == dict(traffic.truth), told(streaming, traffic)
+    traffic.write(1)
+    count(streaming, traffic)
+
+
 def test_what_kafka_has_no_more_is_only_forgotten_when_somebody_says_so(
     lab: Lab, streaming: Streaming, traffic: Traffic
 ) -> None:

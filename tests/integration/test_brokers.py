@@ -9,6 +9,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 
 from collector.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLetterTopicsSnapshot, ShareGroup
+from collector.contract.topics import PARKED_SUFFIX
 from collector.kafka import KafkaConnection
 from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
 from collector.sources.brokers import BrokerSource
@@ -141,4 +142,22 @@ def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_
         producer.close()
         admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "g9", dict.fromkeys(setting, ""))])
         admin.delete_topics([UNREAD])
+        admin.close()
+
+
+def test_what_was_parked_is_measured_beside_its_queue(lab: Lab) -> None:
+    parked = f"dlq.kept{PARKED_SUFFIX}"
+    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
+    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
+    try:
+        admin.create_topics([NewTopic("dlq.kept", 1, 1), NewTopic(parked, 1, 1)])
+        for _ in range(3):
+            producer.send(parked, b"x").get(WITHIN_S)
+        with topics(lab) as by_name:
+            found = by_name()
+            assert (found[parked].records, found[parked].read) == (3, False)
+            assert (found["dlq.kept"].records, found["dlq.kept"].read) == (0, True)
+    finally:
+        producer.close()
+        admin.delete_topics(["dlq.kept", parked])
         admin.close()

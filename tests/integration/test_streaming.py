@@ -26,7 +26,7 @@ from collector.contract.events import Position, TaskTimeout, encode
 from lab import Lab
 
 pytestmark = pytest.mark.integration
-WITHIN_S = 120.0
+WITHIN_S = 240.0
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
 CHUNK = 20
 Totals = dict[str, int]
@@ -110,8 +110,17 @@ class Traffic:
 class Streaming:
     """``python -m streaming`` on a directory of its own."""
 
-    def __init__(self, servers: str, traffic: Traffic, directory: Path, store_url: str = "") -> None:
-        self.checkpoint = directory / "checkpoint"
+    def __init__(
+        self,
+        servers: str,
+        traffic: Traffic,
+        directory: Path,
+        store_url: str = "",
+        *,
+        checkpoint: Path | None = None,
+        **settings: str,
+    ) -> None:
+        self.checkpoint = checkpoint or directory / "checkpoint"
         self._store = store_url or f"sqlite:///{directory / 'deadwatch.db'}"
         self._engine = create_engine(self._store, pool_pre_ping=True)
         self._log = directory / "streaming.log"
@@ -130,6 +139,7 @@ class Streaming:
             "STREAMING_MAX_OFFSETS_PER_TRIGGER": "150",
             "STREAMING_DRIVER_MEMORY": "512m",
             "PYTHONPATH": str(Path(__file__).parents[2]),
+            **{f"STREAMING_{name}".upper(): value for name, value in settings.items()},
         }
 
     @contextlib.contextmanager

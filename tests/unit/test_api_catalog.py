@@ -55,8 +55,10 @@ PROMISED = {
     "collector_abandoned_connectors_total": (CLUSTER, "collector", "connector"),
     "redrive_records_total": (CLUSTER, "dlq_topic", "target_topic", "outcome"),
     "redrive_jobs": ("status",),
+    "redrive_parked_backlog_records": (CLUSTER, "dlq_topic"),
     "events_total": ("source", "kind"),
     "quarantined_total": ("source", "reason"),
+    "records_read_total": (),
     "records_missed_total": (CLUSTER, "topic", "reason"),
     "source_up": ("source", "kind"),
     "pipeline_lag_seconds": (),
@@ -66,6 +68,7 @@ PROMISED = {
     "stream_behind_records": ("topic",),
     "stream_records_per_second": (),
     "cardinality_limited_total": ("series",),
+    "buckets_shared_total": ("series",),
     "store_up": (),
     "build_info": ("version",),
 }

@@ -53,6 +53,7 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
     )
     add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.empty", partitions=1)
     add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.not-made-yet", named_by="share group g")
+    add_row(schema.dead_letter_topics, **queue, dlq_topic="dlq.a.parked", partitions=1, records=4)
     meters = {"records": 1, "records_total": 10, "produce_requests_total": 3}
     add_row(schema.share_groups, kafka_cluster="c", consumergroup="g", broker="b:1", **meters)
     add_row(schema.findings, kafka_cluster="c", kind="dlq_compacted", subject="topic:dlq.a", first_ms=1)
@@ -81,6 +82,7 @@ GOLDEN = [
     f'deadwatch_connect_task_state{{{PIPE},state="RUNNING",task="0",{ON_WORKER}}} 1.0',
     'deadwatch_task_timeouts_total{application="wordcount",kafka_cluster="c",task="0_1"} 2.0',
     'deadwatch_findings{kafka_cluster="c",kind="dlq_compacted",subject="topic:dlq.a"} 1.0',
+    'deadwatch_redrive_parked_backlog_records{dlq_topic="dlq.a",kafka_cluster="c"} 4.0',
     'deadwatch_source_up{kind="kafka",source="kafka"} 1.0',
     "deadwatch_pipeline_lag_seconds 0.25",
     "deadwatch_batch_duration_seconds 0.13",

@@ -65,6 +65,21 @@ def test_ready_as_soon_as_there_is_a_store(
     )
 
 
+def test_a_stream_that_counts_nothing_is_a_warning(client: httpx2.Client, add_row: Add, now_ms: int) -> None:
+    stream = {"name": "streaming", "kind": "streaming", "up": False}
+    add_row(schema.sources, **stream, message="the checkpoint cannot be used", heartbeat_ms=now_ms)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["warnings"]) == (
+        200,
+        ["streaming counts nothing now: the checkpoint cannot be used"],
+    )
+
+
+def test_a_stream_that_is_silent_is_a_warning(client: httpx2.Client, add_row: Add) -> None:
+    add_row(schema.sources, name="streaming", kind="streaming", up=True, heartbeat_ms=1)
+    assert client.get("/readyz").json()["warnings"] == ["streaming counts nothing now: it is silent"]
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 500])
 def test_pages_are_complete_and_repeat_nothing_under_ties(
     client: httpx2.Client, add_row: Add, add_series: Add, limit: int
@@ -136,6 +151,7 @@ def test_a_topic_shows_what_kafka_holds_and_what_to_do_when_nobody_reads_it(
     add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t", read=True)
     add_row(schema.dead_letter_topics, **held, dlq_topic="errors", named_by="share group g1")
     add_row(schema.dead_letter_topics, kafka_cluster="c", dlq_topic="dlq.missing", read=True)
+    add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t.parked")  # belongs to dlq.t
     read, unread, missing = client.get("/api/v1/dead-letters/topics").json()["items"]
     present = {"exists": True, "backlog_records": 2, "oldest_record": NOW}
     assert (read["records"], read["queue"]) == (3, {**present, "named_by": "", "read": True, "to_do": ""})

@@ -49,6 +49,8 @@ BAD_INPUT = [
         "--jolokia-url goes with --connect-url",
     ),
     ("a redrive of nothing", ["redrive", "dlq.t", "--reason", "x"], "which records? say --all"),
+    ("a backfill from a time without zone", ["backfill", "--from", "2026-11-21"], "no time with its zone"),
+    ("a backfill of no Kafka", ["backfill", "--from", "beginning"], "which Kafka? give --bootstrap-servers"),
     (
         "a place that cannot be written",
         ["up", "--bootstrap-servers", "x:1", "--port", "0", "--data", "bad.yaml/data"],
@@ -98,5 +100,6 @@ def test_help_names_every_command(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert all(
-        command in done.stdout for command in ("up", "demo", "lab", "doctor", "redrive", "jobs", "cancel")
+        command in done.stdout
+        for command in ("up", "demo", "lab", "doctor", "redrive", "jobs", "cancel", "backfill")
     )

@@ -10,7 +10,7 @@ from streaming.store import bucket_reader, schema
 from streaming.store.batch import Batch, SeriesDelta, delta
 from streaming.store.bucket_reader import Window
 from streaming.store.buckets import Cell, cell
-from streaming.store.series import CARDINALITY_LIMITED, TASK_TIMEOUTS
+from streaming.store.series import BUCKETS_SHARED, CARDINALITY_LIMITED, TASK_TIMEOUTS
 from streaming.store.store import Store
 
 HOUR_MS = 3_600_000
@@ -117,8 +117,9 @@ def test_series_beyond_the_bound_share_buckets_and_are_counted(store: Store, con
         ("0_1",): 1,
         ("other",): 7,
     }
-    values = {row.labels: row.value for row in connection.execute(select(schema.series))}
-    assert values[CARDINALITY_LIMITED.key({"series": "buckets"})] == 7
+    values = {(row.name, row.labels): row.value for row in connection.execute(select(schema.series))}
+    assert values[BUCKETS_SHARED.name, BUCKETS_SHARED.key({"series": TASK_TIMEOUTS.name})] == 7
+    assert CARDINALITY_LIMITED.name not in {name for name, _ in values}
 
 
 def test_lines_beyond_the_greatest_are_added_up(url: str, connection: Connection) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Table, create_engine, insert, select
+from sqlalchemy import Table, create_engine, insert, select, text
 
 from collector.contract.events import Position
 from streaming.store import replacement, schema
@@ -138,6 +138,19 @@ def test_what_is_not_counted_from_kafka_stays(store: Store, shadow: Store, rows:
     assert [row["value"] for row in rows(schema.stream_figures)] == [3]
 
 
+def test_what_hangs_on_a_group_stays_with_it(store: Store, shadow: Store, url: str) -> None:
+    engine = create_engine(url)
+    group = "dead_letter_groups(fingerprint) ON DELETE CASCADE"
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE TABLE said (of_group TEXT PRIMARY KEY REFERENCES {group})"))
+        connection.execute(text("INSERT INTO said VALUES ('f0'), ('wrong')"))
+    shadow.apply(NEW)
+    store.replace_with(shadow)
+    with engine.begin() as connection:
+        assert [*connection.scalars(text("SELECT of_group FROM said"))] == ["f0"]
+    engine.dispose()
+
+
 def test_orders_stay(store: Store, shadow: Store, url: str, rows: Rows) -> None:
     row = {
         column.name: False if column.name == "dry_run" else "o" if column.type.python_type is str else 1
@@ -166,6 +179,7 @@ def test_a_copy_goes_on_exactly_where_the_store_is(store: Store, shadow: Store, 
     }
     assert store.offsets() == {("dlq.a", 0): 40, ("gone", 0): 7}
     assert store.topic_ids() == {"dlq.a": "id", "gone": "id"}
+    assert store.last_batches() == {"new": 2}  # the old query's checkpoint is not to be trusted any more
 
 
 def test_the_stream_that_writes_is_ended_and_the_next_let_in(url: str, shadow: Store) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from kafka.errors import KafkaTimeoutError
 
-from streaming.failure import failure_of
+from streaming.failure import DISK_FULL, failure_of
 
 TIMEOUT = """[STREAM_FAILED] Query terminated with exception: java.util.concurrent.ExecutionException: x
 === Streaming Query ===
@@ -27,6 +27,12 @@ CASES = [
         "the first line of what has no cause",
         ValueError("\ndatabase is locked\n[SQL: …]"),
         "database is locked",
+        False,
+    ),
+    (
+        "a full disk, whoever met it",
+        RuntimeError("[STREAM_FAILED] x\nCaused by: java.io.IOException: No space left on device\n\tat y"),
+        DISK_FULL,
         False,
     ),
     ("an error without text", ValueError(), "ValueError", False),
