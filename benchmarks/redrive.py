@@ -21,7 +21,7 @@ from benchmarks.row import Row
 from lab import Lab
 from lab.topics import Topics
 from streaming.redrive.claim import Claim
-from streaming.redrive.guards import nobody_counts
+from streaming.redrive.guards import Returns
 from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.received import consume
@@ -85,7 +85,7 @@ def order(records: int, rate: float | None) -> Order:
 def ours(servers: str, records: int, rate: float | None = None) -> None:
     """One order, by the mover of the house."""
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    house = House(settings, lambda _: lambda _: True, nobody_counts, clock_ms, Random())
+    house = House(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
     with Work(house, Claim(order(records, rate), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:

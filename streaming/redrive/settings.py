@@ -8,6 +8,7 @@ from pydantic_settings import SettingsConfigDict
 from collector.contract import topics
 from collector.kafka import KafkaConnection
 from collector.settings_file import ProcessSettings
+from streaming.redrive.order import LINGER_MS, REQUEST_TIMEOUT_MS
 from streaming.store.urls import checked
 
 
@@ -22,8 +23,8 @@ class RedriveSettings(ProcessSettings):
 
     name: str = Field(
         "",
-        description="The worker's name in the orders and in `deadwatch_source_up`, one each; unless set: "
-        "host and process id, and `redrive`.",
+        description="The worker's name in the orders and, behind `redrive:`, in `deadwatch_source_up`, one "
+        "each; unless set, host and process id, forgotten when it stops or an hour after it was killed.",
     )
     kafka: KafkaConnection = KafkaConnection()
     kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
@@ -47,13 +48,18 @@ class RedriveSettings(ProcessSettings):
     heartbeat_interval_ms: int = Field(5_000, ge=100, le=60_000)
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
-    linger_ms: int = Field(5, ge=0)
-    request_timeout_ms: int = Field(30_000, ge=1)
+    linger_ms: int = Field(LINGER_MS, ge=0)
+    request_timeout_ms: int = Field(REQUEST_TIMEOUT_MS, ge=1)
     policies_interval_ms: int = Field(
         5_000, ge=100, description="How often the policies are looked at for orders that are due."
     )
     policies_max_records: int = Field(
         10_000, ge=1, description="Offsets that an order of a policy covers at most; the next takes the rest."
+    )
+    spark_master: str = Field(
+        "local[*,4]",
+        description="Where orders whose engine is spark are worked on; executors need this package, the PEM "
+        "files and the store.",
     )
     shutdown_graceful_timeout_ms: int = Field(
         700, ge=0, description="How long a transaction may still take after its order was stopped."

@@ -1,7 +1,8 @@
-"""Transactions of one order: records, outcomes and offsets are committed together or not at all.
+"""Transactions of an order, or of a lane of it: records, outcomes and offsets are committed as one, or not.
 
-The transactional id is the order's, so whoever opens it fences the one before. What a failure means is told
-by its type; after ``AbortedError`` everything is as before the transaction and the next one may begin.
+The transactional id is the order's or the lane's, so whoever opens it fences the one before. What a failure
+means is told by its type; after ``AbortedError`` everything is as before the transaction and the next one may
+begin.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +44,7 @@ class Transactions:
     """One producer; ``give_up`` is asked while Kafka keeps us waiting."""
 
     def __init__(
-        self, connection: Options, order: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
+        self, connection: Options, name: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
     ) -> None:
         self._give_up = give_up
         self._begun = False
@@ -52,7 +53,7 @@ class Transactions:
         self._producer = Producer(
             connection
             | {
-                "transactional.id": f"deadwatch-redrive-{order}",
+                "transactional.id": f"deadwatch-redrive-{name}",
                 "transaction.timeout.ms": delivery_timeout_ms + 60_000,
                 "delivery.timeout.ms": delivery_timeout_ms,
                 "partitioner": "murmur2_random",

@@ -41,6 +41,10 @@ class House:
     watch: Watch
     clock: Callable[[], int]
     rng: Random
+    lane: str = ""
+    """What tells this part of an order from its others; "": it is the whole."""
+    lanes: int = 1
+    """How many work on an order at the same time."""
 
 
 class Work:
@@ -69,6 +73,16 @@ class Work:
         self._step_began_ms = self._house.clock()
         return self._mover.step(self._step_began_ms)
 
+    @property
+    def moved(self) -> int:
+        """How many records the order has moved."""
+        return self._mover.moved if self._mover else 0
+
+    @property
+    def waiting(self) -> int:
+        """How many of its records are put off."""
+        return self._mover.waiting if self._mover else 0
+
     def _open(self, opening: ExitStack) -> Mover:
         settings, order = self._house.settings, self._claim.order
         connection = _connection(settings)
@@ -78,7 +92,8 @@ class Work:
             "request.timeout.ms": settings.request_timeout_ms,
             "socket.timeout.ms": settings.request_timeout_ms,
         }
-        transactions = Transactions(producing, order.id, request.delivery_timeout_ms, self._give_up)
+        name = f"{order.id}{self._house.lane}"
+        transactions = Transactions(producing, name, request.delivery_timeout_ms, self._give_up)
         transactions.open()  # fences whoever had the order, before their last offsets are read
         reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
         opening.callback(reader.close)
@@ -94,10 +109,15 @@ class Work:
             AdminClient(cast("AdminOptions", settings.kafka.librdkafka())), order, partial(_rules, settings)
         )
         routes.refresh()
-        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order))
+        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order), self._house.lanes)
         opening.callback(guard.close)
         frame = Frame(
-            order.id, self._claim.epoch, request.dlq_topic, settings.kafka_cluster, settings.events_topic
+            name,
+            order.id,
+            self._claim.epoch,
+            request.dlq_topic,
+            settings.kafka_cluster,
+            settings.events_topic,
         )
         parts = Parts(reader, intake, transactions, routes, self._patiences(order), guard)
         return Mover(order, frame, parts, _user(settings), self._house.clock())

@@ -208,6 +208,11 @@ class Store:
         with self._writing() as connection:
             workers.merge_sources(connection, [{**row, "since_ms": now_ms, "heartbeat_ms": now_ms}])
 
+    def forget_sources(self, message: str, before_ms: int, name: str = "") -> None:
+        """Take back what sources that said this have said of themselves, up to then: of one, or of all."""
+        with self._writing() as connection:
+            workers.forget_sources(connection, message, before_ms, name)
+
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         try:

@@ -23,7 +23,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from lab import Lab
 from streaming.redrive.claim import Claim, ClaimLostError
-from streaming.redrive.guards import Returns, nobody_counts
+from streaming.redrive.guards import Returns
 from streaming.redrive.order import Order, OrderRequest, Status
 from streaming.redrive.received import Received, consume
 from streaming.redrive.settings import RedriveSettings
@@ -130,7 +130,7 @@ class Place:
     servers: str
     topic: str
     dlq: str
-    returns: Returns | None = None
+    returns: Returns = field(default_factory=lambda: Returns(0, 0))
 
     def letters(
         self, count: int, *, partition: int | None = None, topic: str = "", headers: Headers | None = None
@@ -222,9 +222,7 @@ class Place:
         own = RedriveSettings.model_validate(
             {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
         )
-        watched = self.returns
-        watch = nobody_counts if watched is None else lambda _: watched
-        house = House(own, lambda _: lambda _: True, watch, clock_ms, Random(1))
+        house = House(own, lambda _: lambda _: True, lambda _: self.returns, clock_ms, Random(1))
         thread = threading.Thread(target=run, args=(orders, house, stop, "test"))
         thread.start()
         try:

@@ -100,9 +100,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"target": {"kind": "retry", "consumergroup": "g", "topic": "dlq.x"}},
         "target dlq.x holds dead letters",
     ),
-    ("less time than one request takes", {"delivery_timeout_ms": 29_999}, "at least 30000"),
+    ("less time than one request takes", {"delivery_timeout_ms": 30_004}, "at least 30005"),
     ("a lag of nobody", {"guards": {"max_target_lag": 5}}, "max_target_lag and lag_group go together"),
-    ("an engine that is not there", {"engine": "spark"}, "engine spark is not there yet"),
+    (
+        "a bound that lanes cannot keep",
+        {"engine": "spark", "limits": {"max_records": 5}},
+        "limits.max_records cannot",
+    ),
 ]
 
 

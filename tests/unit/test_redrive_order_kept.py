@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collector.contract.backoff import Backoff
 from streaming.redrive.fetch import Fetcher, Place, Wanted
-from streaming.redrive.guards import Guard, nobody_counts
+from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
 from streaming.redrive.letter import Letter
@@ -165,9 +165,9 @@ def mover(rng: Random, transactions: FakeTransactions, limits: dict[str, float |
         cast("Transactions", transactions),
         cast("Routes", FakeRoutes()),
         Patiences(10_000_000, Backoff(1_000, 4_000), rng),
-        Guard("1", Guards(), nobody_counts, None),
+        Guard("1", Guards(), lambda _: Returns(0, 0), None),
     )
-    return Mover(order, Frame("1", 1, DLQ, "default", EVENTS), parts, "our client", 0)
+    return Mover(order, Frame("1", "1", 1, DLQ, "default", EVENTS), parts, "our client", 0)
 
 
 @given(
