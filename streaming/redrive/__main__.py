@@ -30,6 +30,7 @@ from streaming.redrive.policy_round import Rounds
 from streaming.redrive.scan import Bounds
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.targets import TargetRules
+from streaming.redrive.telemetry import telemetry_of
 from streaming.redrive.work import House
 from streaming.redrive.worker import run
 from streaming.store.dlq_names import named_topics
@@ -102,8 +103,9 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event) -> None
         target=rounds(settings, engine).run, args=(stop,), name="policies", daemon=True
     )
     looking.start()
+    telemetry = telemetry_of(settings.otel_endpoint, name, os.environ)
     try:
-        house = House(settings, Filter, Watch(engine), clock_ms, Random())
+        house = House(settings, Filter, Watch(engine), clock_ms, Random(), telemetry=telemetry)
         run(OrderClaims(engine), house, stop, name, bulk.Engine(settings).work)
         if settings.name:
             heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
@@ -111,6 +113,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event) -> None
         stop.set()
         looking.join(settings.shutdown_graceful_timeout_ms / 1_000)  # it may wait for a Kafka that is away
         heartbeat.close()
+        telemetry.close(settings.shutdown_graceful_timeout_ms)
         if not settings.name:
             store.forget_sources(UNNAMED, clock_ms(), source)
         engine.dispose()

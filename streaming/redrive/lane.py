@@ -5,6 +5,7 @@ transactional id of its own and the order's offsets. Who takes the order over op
 fences the ones before. What users want, and whether the claim is still the latest, is looked up in the store.
 """
 
+import os
 import threading
 from dataclasses import dataclass, replace
 from random import Random
@@ -16,6 +17,7 @@ from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.order import Order, Status
 from streaming.redrive.selection import intervals
 from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.telemetry import telemetry_of
 from streaming.redrive.work import House
 from streaming.redrive.worker import Ending, run
 from streaming.store.engine import connect
@@ -105,11 +107,21 @@ def work(lane: Lane) -> Ending:
     engine = connect(lane.settings.store_url)
     stop = threading.Event()
     mine = _Part(OrderClaims(engine), lane.claim, stop)
+    name = f"lane {lane.partition} of {lane.claim.order.id}"
+    telemetry = telemetry_of(lane.settings.otel_endpoint, name, os.environ)
     house = House(
-        lane.settings, Filter, Watch(engine), clock_ms, Random(), lane=f"-{lane.partition}", lanes=lane.lanes
+        settings=lane.settings,
+        compile_filter=Filter,
+        watch=Watch(engine),
+        clock=clock_ms,
+        rng=Random(),
+        lane=f"-{lane.partition}",
+        lanes=lane.lanes,
+        telemetry=telemetry,
     )
     try:
-        run(mine, house, stop, f"lane {lane.partition}")
+        run(mine, house, stop, name)
     finally:
+        telemetry.close(lane.settings.shutdown_graceful_timeout_ms)
         engine.dispose()
     return mine.ending

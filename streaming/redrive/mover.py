@@ -5,6 +5,7 @@ skipped and counted together with the offsets. A record that has to wait is clos
 ledgers keep that in the commit. Nothing here sleeps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from confluent_kafka import KafkaException
 from collector.contract.events import encode
 from streaming.redrive import moved, report
 from streaming.redrive.batch import Batch, Outcome, Result
+from streaming.redrive.clock import clock_ms
 from streaming.redrive.deciding import Decider, Verdict
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.guards import BRAKE_MS, Guard
@@ -26,6 +28,7 @@ from streaming.redrive.routes import Routes
 from streaming.redrive.selection import selects_all
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
 from streaming.redrive.straight import Straight
+from streaming.redrive.telemetry import SILENT, Telemetry, Transaction
 from streaming.redrive.transaction import AbortedError, Transactions
 
 SLICE_MS: Final = 200
@@ -45,6 +48,8 @@ class Parts:
     routes: Routes
     patiences: Patiences
     guard: Guard
+    telemetry: Telemetry = SILENT
+    clock: Callable[[], int] = clock_ms
 
 
 class Mover:
@@ -55,6 +60,7 @@ class Mover:
         self._reader, self._intake = parts.reader, parts.intake
         self._transactions, self._routes, self._patiences = parts.transactions, parts.routes, parts.patiences
         self._guard, self._targets = parts.guard, set[str]()
+        self._telemetry, self._clock = parts.telemetry, parts.clock
         self._decider = Decider(order, parts.routes, parts.patiences, parts.intake)
         limits = self._request.limits
         self._straight = self._may_go_straight(parts)
@@ -108,6 +114,7 @@ class Mover:
         try:
             self._grow(batch, now_ms)
         except AbortedError as aborted:
+            self._tell(batch, now_ms, aborted)
             self._intake.take_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
         except KafkaException:
@@ -195,9 +202,11 @@ class Mover:
         try:
             self._end(batch, partitions, now_ms)
         except AbortedError as aborted:
+            self._tell(batch, now_ms, aborted)
             self._intake.reopen(batch)
             self._intake.take_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
+        self._tell(batch, now_ms)
         self._intake.passed.clear()
         self._pace = self._pace.taken(batch.count, batch.size)
         self._moved += batch.moved.total()
@@ -209,6 +218,14 @@ class Mover:
             self._patiences.progressed(record.target for record in batch.records)
             self._patiences.answered(self._frame.events_topic)
         return Moved()
+
+    def _tell(self, batch: Batch, began_ms: int, aborted: AbortedError | None = None) -> None:
+        frame = self._frame
+        error_type = aborted.error.name() if aborted is not None else ""
+        times_ms = (began_ms, self._clock())
+        self._telemetry.ended(
+            Transaction(frame.order, frame.dlq_topic, frame.epoch, self._number, batch, *times_ms, error_type)
+        )
 
     def _end(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
         """Outcomes and offsets, and the commit."""

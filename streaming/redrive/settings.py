@@ -56,6 +56,11 @@ class RedriveSettings(ProcessSettings):
     policies_max_records: int = Field(
         10_000, ge=1, description="Offsets that an order of a policy covers at most; the next takes the rest."
     )
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="As in `collector`: spans and metrics of the transactions.",
+    )
     spark_master: str = Field(
         "local[*,4]",
         description="Where orders whose engine is spark are worked on; executors need this package, the PEM "

@@ -25,6 +25,7 @@ from streaming.redrive.selection import Matcher, intervals, selector
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.steps import Step
 from streaming.redrive.targets import TargetRules
+from streaming.redrive.telemetry import SILENT, Telemetry
 from streaming.redrive.transaction import Transactions
 
 AdminOptions = dict[str, str | int | float | bool]
@@ -43,6 +44,7 @@ class House:
     rng: Random
     lane: str = ""
     """What tells this part of an order from its others; "": it is the whole."""
+    telemetry: Telemetry = SILENT
     lanes: int = 1
     """How many work on an order at the same time."""
 
@@ -119,7 +121,9 @@ class Work:
             settings.kafka_cluster,
             settings.events_topic,
         )
-        parts = Parts(reader, intake, transactions, routes, self._patiences(order), guard)
+        parts = Parts(
+            reader, intake, transactions, routes, self._patiences(order), guard, self._house.telemetry
+        )
         return Mover(order, frame, parts, _user(settings), self._house.clock())
 
     def _patiences(self, order: Order) -> Patiences:
