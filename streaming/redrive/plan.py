@@ -7,7 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streaming.dialects import SHARE_GROUP
 from streaming.filter import Filter
+from streaming.redrive.cluster import Extents
 from streaming.redrive.decision import park_reason
+from streaming.redrive.fetch import Absence
 from streaming.redrive.letter import Letter
 from streaming.redrive.order import Limits, Order
 from streaming.redrive.selection import intervals, selects, within
@@ -66,9 +68,19 @@ class Plan(BaseModel):
 
 
 class Tally:
-    """Counts letters of an order's topic, one after the other."""
+    """Counts letters of an order's topic, one after the other.
 
-    def __init__(self, order: Order, rules: TargetRules, matcher: Filter | None) -> None:
+    ``origins`` tells what a topic holds, as far as it is known: where share groups' records may be gone.
+    """
+
+    def __init__(
+        self,
+        order: Order,
+        rules: TargetRules,
+        matcher: Filter | None,
+        origins: Callable[[str], Extents | None] = lambda _: None,
+    ) -> None:
+        self._origins = origins
         self._order, self._rules, self._filter = order, rules, matcher
         self._intervals = intervals(order)
         self._most = order.request.limits.max_records
@@ -146,7 +158,20 @@ class Tally:
         unplaced = not letter.source_topic or letter.source_partition is None or letter.source_offset is None
         if unplaced and _without_payload(letter):
             return Skip(SkipReason.NO_ORIGIN)
+        gone = self._gone(letter) if _without_payload(letter) else None
+        if gone is not None:
+            return Skip(gone, letter.source_topic)
         return target_of(letter, self._order.request.target, self._rules)
+
+    def _gone(self, letter: Letter) -> Absence | None:
+        """Why the record cannot be at its origin; None where it may be."""
+        held = self._origins(letter.source_topic)
+        if held is None:
+            return None
+        at, offset = letter.source_partition or 0, letter.source_offset or 0
+        if at not in held.end or offset >= held.end[at]:
+            return Absence.MISSING
+        return Absence.EXPIRED if offset < held.begin[at] else None
 
 
 def estimated_ms(limits: Limits, targets: Counter[str], size: int) -> int | None:

@@ -19,6 +19,15 @@ TRY_S: Final = 0.25
 """How long one call blocks before it is asked whether to go on."""
 QUEUE_RECORDS: Final = 1_000_000
 
+REFUSALS: Final = frozenset(
+    {
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.INVALID_TRANSACTION_TIMEOUT,
+    }
+)
+"""What only people can mend: said as it is, whatever it does to the producer."""
+
 Headers = list[tuple[str, str | bytes | None]]
 Failures = Mapping[tuple[str, int], KafkaError]
 
@@ -130,9 +139,10 @@ class Transactions:
             self._begun = True
 
     def _abort(self, error: KafkaError) -> None:
-        if error.fatal():
+        if error.fatal() and error.code() not in REFUSALS:
             raise FencedError(error.str())
-        self._drop()
+        if not error.fatal():
+            self._drop()
         raise AbortedError(error, dict(self._failures))
 
     def _drop(self) -> None:
@@ -150,7 +160,7 @@ class Transactions:
                 call(TRY_S)
             except KafkaException as raised:
                 error: KafkaError = raised.args[0]
-                if error.fatal():
+                if error.fatal() and error.code() not in REFUSALS:
                     raise FencedError(error.str()) from None
                 if not error.retriable():
                     raise

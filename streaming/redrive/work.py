@@ -124,7 +124,7 @@ class Work:
         parts = Parts(
             reader, intake, transactions, routes, self._patiences(order), guard, self._house.telemetry
         )
-        return Mover(order, frame, parts, _user(settings), self._house.clock())
+        return Mover(order, frame, parts, user_of(settings), self._house.clock())
 
     def _patiences(self, order: Order) -> Patiences:
         """A target that fails is left alone for as long as trying it holds up the others."""
@@ -161,5 +161,6 @@ def _lag(connection: Options, order: Order) -> GroupLag | None:
     return GroupLag(connection, guards.lag_group)
 
 
-def _user(settings: RedriveSettings) -> str:
+def user_of(settings: RedriveSettings) -> str:
+    """Who we are, for people that grant rights."""
     return f"user {settings.kafka.sasl_username}" if settings.kafka.uses_sasl else "our client"

@@ -17,10 +17,10 @@ from streaming.redrive.claim import Claim, ClaimLostError, Orders
 from streaming.redrive.hold import Hold
 from streaming.redrive.order import Status
 from streaming.redrive.received import HOPELESS
-from streaming.redrive.refusals import RIGHTS
+from streaming.redrive.refusals import refused_right
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
-from streaming.redrive.transaction import FencedError, GivenUpError
-from streaming.redrive.work import House, Work
+from streaming.redrive.transaction import REFUSALS, FencedError, GivenUpError
+from streaming.redrive.work import House, Work, user_of
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,10 @@ class Worker:
         """For want of rights or of a topic the order is paused, anything else is tried again."""
         error = raised.args[0]
         logger.warning("order %s: %s", claim.order.id, error.str())
-        if error.code() in RIGHTS or error.code() in HOPELESS:
+        right = refused_right(error, claim.order, user_of(self._house.settings))
+        if right:
+            return (Status.PAUSED, right), True
+        if error.code() in HOPELESS or error.code() in REFUSALS:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
         return None, False
 

@@ -24,7 +24,7 @@ from collector.kafka import KafkaConnection
 from lab import Lab
 from streaming.redrive.received import consume
 from streaming.store.store import Store
-from tests.integration.test_redrive_mover import Place, Seen, Sent, create, ours, until
+from tests.integration.redrive_place import Place, Seen, Sent, create, ours, until
 from tests.integration.test_streaming import Streaming, Traffic
 
 pytestmark = pytest.mark.integration

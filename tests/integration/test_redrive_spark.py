@@ -16,8 +16,8 @@ from streaming.redrive.order import Order, Status
 from streaming.store import migrate
 from streaming.store.engine import connect
 from streaming.store.orders import OrderBook
-from tests.integration.test_redrive_mover import Place, outcomes, until
-from tests.integration.test_redrive_mover import place as place  # noqa: PLC0414 -- a fixture
+from tests.integration.redrive_place import Place, outcomes, until
+from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 
 pytestmark = pytest.mark.integration
 
