@@ -69,7 +69,9 @@ class Redrive(Answer):
     failed: int = Field(examples=[0])
     bounced: int = Field(description="Came back to a dead letter topic.", examples=[0])
     settled: int = Field(description="Did not, within `guards.settle_window_ms`.", examples=[1100])
-    waiting: int | None = Field(description="Not due yet; null: not known here.", examples=[None])
+    waiting: int | None = Field(
+        description="Put off, as its worker said last; null: engine spark does not tell.", examples=[17]
+    )
     skip_reasons: dict[str, int] = Field(examples=[{"payload_expired": 3}])
     records_per_second: float | None = Field(examples=[49.8])
     created_at: datetime | None = Field(examples=[TIME])

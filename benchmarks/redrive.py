@@ -1,11 +1,15 @@
 """What a redrive costs, beside bare loops that move the same records in transactions, in turns on one broker.
 
 Records are 1.9 kB with the headers of a Connect dead letter; every side keeps key, value, headers, time and
-partition. A round reads a dead letter topic from its beginning and ends with its last commit.
+partition. A round reads a dead letter topic from its beginning and ends with its last commit. Memory is
+that of a process that moves small records.
 """
 
 import os
+import resource
 import statistics
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,12 +25,12 @@ from benchmarks.row import Row
 from lab import Lab
 from lab.topics import Topics
 from streaming.redrive.claim import Claim
-from streaming.redrive.guards import nobody_counts
+from streaming.redrive.guards import Returns
 from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.received import consume
 from streaming.redrive.settings import RedriveSettings
-from streaming.redrive.steps import Finished, Idle, Paused
+from streaming.redrive.steps import Finished, Idle, Moved, Paused
 from streaming.redrive.work import House, Work
 
 TARGET: Final = "bench-redrive"
@@ -38,6 +42,10 @@ ROUNDS: Final = 5
 IN_FLIGHT: Final = 10_000
 RATE: Final = 500.0
 WITHIN: Final = 0.02
+SMALL: Final = "bench-redrive-small"
+SIZES: Final = "BENCH_REDRIVE_SIZES"
+"""Records of the orders whose memory is compared, separated by commas; ten million take some minutes."""
+FLAT: Final = 0.8
 GOALS: Final = {"confluent-kafka": 0.9, "kafka-python": 4.0}
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -68,9 +76,9 @@ def fill(servers: str) -> None:
     producer.flush(60)
 
 
-def order(records: int, rate: float | None) -> Order:
+def order(records: int, rate: float | None, dlq: str) -> Order:
     """The first records of every partition."""
-    request = {"dlq_topic": DLQ, "selection": {"all": True}, "dry_run": False, "reason": "bench"}
+    request = {"dlq_topic": dlq, "selection": {"all": True}, "dry_run": False, "reason": "bench"}
     limits = {"records_per_second": rate, "max_in_flight": IN_FLIGHT}
     return Order(
         id=uuid.uuid4().hex,
@@ -82,17 +90,21 @@ def order(records: int, rate: float | None) -> Order:
     )
 
 
-def ours(servers: str, records: int, rate: float | None = None) -> None:
-    """One order, by the mover of the house."""
+def ours(servers: str, records: int, rate: float | None = None, dlq: str = DLQ) -> list[tuple[float, int]]:
+    """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
+    moments: list[tuple[float, int]] = []
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    house = House(settings, lambda _: lambda _: True, nobody_counts, clock_ms, Random())
-    with Work(house, Claim(order(records, rate), 1, 0), lambda: None) as work:
+    house = House(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
+    with Work(house, Claim(order(records, rate, dlq), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:
+                case Moved():
+                    moments.append((time.perf_counter(), work.moved))
                 case Idle(until_ms):
                     time.sleep(max(until_ms - clock_ms(), 0) / 1_000)
                 case Paused(reason):
                     raise RuntimeError(reason)
+    return moments
 
 
 def confluent(servers: str, records: int) -> None:
@@ -177,9 +189,11 @@ def compare(peer: str, records: int, loop: Callable[[str, int], None], servers: 
 
 
 def limited(servers: str, taking_s: int = 12) -> Row:
-    """How near a rate limit is met: the peer is the limit itself."""
+    """How near a rate limit is met, from the first record to the last: the peer is the limit itself."""
     records = round(RATE * taking_s / WIDTH) * WIDTH
-    rate = records / seconds(partial(ours, servers, records, RATE))
+    moments = ours(servers, records, RATE)
+    (first_s, first), (last_s, last) = moments[0], moments[-1]
+    rate = (last - first) / (last_s - first_s)
     ratio = rate / RATE
     return Row(
         work="redrive with records_per_second, beside the limit",
@@ -191,7 +205,51 @@ def limited(servers: str, taking_s: int = 12) -> Row:
     )
 
 
-def seconds(work: Callable[[], None]) -> float:
+def flat(servers: str) -> Row:
+    """The most memory that a worker needs for the largest order, beside that for the smallest."""
+    sizes = sorted(int(size) for size in os.environ.get(SIZES, "10000,100000,1000000").split(","))
+    fill_small(servers, sizes[-1])
+    peaks = [peak_mib(servers, size) for size in sizes]
+    ratio = peaks[0] / peaks[-1]
+    return Row(
+        work=f"redrive of {sizes[0]} and of {sizes[-1]} records, MiB at most",
+        ours=peaks[-1],
+        peer=peaks[0],
+        ratio=round(ratio, 3),
+        goal=FLAT,
+        holds=ratio >= FLAT,
+    )
+
+
+def fill_small(servers: str, records: int) -> None:
+    """Many dead letters of a few bytes."""
+    Topics(servers).create(SMALL, f"dlq.{SMALL}", partitions=WIDTH)
+    producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000})
+    for number in range(records):
+        at = number % WIDTH
+        said = {"topic": SMALL, "partition": at, "offset": number // WIDTH}
+        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
+        producer.produce(f"dlq.{SMALL}", b"%d" % number, b"%d" % number, at, headers=headers)
+        if number % 10_000 == 0:
+            producer.poll(0)
+            producer.flush(60)
+    producer.flush(60)
+
+
+def peak_mib(servers: str, records: int) -> float:
+    """Of a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.redrive", servers, str(records)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def move_small(servers: str, records: int) -> None:
+    """Move so many of the small ones, and print the most memory that it took."""
+    leave_records_alone()
+    ours(servers, records, dlq=f"dlq.{SMALL}")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024)
+
+
+def seconds(work: Callable[[], object]) -> float:
     """Until it is done."""
     begin_s = time.perf_counter()
     work()
@@ -207,3 +265,8 @@ def rows() -> Iterator[Row]:
         yield compare("confluent-kafka", RECORDS, confluent, servers)
         yield compare("kafka-python", RECORDS_OF_KAFKA_PYTHON, kafka_python, servers)
         yield limited(servers)
+        yield flat(servers)
+
+
+if __name__ == "__main__":
+    move_small(sys.argv[1], int(sys.argv[2]))

@@ -1,7 +1,7 @@
 """One connection setting for the three Kafka clients of the house: kafka-python, librdkafka and Spark's."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -128,3 +128,12 @@ def _text(path: Path | None) -> str | None:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def create_no_topics(client: Any) -> None:  # noqa: ANN401 -- kafka-python has no types
+    """Let a consumer or producer of kafka-python ask for topics without creating those that are gone.
+
+    Its own setting ``allow_auto_create_topics`` does not reach its metadata (3.0.12).
+    """
+    metadata = client._cluster if hasattr(client, "_cluster") else client._metadata  # noqa: SLF001 -- said above
+    metadata.config["allow_auto_create_topics"] = False

@@ -8,6 +8,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 from kafka.serializer import Serializer
 
+from collector.kafka import create_no_topics
 from collector.outgoing import Letter
 from collector.own_topics import client_options, require_queue
 from collector.producer import REFUSALS, Sent, outcomes
@@ -32,10 +33,10 @@ class KafkaLetters:
             delivery_timeout_ms=REQUEST_TIMEOUT_MS + 1,
             max_block_ms=REQUEST_TIMEOUT_MS,
             retry_backoff_ms=settings.retry_backoff_ms,
-            allow_auto_create_topics=False,
             key_serializer=BytesOrNull(),
             value_serializer=BytesOrNull(),
         )
+        create_no_topics(self._producer)
 
     def write(self, letters: Sequence[Letter]) -> list[tuple[Letter, KafkaError]]:
         """The letters that were not written; one that is refused with its record is written without it."""

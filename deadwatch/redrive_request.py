@@ -28,6 +28,7 @@ class Said:
     rate: float | None = None
     max_records: int | None = None
     max_attempts: int | None = None
+    engine: str = "local"
 
 
 def body(said: Said) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def body(said: Said) -> dict[str, Any]:
         "target": _target(said.target),
         "limits": _present(records_per_second=said.rate, max_records=said.max_records),
         "retry": _present(max_attempts=said.max_attempts),
+        "engine": said.engine,
         "reason": said.reason,
         "dry_run": True,
     }

@@ -27,6 +27,7 @@ class Broker:
         self.sasl_ssl = self._sasl_ssl(directory, ports) if with_sasl else None
         self._java, self._directory, self._ports = java, directory, ports
         self._jvm = Jvm(java, "kafka", 384, log, jolokia_port=ports.broker_jolokia)
+        self.settings: Properties = {}
         self._running: Process | None = None
         self._starts = 0
 
@@ -68,6 +69,7 @@ class Broker:
 
     def _properties(self, processes: Processes) -> Properties:
         properties = server_properties(self._ports, self._directory, with_sasl=self.sasl_ssl is not None)
+        properties = properties | self.settings
         if self.sasl_ssl is None:
             return properties
         keytool = self._java.with_name("keytool")

@@ -7,14 +7,19 @@ from typing import Self
 import jars
 from lab.broker import Broker
 from lab.errors import LabError
+from lab.jvm import Properties
 from lab.ports import Ports
 from lab.processes import Processes
 
 
 class LoneBroker:
-    """A context; nothing is left of it. ``bootstrap_servers`` stays the same over every restart."""
+    """A context; nothing is left of it. ``bootstrap_servers`` stays the same over every restart.
 
-    def __init__(self) -> None:
+    ``settings`` are the broker's own, beside those that every broker of the lab has.
+    """
+
+    def __init__(self, settings: Properties | None = None) -> None:
+        self._settings = settings or {}
         self._broker: Broker | None = None
         self._processes: Processes | None = None
 
@@ -26,6 +31,7 @@ class LoneBroker:
         broker = Broker(
             jars.find_java().path, directory / "broker", directory / "broker.log", ports, with_sasl=False
         )
+        broker.settings = self._settings
         try:
             broker.launch(processes)
             broker.wait()

@@ -125,7 +125,7 @@ def _redrive(view: RedriveView, now_ms: int) -> Redrive:
         failed=outcomes.total(FAILED),
         bounced=outcomes.total(BOUNCED),
         settled=view.settled,
-        waiting=0 if stored.status.final else None,
+        waiting=_waiting(stored),
         skip_reasons=outcomes.reasons(SKIPPED),
         records_per_second=outcomes.records_per_second,
         created_at=instant(order.created_at_ms),
@@ -137,6 +137,12 @@ def _redrive(view: RedriveView, now_ms: int) -> Redrive:
         plan=_plan(view.plan),
         request=request,
     )
+
+
+def _waiting(stored: StoredOrder) -> int | None:
+    if stored.status.final:
+        return 0
+    return stored.waiting if stored.order.request.engine == "local" else None
 
 
 def _plan(plan: Plan) -> RedrivePlan:

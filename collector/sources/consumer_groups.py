@@ -13,7 +13,7 @@ from kafka.admin import OffsetSpec
 from kafka.errors import GroupIdNotFoundError
 from kafka.protocol.consumer import IsolationLevel
 
-from collector.kafka import KafkaConnection
+from collector.kafka import KafkaConnection, create_no_topics
 from collector.sources.kafka_topics import TIMEOUT_MS
 from collector.sources.stalled import Extent
 
@@ -68,6 +68,7 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
         auto_offset_reset="earliest",
         max_poll_records=1,
     )
+    create_no_topics(consumer)
     try:
         consumer.assign([place])
         consumer.seek(place, extent.committed)

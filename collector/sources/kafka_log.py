@@ -8,7 +8,7 @@ from kafka.admin import OffsetSpec
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 from kafka.protocol.consumer import IsolationLevel
 
-from collector.kafka import KafkaConnection
+from collector.kafka import KafkaConnection, create_no_topics
 from collector.sources import kafka_topics
 from collector.sources.kafka_timeouts import down
 from collector.sources.log_envelope import RawRecord
@@ -103,16 +103,17 @@ class KafkaLogReader:
         return {place.partition: (first[place].offset, end[place].offset) for place in places}
 
     def _consume(self) -> KafkaConsumer:
-        return KafkaConsumer(
+        consumer = KafkaConsumer(
             **self._connection.kafka_python(),
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
             isolation_level="read_committed",
-            allow_auto_create_topics=False,
             bootstrap_timeout_ms=kafka_topics.TIMEOUT_MS,
             request_timeout_ms=kafka_topics.TIMEOUT_MS,
         )
+        create_no_topics(consumer)
+        return consumer
 
 
 def _why(what: str, error: KafkaError) -> str:

@@ -24,12 +24,15 @@ from streaming.dialects import read_as
 from streaming.filter import Filter
 from streaming.heartbeat import REDRIVE, Heartbeat
 from streaming.patience import patiently
+from streaming.redrive import bulk
+from streaming.redrive.clock import clock_ms
 from streaming.redrive.creation import Door
 from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.policy_round import Rounds
 from streaming.redrive.scan import Bounds
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.targets import TargetRules
+from streaming.redrive.telemetry import telemetry_of
 from streaming.redrive.work import House
 from streaming.redrive.worker import run
 from streaming.store.dlq_names import named_topics
@@ -41,15 +44,12 @@ from streaming.store.returns import Watch
 from streaming.store.store import Store
 from streaming.store.trouble import line
 
+UNNAMED: Final = "this worker has no name: it is forgotten when it stops, or an hour after it was killed"
+FORGOTTEN_AFTER_MS: Final = 3_600_000
 SCAN_TIMEOUT_MS: Final = 8_000
 """How long a policy's selection is read through before its order is made."""
 
 logger = logging.getLogger("streaming.redrive")
-
-
-def clock_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 def rounds(settings: RedriveSettings, engine: Engine) -> Rounds:
@@ -100,18 +100,28 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     leave_records_alone()
     engine = connect(settings.store_url)
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
-    source = f"{REDRIVE}:{settings.name}" if settings.name else REDRIVE
-    heartbeat.say(source, kind=REDRIVE, up=True)
-    looking = threading.Thread(target=rounds(settings, engine).run, args=(stop,), name="policies")
+    source = f"{REDRIVE}:{name}"
+    store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
+    heartbeat.say(source, kind=REDRIVE, up=True, message="" if settings.name else UNNAMED)
+    looking = threading.Thread(
+        target=rounds(settings, engine).run, args=(stop,), name="policies", daemon=True
+    )
     looking.start()
+    telemetry = telemetry_of(settings.otel_endpoint, name, os.environ)
     try:
-        house = House(settings, Filter, Watch(engine), clock_ms, Random(), health.beat)
-        run(OrderClaims(engine), house, stop, name)
-        heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
+        house = House(
+            settings, Filter, Watch(engine), clock_ms, Random(), beat=health.beat, telemetry=telemetry
+        )
+        run(OrderClaims(engine), house, stop, name, bulk.Engine(settings).work)
+        if settings.name:
+            heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
     finally:
         stop.set()
-        looking.join()
+        looking.join(settings.shutdown_graceful_timeout_ms / 1_000)  # it may wait for a Kafka that is away
         heartbeat.close()
+        telemetry.close(settings.shutdown_graceful_timeout_ms)
+        if not settings.name:
+            store.forget_sources(UNNAMED, clock_ms(), source)
         engine.dispose()
     logger.info("stopped")
 

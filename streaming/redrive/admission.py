@@ -10,12 +10,15 @@ from typing import Final
 
 from streaming.filter import Filter
 from streaming.redrive.errors import ConfirmError, RefusedOrderError
-from streaming.redrive.order import MapTarget, OrderRequest, RetryTarget, TopicTarget
+from streaming.redrive.order import (
+    LEAST_DELIVERY_TIMEOUT_MS,
+    MapTarget,
+    OrderRequest,
+    RetryTarget,
+    TopicTarget,
+)
 from streaming.redrive.plan import Plan
 from streaming.redrive.targets import SkipReason, TargetRules, cycle
-
-REQUEST_TIMEOUT_MS: Final = 30_000
-"""Of the mover's producer: an outcome cannot be known earlier than one request may take (KIP-91)."""
 
 SAID: Final = {
     SkipReason.TARGET_INTERNAL: "is Kafka's or our own",
@@ -137,14 +140,18 @@ def _named(request: OrderRequest) -> Iterable[str]:
 
 
 def _check_contradictions(request: OrderRequest) -> None:
-    if request.delivery_timeout_ms < REQUEST_TIMEOUT_MS:
+    if request.delivery_timeout_ms < LEAST_DELIVERY_TIMEOUT_MS:
         raise RefusedOrderError(
-            f"delivery_timeout_ms must be at least {REQUEST_TIMEOUT_MS}, the time of one request (KIP-91)"
+            f"delivery_timeout_ms must be at least {LEAST_DELIVERY_TIMEOUT_MS}, "
+            "the time of one request (KIP-91)"
         )
     if (request.guards.max_target_lag is None) != (request.guards.lag_group is None):
         raise RefusedOrderError("max_target_lag and lag_group go together: set both or none")
-    if request.engine == "spark":
-        raise RefusedOrderError('engine spark is not there yet: leave it out, or say "local"')
+    if request.engine == "spark" and request.limits.max_records is not None:
+        raise RefusedOrderError(
+            "limits.max_records cannot be kept by several executors at once: "
+            'say engine "local", or leave it out'
+        )
 
 
 def _warnings(request: OrderRequest) -> Iterable[str]:

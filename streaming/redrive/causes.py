@@ -64,7 +64,15 @@ class Causes:
         limited = self._request.limits.per_target_records_per_second is not None
         if isinstance(route, Skip) or letter.attempts or limited:
             return None
-        decision = decide(attempts=0, due_ms=0, retry=retry, refused="", patience=None, now_ms=0)
+        decision = decide(
+            attempts=0,
+            due_ms=0,
+            retry=retry,
+            refused="",
+            patience=None,
+            now_ms=0,
+            error_class=letter.error_class,
+        )
         if not isinstance(decision, Send):
             return None
         attempt = decision.attempt

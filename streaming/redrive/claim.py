@@ -17,11 +17,15 @@ class ClaimLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to work on an order until ``expires_at_ms``; ``epoch`` counts the claims from 1."""
+    """The right to work on an order until ``expires_at_ms``; ``epoch`` counts the claims from 1.
+
+    ``waiting`` is how many of its records are put off now.
+    """
 
     order: Order
     epoch: int
     expires_at_ms: int
+    waiting: int = 0
 
 
 class Orders(Protocol):

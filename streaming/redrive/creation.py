@@ -5,6 +5,7 @@ The first and the last offset are taken here: what arrives later is not part of 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from collector.kafka import KafkaConnection
 from streaming.redrive.admission import KnownGroup, admit, check_plan
@@ -71,7 +72,7 @@ class Door:
         rules = replace(rules, partitions=cluster.partitions())
         admitted = admit(wish.request, rules, wish.known_group)
         order = self._order(wish, cluster, rules)
-        tally = Tally(order, rules, admitted.matcher)
+        tally = Tally(order, rules, admitted.matcher, _origins(cluster, rules))
         cut = scan(self.connection, order, tally, self.bounds, self.monotonic_ms)
         return order, tally.plan(cut=cut, warnings=admitted.warnings)
 
@@ -87,3 +88,14 @@ class Door:
             cut_off=dict(extents.end),
             policy=wish.policy,
         )
+
+
+def _origins(cluster: Cluster, rules: TargetRules) -> Callable[[str], Extents]:
+    """What topics hold, each asked for once; those that are not there hold nothing."""
+
+    @cache
+    def extents(topic: str) -> Extents:
+        partitions = rules.partitions.get(topic, 0)
+        return cluster.extents(topic, partitions) if partitions else Extents({}, {})
+
+    return extents

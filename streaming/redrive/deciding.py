@@ -66,6 +66,7 @@ class Decider:
             refused=item.refused or (route.reason if isinstance(route, NoTarget) else ""),
             patience=patience,
             now_ms=now_ms,
+            error_class=letter.error_class,
         )
         match decision:
             case Send(attempt):

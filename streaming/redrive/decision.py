@@ -14,6 +14,7 @@ class ParkReason(StrEnum):
     """Why a record is set aside for people."""
 
     ATTEMPTS_USED_UP = "attempts_used_up"
+    ERROR_CLASS_EXCLUDED = "error_class_excluded"
 
 
 class SkipReason(StrEnum):
@@ -78,20 +79,35 @@ class Patience:
 
 
 def decide(
-    *, attempts: int, due_ms: int, retry: Retry, refused: str, patience: Patience | None, now_ms: int
+    *,
+    attempts: int,
+    due_ms: int,
+    retry: Retry,
+    refused: str,
+    patience: Patience | None,
+    now_ms: int,
+    error_class: str = "",
 ) -> Decision:
     """The first rule that applies wins. ``refused``: why there is no target, if so."""
     if refused:
         return Skip(refused)
     if patience is not None and patience.expired:  # before the record is blamed for what its target does
         return Stop()
-    if attempts >= retry.max_attempts:
-        return Park(ParkReason.ATTEMPTS_USED_UP)
+    hopeless = park_reason(attempts, error_class, retry)
+    if hopeless is not None:
+        return Park(hopeless)
     if now_ms < due_ms:
         return Wait(due_ms)
     if patience is not None and now_ms < patience.retry_at_ms:
         return Wait(patience.retry_at_ms)
     return Send(attempts + 1)
+
+
+def park_reason(attempts: int, error_class: str, retry: Retry) -> ParkReason | None:
+    """Why a record is not tried (again), if so."""
+    if error_class in retry.park_error_classes:
+        return ParkReason.ERROR_CLASS_EXCLUDED
+    return ParkReason.ATTEMPTS_USED_UP if attempts >= retry.max_attempts else None
 
 
 def delay_ms(retry: Retry, attempt: int, place: tuple[str, int, int]) -> int:

@@ -10,6 +10,8 @@ from collector.kafka import Options
 from streaming.redrive.order import Guards
 
 LOOK_MS: Final = 5_000
+BRAKE_MS: Final = 1_000
+"""How often the group that a target is read by is asked how far it is."""
 LEAST_SENT: Final = 20
 """Below this a ratio says nothing."""
 TIMEOUT_S: Final = 5.0
@@ -25,11 +27,6 @@ class Returns:
 
 Watch = Callable[[str], Returns]
 """Asked with the order's id; the store counts."""
-
-
-def nobody_counts(_order: str) -> Returns:
-    """Where no store is at hand."""
-    return Returns(0, 0)
 
 
 def loop_in_the_making(guards: Guards, returns: Returns) -> str:
@@ -82,21 +79,36 @@ class GroupLag:
 
 
 class Guard:
-    """Of one order; asks at most every ``LOOK_MS``."""
+    """Of one order; returns are asked for every ``LOOK_MS``, lags also when they hold the order up."""
 
-    def __init__(self, order: str, guards: Guards, watch: Watch, lag: Lag | None) -> None:
+    def __init__(self, order: str, guards: Guards, watch: Watch, lag: Lag | None, shared_by: int = 1) -> None:
         self._order, self._guards, self._watch, self._lag = order, guards, watch, lag
-        self._next_look_ms = 0
-        self._braked = False
+        self._next_look_ms = self._next_lag_ms = 0
+        self._topics: frozenset[str] = frozenset()
+        self._room, self._shared_by = 0, shared_by
 
-    def trip(self, now_ms: int, topics: Iterable[str]) -> tuple[str, bool]:
-        """Why to pause ("" for not), and whether to hold on until the target's group has caught up."""
-        if now_ms < self._next_look_ms:
-            return "", self._braked
-        self._next_look_ms = now_ms + LOOK_MS
+    def trip(self, now_ms: int, topics: frozenset[str]) -> tuple[str, int | None]:
+        """Why to pause ("" for not), and how many records the target's group leaves room for; None: any.
+
+        ``topics`` are the targets so far. As long as there is none there is room for one record.
+        """
+        reason = ""
+        if now_ms >= self._next_look_ms:
+            self._next_look_ms = now_ms + LOOK_MS
+            reason = loop_in_the_making(self._guards, self._watch(self._order))
         most = self._guards.max_target_lag
-        self._braked = self._lag is not None and most is not None and self._lag(topics) > most
-        return loop_in_the_making(self._guards, self._watch(self._order)), self._braked
+        if self._lag is None or most is None:
+            return reason, None
+        if not topics:
+            return reason, 1
+        if now_ms >= self._next_lag_ms or topics != self._topics:
+            self._room = max(most - self._lag(topics), 0) // self._shared_by
+            self._topics, self._next_lag_ms = topics, now_ms + BRAKE_MS
+        return reason, self._room
+
+    def wrote(self, records: int) -> None:
+        """The group has as many more to read."""
+        self._room = max(self._room - records, 0)
 
     def close(self) -> None:
         """Let go of what it holds."""

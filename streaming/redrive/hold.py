@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 
 from streaming.redrive.claim import Claim, ClaimLostError, Orders
@@ -14,7 +15,10 @@ STOPPING = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
 class Hold:
-    """Use it by ``with``. ``stopped`` is set when work has to end; ``wanted`` and ``lost`` say why."""
+    """Use it by ``with``. ``stopped`` is set when work has to end; ``wanted`` and ``lost`` say why.
+
+    ``waiting`` is told to whoever keeps the order.
+    """
 
     def __init__(
         self, orders: Orders, claim: Claim, clock: Callable[[], int], times_ms: tuple[int, int]
@@ -27,6 +31,7 @@ class Hold:
         self.stopped_since_ms: int | None = None
         self.wanted = Status.RUNNING
         self.lost = False
+        self.waiting = 0
 
     def __enter__(self) -> Self:
         """Start renewing."""
@@ -47,7 +52,8 @@ class Hold:
     def _renew(self) -> None:
         while not self._ended.wait(self._poll_interval_ms / 1_000):
             try:
-                self._claim, self.wanted = self._orders.renew(self._claim, self._clock(), self._lease_ms)
+                told = replace(self._claim, waiting=self.waiting)
+                self._claim, self.wanted = self._orders.renew(told, self._clock(), self._lease_ms)
             except ClaimLostError:
                 self.lost = True
             except Exception:  # the store may be away for a moment; the lease says for how long

@@ -126,6 +126,10 @@ class Intake:
         """When the first of them is due."""
         return self._waiting.next_due_ms()
 
+    def waiting(self) -> int:
+        """How many are put off."""
+        return len(self._waiting)
+
     def _overtaken(self) -> bool:
         """Whether one that is due comes before all in hand."""
         first = self._waiting.first()

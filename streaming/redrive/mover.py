@@ -5,6 +5,7 @@ skipped and counted together with the offsets. A record that has to wait is clos
 ledgers keep that in the commit. Nothing here sleeps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +14,10 @@ from confluent_kafka import KafkaException
 from collector.contract.events import encode
 from streaming.redrive import moved, report
 from streaming.redrive.batch import Batch, Outcome, Result
+from streaming.redrive.clock import clock_ms
 from streaming.redrive.deciding import Decider, Verdict
 from streaming.redrive.decision import SkipReason
-from streaming.redrive.guards import Guard
+from streaming.redrive.guards import BRAKE_MS, Guard
 from streaming.redrive.intake import Intake
 from streaming.redrive.order import Order
 from streaming.redrive.pace import Pace
@@ -26,6 +28,7 @@ from streaming.redrive.routes import Routes
 from streaming.redrive.selection import selects_all
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
 from streaming.redrive.straight import Straight
+from streaming.redrive.telemetry import SILENT, Telemetry, Transaction
 from streaming.redrive.transaction import AbortedError, Transactions
 
 SLICE_MS: Final = 200
@@ -33,8 +36,6 @@ SLICE_MS: Final = 200
 CHUNK: Final = 1_000
 """Records that are decided before they are handed over: Kafka takes them while the next ones are decided."""
 IDLE_MS: Final = 20
-BRAKE_MS: Final = 1_000
-"""While the target's group is behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Parts:
     routes: Routes
     patiences: Patiences
     guard: Guard
+    telemetry: Telemetry = SILENT
+    clock: Callable[[], int] = clock_ms
 
 
 class Mover:
@@ -57,11 +60,13 @@ class Mover:
         self._reader, self._intake = parts.reader, parts.intake
         self._transactions, self._routes, self._patiences = parts.transactions, parts.routes, parts.patiences
         self._guard, self._targets = parts.guard, set[str]()
+        self._telemetry, self._clock = parts.telemetry, parts.clock
         self._decider = Decider(order, parts.routes, parts.patiences, parts.intake)
         limits = self._request.limits
         self._straight = self._may_go_straight(parts)
         self._pace = Pace.start(limits.records_per_second, limits.bytes_per_second, now_ms)
-        self._in_flight = limits.max_in_flight
+        self._paced = False
+        self._in_flight = self._room = limits.max_in_flight
         self._at_most = self._in_flight
         self._number = 0
         self._gone = sum(parts.reader.expired.values())
@@ -70,17 +75,36 @@ class Mover:
     def step(self, now_ms: int) -> Step:
         """At most one transaction."""
         self._pace = self._pace.filled(now_ms)
-        reason, braked = self._guard.trip(now_ms, self._targets)
-        if reason or braked:
+        reason, room = self._guard.trip(now_ms, frozenset(self._targets))
+        if reason or room == 0:
             return Paused(reason) if reason else Idle(now_ms + BRAKE_MS)
+        self._room = self._in_flight if room is None else room
         if self._straight is None:
             self._intake.gather(now_ms, min(CHUNK, self._in_flight))
+            self._begin_pace(now_ms)
         if self._left() == 0:
             return Finished(f"limits.max_records ({self._request.limits.max_records}) is reached")
         wait_until_ms = self._too_early()
         if wait_until_ms is not None:
             return Idle(wait_until_ms)
         return self._transact(now_ms)
+
+    @property
+    def moved(self) -> int:
+        """How many records have gone to their targets, by all claims of the order."""
+        return self._moved
+
+    @property
+    def waiting(self) -> int:
+        """How many letters are put off."""
+        return self._intake.waiting()
+
+    def _begin_pace(self, now_ms: int) -> None:
+        """The rate counts from the first record: what it took to get there gives no burst."""
+        if not self._paced and self._intake.in_hand():
+            limits = self._request.limits
+            self._pace = Pace.start(limits.records_per_second, limits.bytes_per_second, now_ms)
+            self._paced = True
 
     def _transact(self, now_ms: int) -> Step:
         """Write while deciding, then commit."""
@@ -90,6 +114,7 @@ class Mover:
         try:
             self._grow(batch, now_ms)
         except AbortedError as aborted:
+            self._tell(batch, now_ms, aborted)
             self._intake.take_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
         except KafkaException:
@@ -102,7 +127,7 @@ class Mover:
 
     def _grow(self, batch: Batch, now_ms: int) -> None:
         """Decide and write in small portions, up to the limits or as long as there is more."""
-        allowed = min(self._pace.records_now(self._left()), self._at_most)
+        allowed = min(self._pace.records_now(self._left()), self._at_most, self._room)
         size = self._pace.bytes_now()
         for _ in range(0, allowed, CHUNK):
             before = batch.done
@@ -177,12 +202,15 @@ class Mover:
         try:
             self._end(batch, partitions, now_ms)
         except AbortedError as aborted:
+            self._tell(batch, now_ms, aborted)
             self._intake.reopen(batch)
             self._intake.take_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
+        self._tell(batch, now_ms)
         self._intake.passed.clear()
         self._pace = self._pace.taken(batch.count, batch.size)
         self._moved += batch.moved.total()
+        self._guard.wrote(batch.count)
         self._gone = 0
         self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
         self._at_most = min(self._at_most * 2, self._in_flight)
@@ -190,6 +218,14 @@ class Mover:
             self._patiences.progressed(record.target for record in batch.records)
             self._patiences.answered(self._frame.events_topic)
         return Moved()
+
+    def _tell(self, batch: Batch, began_ms: int, aborted: AbortedError | None = None) -> None:
+        frame = self._frame
+        error_type = aborted.error.name() if aborted is not None else ""
+        times_ms = (began_ms, self._clock())
+        self._telemetry.ended(
+            Transaction(frame.order, frame.dlq_topic, frame.epoch, self._number, batch, *times_ms, error_type)
+        )
 
     def _end(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
         """Outcomes and offsets, and the commit."""

@@ -6,13 +6,20 @@ in and milliseconds since the epoch inside, offsets are Kafka's, an interval lea
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+LINGER_MS: Final = 5
+REQUEST_TIMEOUT_MS: Final = 30_000
+"""Of a worker's producer, unless its settings say otherwise."""
+LEAST_DELIVERY_TIMEOUT_MS: Final = LINGER_MS + REQUEST_TIMEOUT_MS
+"""An outcome cannot be known earlier than one request may take (KIP-91)."""
 
 Partition = Annotated[int, Field(ge=0)]
 Offset = Annotated[int, Field(ge=0)]
 Interval = tuple[Offset, Offset]
+ErrorClass = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.$-]{1,300}$")]
 Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 
 
@@ -117,6 +124,9 @@ class Retry(Model):
     max_attempts: int = Field(5, ge=1, le=1_000)
     retry_backoff_ms: int = Field(1_000, ge=0)
     retry_backoff_max_ms: int = Field(60_000, ge=0, le=7 * 86_400_000)
+    park_error_classes: tuple[ErrorClass, ...] = Field(
+        (), max_length=100, description="Whole names: their records are parked, no wait mends them."
+    )
 
 
 class Guards(Model):

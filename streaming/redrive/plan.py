@@ -7,11 +7,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streaming.dialects import SHARE_GROUP
 from streaming.filter import Filter
+from streaming.redrive.cluster import Extents
+from streaming.redrive.decision import park_reason
+from streaming.redrive.fetch import Absence
 from streaming.redrive.letter import Letter
 from streaming.redrive.order import Limits, Order
 from streaming.redrive.selection import intervals, selects, within
 from streaming.redrive.targets import Skip, SkipReason, TargetPlace, TargetRules, target_of
 
+LOCAL_RECORDS_A_SECOND = 20_000
+"""What one worker moves at least, of records of some kilobytes."""
+SECONDS_OF_AN_HOUR = 3_600
 MAX_EXAMPLES = 3
 """Of what goes, and of what stays."""
 
@@ -45,7 +51,9 @@ class Plan(BaseModel):
     read: int = 0
     bytes: int = 0
     targets: dict[str, int] = Field({}, description="Records by topic they would go to.")
-    to_park: int = Field(0, description="Records whose attempts are used up.")
+    to_park: int = Field(
+        0, description="Records whose attempts are used up, or whose error class is excluded."
+    )
     skip_reasons: dict[str, int] = {}
     rehydrated: int = Field(0, description="Share-group records whose payload is read at their origin.")
     filter_problems: dict[str, int] = Field({}, description="Why the filter could not be evaluated.")
@@ -60,9 +68,19 @@ class Plan(BaseModel):
 
 
 class Tally:
-    """Counts letters of an order's topic, one after the other."""
+    """Counts letters of an order's topic, one after the other.
 
-    def __init__(self, order: Order, rules: TargetRules, matcher: Filter | None) -> None:
+    ``origins`` tells what a topic holds, as far as it is known: where share groups' records may be gone.
+    """
+
+    def __init__(
+        self,
+        order: Order,
+        rules: TargetRules,
+        matcher: Filter | None,
+        origins: Callable[[str], Extents | None] = lambda _: None,
+    ) -> None:
+        self._origins = origins
         self._order, self._rules, self._filter = order, rules, matcher
         self._intervals = intervals(order)
         self._most = order.request.limits.max_records
@@ -86,7 +104,7 @@ class Tally:
         if isinstance(place, Skip):
             self._reasons[place.reason] += 1
             _keep(self._staying, lambda: _example(letter, place))
-        elif letter.attempts >= self._order.request.retry.max_attempts:
+        elif park_reason(letter.attempts, letter.error_class, self._order.request.retry):
             self._parked += 1
         else:
             self._targets[place.topic] += 1
@@ -109,8 +127,19 @@ class Tally:
             filter_problems=dict(self._problems.most_common(MAX_EXAMPLES)),
             estimated_ms=estimated_ms(self._order.request.limits, self._targets, self._bytes),
             examples=(*self._going, *self._staying),
-            warnings=warnings,
+            warnings=(*warnings, *self._advice(cut=cut)),
         )
+
+    def _advice(self, *, cut: bool) -> tuple[str, ...]:
+        """Engine spark, where one process would be at it for long and is not held back by a limit."""
+        most = self._at_most() if cut else self._targets.total()
+        limits = self._order.request.limits
+        at_limits_ms = estimated_ms(limits, self._targets, self._bytes) or 0
+        hours = max(most / LOCAL_RECORDS_A_SECOND, at_limits_ms / 1_000) / SECONDS_OF_AN_HOUR
+        if hours <= 1 or self._order.request.engine == "spark":
+            return ()
+        held = " and raise the limits" if at_limits_ms > most * 1_000 / LOCAL_RECORDS_A_SECOND else ""
+        return (f'this takes about {hours:.0f} h: say engine "spark"{held}, for several executors move more',)
 
     def _at_most(self) -> int:
         """Every offset that the order could be about; known before anything is read."""
@@ -129,7 +158,20 @@ class Tally:
         unplaced = not letter.source_topic or letter.source_partition is None or letter.source_offset is None
         if unplaced and _without_payload(letter):
             return Skip(SkipReason.NO_ORIGIN)
+        gone = self._gone(letter) if _without_payload(letter) else None
+        if gone is not None:
+            return Skip(gone, letter.source_topic)
         return target_of(letter, self._order.request.target, self._rules)
+
+    def _gone(self, letter: Letter) -> Absence | None:
+        """Why the record cannot be at its origin; None where it may be."""
+        held = self._origins(letter.source_topic)
+        if held is None:
+            return None
+        at, offset = letter.source_partition or 0, letter.source_offset or 0
+        if at not in held.end or offset >= held.end[at]:
+            return Absence.MISSING
+        return Absence.EXPIRED if offset < held.begin[at] else None
 
 
 def estimated_ms(limits: Limits, targets: Counter[str], size: int) -> int | None:

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Self
+from typing import Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from collector.contract.topics import PARKED_SUFFIX, refuse_broken
-from streaming.redrive.order import OrderRequest, Selection, Status, Terms
+from streaming.redrive.order import ErrorClass, OrderRequest, Selection, Status, Terms
 
-ErrorClass = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.$-]{1,300}$")]
 Positions = Mapping[str, Mapping[int, int]]
 """By topic and partition: the first offset that no order of the policy has covered."""
 
@@ -27,7 +26,10 @@ class PolicyRequest(Terms):
     )
     filter: str | None = Field(None, min_length=1, max_length=MAX_FILTER_CHARS, description="CEL expression.")
     exclude_error_classes: tuple[ErrorClass, ...] = Field(
-        (), max_length=100, description="Whole names; such records are left where they are."
+        (), max_length=100, description="Whole names; no wait mends such records."
+    )
+    excluded: Literal["park", "leave"] = Field(
+        "park", description="What becomes of them: parked at once, or left where they are."
     )
     include_existing: bool = Field(
         default=False, description="Also what its topics hold when it is made; else what comes later."
@@ -58,6 +60,11 @@ class PolicyRequest(Terms):
     def order(self, topic: str) -> OrderRequest:
         """What one of its orders asks for."""
         terms = {name: getattr(self, name) for name in Terms.model_fields}
+        if self.excluded == "park":
+            parked = (*self.retry.park_error_classes, *self.exclude_error_classes)
+            terms["retry"] = self.retry.model_copy(
+                update={"park_error_classes": tuple(dict.fromkeys(parked))}
+            )
         return OrderRequest(dlq_topic=topic, selection=self._selection(), dry_run=False, **terms)
 
     def _selection(self) -> Selection:
@@ -66,7 +73,7 @@ class PolicyRequest(Terms):
 
     def _expression(self) -> str:
         parts = [] if self.filter is None else [f"({self.filter})"]
-        if self.exclude_error_classes:
+        if self.exclude_error_classes and self.excluded == "leave":
             names = ", ".join(f'"{name}"' for name in self.exclude_error_classes)
             parts.append(f"!(error_class in [{names}])")
         return " && ".join(parts)

@@ -5,6 +5,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError
 
+from streaming.redrive.order import Order
 from streaming.redrive.transaction import AbortedError
 
 
@@ -25,6 +26,10 @@ RIGHTS: Final = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "WRITE on transactional id {group}",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "IDEMPOTENT_WRITE on the cluster",
 }
+TOO_LONG: Final = (
+    "delivery_timeout_ms and a minute are more than the brokers' transaction.max.timeout.ms: "
+    "raise it, then resume; or make an order with less"
+)
 OF_THE_RECORD: Final = frozenset(
     {
         KafkaError.MSG_SIZE_TOO_LARGE,
@@ -52,3 +57,19 @@ def missing_right(aborted: AbortedError, order: str, user: str) -> str:
             right = RIGHTS[error.code()].format(topic=topic or "deadwatch.events", group=group)
             return f"Kafka refuses {user} {right}: grant it, then resume"
     return ""
+
+
+def refused_right(error: KafkaError, order: Order, user: str) -> str:
+    """As ``missing_right``, of what was refused outside of a transaction; "" where no right is missing.
+
+    A transaction that may last longer than brokers allow is such a refusal, too.
+    """
+    if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+        topic = order.request.dlq_topic
+        return f"Kafka refuses {user} READ on topic {topic} or on an origin: grant it, then resume"
+    if error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+        return TOO_LONG
+    if error.code() not in RIGHTS:
+        return ""
+    right = RIGHTS[error.code()].format(topic="", group=f"deadwatch-redrive-{order.id}")
+    return f"Kafka refuses {user} {right}: grant it, then resume"

@@ -19,6 +19,8 @@ Runs = Mapping[tuple[str, int], list[tuple[int, int]]]
 class Frame:
     """What all events of one claim share."""
 
+    name: str
+    """Of the order, or of the lane: one source of events."""
     order: str
     epoch: int
     dlq_topic: str
@@ -32,7 +34,7 @@ def events(batch: Batch, runs: Runs, frame: Frame, number: int, now_ms: int) -> 
 
     def common() -> dict[str, Any]:
         return {
-            "source": f"redrive:{frame.order}",
+            "source": f"redrive:{frame.name}",
             "position": Position(frame.epoch, number, next(ordinals)),
             "happened_at_ms": now_ms,
             "observed_at_ms": now_ms,

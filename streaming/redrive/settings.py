@@ -9,6 +9,7 @@ from collector.contract import topics
 from collector.health import HealthSettings
 from collector.kafka import KafkaConnection
 from streaming.letter_settings import LetterSettings
+from streaming.redrive.order import LINGER_MS, REQUEST_TIMEOUT_MS
 from streaming.store.urls import checked
 
 
@@ -23,8 +24,8 @@ class RedriveSettings(LetterSettings):
 
     name: str = Field(
         "",
-        description="The worker's name in the orders and in `deadwatch_source_up`, one each; unless set: "
-        "host and process id, and `redrive`.",
+        description="The worker's name in the orders and, behind `redrive:`, in `deadwatch_source_up`, one "
+        "each; unless set, host and process id, forgotten when it stops or an hour after it was killed.",
     )
     kafka: KafkaConnection = KafkaConnection()
     health: HealthSettings = HealthSettings()
@@ -49,13 +50,23 @@ class RedriveSettings(LetterSettings):
     heartbeat_interval_ms: int = Field(5_000, ge=100, le=60_000)
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
-    linger_ms: int = Field(5, ge=0)
-    request_timeout_ms: int = Field(30_000, ge=1)
+    linger_ms: int = Field(LINGER_MS, ge=0)
+    request_timeout_ms: int = Field(REQUEST_TIMEOUT_MS, ge=1)
     policies_interval_ms: int = Field(
         5_000, ge=100, description="How often the policies are looked at for orders that are due."
     )
     policies_max_records: int = Field(
         10_000, ge=1, description="Offsets that an order of a policy covers at most; the next takes the rest."
+    )
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="As in `collector`: spans and metrics of the transactions.",
+    )
+    spark_master: str = Field(
+        "local[*,4]",
+        description="Where orders whose engine is spark are worked on; executors need this package, the PEM "
+        "files and the store.",
     )
     shutdown_graceful_timeout_ms: int = Field(
         700, ge=0, description="How long a transaction may still take after its order was stopped."

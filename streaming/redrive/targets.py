@@ -37,7 +37,7 @@ class TargetPlace:
 class Skip:
     """Not moved; ``topic`` is the one it would have gone to, as far as one was named."""
 
-    reason: SkipReason
+    reason: StrEnum
     topic: str = ""
 
 

@@ -1,7 +1,8 @@
-"""Transactions of one order: records, outcomes and offsets are committed together or not at all.
+"""Transactions of an order, or of a lane of it: records, outcomes and offsets are committed as one, or not.
 
-The transactional id is the order's, so whoever opens it fences the one before. What a failure means is told
-by its type; after ``AbortedError`` everything is as before the transaction and the next one may begin.
+The transactional id is the order's or the lane's, so whoever opens it fences the one before. What a failure
+means is told by its type; after ``AbortedError`` everything is as before the transaction and the next one may
+begin.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,15 @@ from streaming.redrive.received import PURGED, STATE
 TRY_S: Final = 0.25
 """How long one call blocks before it is asked whether to go on."""
 QUEUE_RECORDS: Final = 1_000_000
+
+REFUSALS: Final = frozenset(
+    {
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.INVALID_TRANSACTION_TIMEOUT,
+    }
+)
+"""What only people can mend: said as it is, whatever it does to the producer."""
 
 Headers = list[tuple[str, str | bytes | None]]
 Failures = Mapping[tuple[str, int], KafkaError]
@@ -43,7 +53,7 @@ class Transactions:
     """One producer; ``give_up`` is asked while Kafka keeps us waiting."""
 
     def __init__(
-        self, connection: Options, order: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
+        self, connection: Options, name: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
     ) -> None:
         self._give_up = give_up
         self._begun = False
@@ -52,7 +62,7 @@ class Transactions:
         self._producer = Producer(
             connection
             | {
-                "transactional.id": f"deadwatch-redrive-{order}",
+                "transactional.id": f"deadwatch-redrive-{name}",
                 "transaction.timeout.ms": delivery_timeout_ms + 60_000,
                 "delivery.timeout.ms": delivery_timeout_ms,
                 "partitioner": "murmur2_random",
@@ -129,9 +139,10 @@ class Transactions:
             self._begun = True
 
     def _abort(self, error: KafkaError) -> None:
-        if error.fatal():
+        if error.fatal() and error.code() not in REFUSALS:
             raise FencedError(error.str())
-        self._drop()
+        if not error.fatal():
+            self._drop()
         raise AbortedError(error, dict(self._failures))
 
     def _drop(self) -> None:
@@ -149,7 +160,7 @@ class Transactions:
                 call(TRY_S)
             except KafkaException as raised:
                 error: KafkaError = raised.args[0]
-                if error.fatal():
+                if error.fatal() and error.code() not in REFUSALS:
                     raise FencedError(error.str()) from None
                 if not error.retriable():
                     raise

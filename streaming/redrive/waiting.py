@@ -41,6 +41,9 @@ class Waiting:
         """The first one that is due."""
         return self._ripe[0] if self._ripe else None
 
+    def __len__(self) -> int:
+        return len(self._later) + len(self._ripe)
+
     def next_due_ms(self) -> int | None:
         """When one is due; None: nothing waits."""
         return self._ripe[0].at_ms if self._ripe else self._later[0][0] if self._later else None

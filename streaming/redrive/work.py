@@ -26,6 +26,7 @@ from streaming.redrive.selection import Matcher, intervals, selector
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.steps import Step
 from streaming.redrive.targets import TargetRules
+from streaming.redrive.telemetry import SILENT, Telemetry
 from streaming.redrive.transaction import Transactions
 
 AdminOptions = dict[str, str | int | float | bool]
@@ -43,6 +44,11 @@ class House:
     clock: Callable[[], int]
     rng: Random
     beat: Callable[[], None] = unheard
+    lane: str = ""
+    """What tells this part of an order from its others; "": it is the whole."""
+    telemetry: Telemetry = SILENT
+    lanes: int = 1
+    """How many work on an order at the same time."""
 
 
 class Work:
@@ -71,6 +77,16 @@ class Work:
         self._step_began_ms = self._house.clock()
         return self._mover.step(self._step_began_ms)
 
+    @property
+    def moved(self) -> int:
+        """How many records the order has moved."""
+        return self._mover.moved if self._mover else 0
+
+    @property
+    def waiting(self) -> int:
+        """How many of its records are put off."""
+        return self._mover.waiting if self._mover else 0
+
     def _open(self, opening: ExitStack) -> Mover:
         settings, order = self._house.settings, self._claim.order
         connection = _connection(settings)
@@ -80,7 +96,8 @@ class Work:
             "request.timeout.ms": settings.request_timeout_ms,
             "socket.timeout.ms": settings.request_timeout_ms,
         }
-        transactions = Transactions(producing, order.id, request.delivery_timeout_ms, self._give_up)
+        name = f"{order.id}{self._house.lane}"
+        transactions = Transactions(producing, name, request.delivery_timeout_ms, self._give_up)
         transactions.open()  # fences whoever had the order, before their last offsets are read
         reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
         opening.callback(reader.close)
@@ -96,13 +113,20 @@ class Work:
             AdminClient(cast("AdminOptions", settings.kafka.librdkafka())), order, partial(_rules, settings)
         )
         routes.refresh()
-        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order))
+        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order), self._house.lanes)
         opening.callback(guard.close)
         frame = Frame(
-            order.id, self._claim.epoch, request.dlq_topic, settings.kafka_cluster, settings.events_topic
+            name,
+            order.id,
+            self._claim.epoch,
+            request.dlq_topic,
+            settings.kafka_cluster,
+            settings.events_topic,
         )
-        parts = Parts(reader, intake, transactions, routes, self._patiences(order), guard)
-        return Mover(order, frame, parts, _user(settings), self._house.clock())
+        parts = Parts(
+            reader, intake, transactions, routes, self._patiences(order), guard, self._house.telemetry
+        )
+        return Mover(order, frame, parts, user_of(settings), self._house.clock())
 
     def _patiences(self, order: Order) -> Patiences:
         """A target that fails is left alone for as long as trying it holds up the others."""
@@ -139,5 +163,6 @@ def _lag(connection: Options, order: Order) -> GroupLag | None:
     return GroupLag(connection, guards.lag_group)
 
 
-def _user(settings: RedriveSettings) -> str:
+def user_of(settings: RedriveSettings) -> str:
+    """Who we are, for people that grant rights."""
     return f"user {settings.kafka.sasl_username}" if settings.kafka.uses_sasl else "our client"

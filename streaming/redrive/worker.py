@@ -7,6 +7,7 @@ what may pass is tried again, later each time.
 
 import logging
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -16,10 +17,10 @@ from streaming.redrive.claim import Claim, ClaimLostError, Orders
 from streaming.redrive.hold import Hold
 from streaming.redrive.order import Status
 from streaming.redrive.received import HOPELESS
-from streaming.redrive.refusals import RIGHTS
+from streaming.redrive.refusals import refused_right
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
-from streaming.redrive.transaction import FencedError, GivenUpError
-from streaming.redrive.work import House, Work
+from streaming.redrive.transaction import REFUSALS, FencedError, GivenUpError
+from streaming.redrive.work import House, Work, user_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,11 @@ Ending = tuple[Status, str] | None
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
 
 
-def run(orders: Orders, house: House, stop: threading.Event, name: str) -> None:
+Bulk = Callable[[Claim, Hold, threading.Event], Ending]
+"""Works on an order whose engine is spark."""
+
+
+def run(orders: Orders, house: House, stop: threading.Event, name: str, bulk: Bulk | None = None) -> None:
     """Work until ``stop`` is set; a transaction that has begun is ended first."""
     settings = house.settings
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
@@ -38,7 +43,7 @@ def run(orders: Orders, house: House, stop: threading.Event, name: str) -> None:
         house.beat()
         try:
             claim = orders.claim(name, house.clock(), settings.lease_ms)
-            worked = claim is not None and Worker(orders, house, stop).work(claim)
+            worked = claim is not None and Worker(orders, house, stop, bulk).work(claim)
             failures = 0 if worked or claim is None else failures + 1
         except Exception:  # the store may be away for a moment
             logger.exception("no order could be claimed")
@@ -52,8 +57,8 @@ def run(orders: Orders, house: House, stop: threading.Event, name: str) -> None:
 class Worker:
     """Works on one claim."""
 
-    def __init__(self, orders: Orders, house: House, stop: threading.Event) -> None:
-        self._orders, self._house, self._stop = orders, house, stop
+    def __init__(self, orders: Orders, house: House, stop: threading.Event, bulk: Bulk | None = None) -> None:
+        self._orders, self._house, self._stop, self._bulk = orders, house, stop, bulk
 
     def work(self, claim: Claim) -> bool:
         """Until it has to be let go of; false when the next claim should wait a little."""
@@ -80,19 +85,27 @@ class Worker:
     def _attempt(self, claim: Claim, hold: Hold) -> tuple[Ending, bool]:
         """How the order is let go of, and whether all went well."""
         logger.info("order %s: claim %d", claim.order.id, claim.epoch)
+        if self._bulk is not None and claim.order.request.engine == "spark":
+            return self._bulk(claim, hold, self._stop), True
         try:
-            with Work(self._house, claim, lambda: hold.stopped_since_ms) as work:
+            with Work(self._house, claim, lambda: self._stopped_since_ms(hold)) as work:
                 return self._steps(work, hold), True
         except FencedError as error:
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, error)
         except GivenUpError:
-            if hold.stopped_since_ms is None:
+            if self._stopped_since_ms(hold) is None:
                 limit_ms = claim.order.request.task_timeout_ms
                 return (Status.PAUSED, UNREACHABLE.format(limit_ms)), True
             logger.warning("order %s: an open transaction is left to Kafka, which aborts it", claim.order.id)
         except KafkaException as error:
             return self._kafka_refused(claim, error)
         return None, False
+
+    def _stopped_since_ms(self, hold: Hold) -> int | None:
+        """When this worker was first seen to be stopped, or its order."""
+        if self._stop.is_set():
+            hold.stop()
+        return hold.stopped_since_ms
 
     def _steps(self, work: Work, hold: Hold) -> Ending:
         """One after the other, and whatever has to be waited for in between."""
@@ -101,6 +114,7 @@ class Worker:
             if self._stop.is_set():
                 return None
             ending = self._after(work.step(), hold)
+            hold.waiting = work.waiting
             if ending is not None:
                 return ending
         return None
@@ -129,7 +143,10 @@ class Worker:
         """For want of rights or of a topic the order is paused, anything else is tried again."""
         error = raised.args[0]
         logger.warning("order %s: %s", claim.order.id, error.str())
-        if error.code() in RIGHTS or error.code() in HOPELESS:
+        right = refused_right(error, claim.order, user_of(self._house.settings))
+        if right:
+            return (Status.PAUSED, right), True
+        if error.code() in HOPELESS or error.code() in REFUSALS:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
         return None, False
 

@@ -56,8 +56,13 @@ class OrderClaims:
         expires_at_ms = _expiry(now_ms, lease_ms)
         with self._engine.begin() as connection:
             status, _ = _held(connection, claim)
-            _change(connection, claim, expires_at_ms=expires_at_ms)
+            _change(connection, claim, expires_at_ms=expires_at_ms, waiting=claim.waiting)
         return replace(claim, expires_at_ms=expires_at_ms), status
+
+    def wanted(self, claim: Claim) -> Status:
+        """What users want of it, for who works under a claim that somebody else renews."""
+        with self._engine.begin() as connection:
+            return _held(connection, claim)[0]
 
     def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
         """Let go of it in this state: PAUSED with the reason, or a final one.

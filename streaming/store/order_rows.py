@@ -25,6 +25,7 @@ class StoredOrder:
     worker: str
     epoch: int
     expires_at_ms: int
+    waiting: int
 
     @property
     def key(self) -> tuple[int, str]:
@@ -44,6 +45,7 @@ def stored(row: RowMapping) -> StoredOrder:
         worker=row["worker"],
         epoch=row["epoch"],
         expires_at_ms=row["expires_at_ms"],
+        waiting=row["waiting"],
     )
 
 
@@ -81,6 +83,7 @@ def values(order: Order, plan: str, idempotency_key: str) -> dict[str, Any]:
         "epoch": 0,
         "expires_at_ms": 0,
         "policy": order.policy,
+        "waiting": 0,
         "sent_before": 0,
         "bounced_before": 0,
     }

@@ -342,6 +342,7 @@ redrive_orders = Table(
     _integer("epoch"),  # how often it was claimed
     _integer("expires_at_ms"),  # of the claim
     _text("policy"),  # "": somebody asked for it
+    _integer("waiting"),  # records that are put off, as its worker said last
     _integer("sent_before"),  # this and the next: as counted when it was resumed last
     _integer("bounced_before"),
     Index("redrive_orders_by_policy", "policy", "created_at_ms", "id"),

@@ -232,6 +232,11 @@ class Store:
             lease.displace(target)
             replacement.replace(source, target, self._max_series)
 
+    def forget_sources(self, message: str, before_ms: int, name: str = "") -> None:
+        """Take back what sources that said this have said of themselves, up to then: of one, or of all."""
+        with self._writing() as connection:
+            workers.forget_sources(connection, message, before_ms, name)
+
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         try:

@@ -47,6 +47,12 @@ def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
     )
 
 
+def forget_sources(connection: Connection, message: str, before_ms: int, name: str = "") -> None:
+    """Those with this message and no heartbeat after ``before_ms``: the one of this name, or all."""
+    said = delete(sources).where(sources.c.message == message, sources.c.heartbeat_ms <= before_ms)
+    connection.execute(said.where(sources.c.name == name) if name else said)
+
+
 def _merge_abandoned(connection: Connection, events: Sequence[Event], caps: Caps) -> None:
     workers = {worker for event in events if (worker := getattr(event, "worker", None)) is not None}
     if not workers:

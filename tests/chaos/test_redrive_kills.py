@@ -1,21 +1,23 @@
 """Workers of a redrive are killed at any moment: every record arrives once, in its partition's order.
 
-``DEADWATCH_CHAOS`` is how often; from 30 on it is the full size, with restarts of the broker.
+``DEADWATCH_CHAOS`` is how often; from 30 on it is the full size. The broker is killed and started again, too.
 """
 
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -27,8 +29,8 @@ pytestmark = pytest.mark.chaos
 
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
 FULL = KILLS >= 30
-RECORDS = 200_000 if FULL else 4_800
-RESTARTS = 2 if FULL else 0
+RECORDS = int(os.environ.get("DEADWATCH_CHAOS_RECORDS", "200000" if FULL else "4800"))
+RESTARTS = 2 if FULL else 1
 WIDTH = 12
 WITHIN_S = 1_800 if FULL else 120
 ROOT = Path(__file__).parents[2]
@@ -111,20 +113,43 @@ def written(broker: LoneBroker, topic: str) -> int:
 
 def committed(broker: LoneBroker, topic: str) -> list[list[int]]:
     """The numbers of each partition, in the order that it has them."""
-    consumer = reader(broker)
     found: list[list[int]] = [[] for _ in range(WIDTH)]
-    left = set(range(WIDTH))
+    for message in messages(broker, topic, WIDTH):
+        found[message.partition() or 0].append(int(message.value() or b""))
+    return found
+
+
+def messages(broker: LoneBroker, topic: str, width: int) -> Iterator[Message]:
+    """Every committed record, in the order of each partition."""
+    consumer = reader(broker)
+    left = set(range(width))
     consumer.assign([TopicPartition(topic, number, 0) for number in left])
     deadline_s = time.monotonic() + WITHIN_S
     while left:
         assert time.monotonic() < deadline_s
         for message in consumer.consume(1_000, 0.1):
             if message.error() is None:
-                found[message.partition() or 0].append(int(message.value() or b""))
+                yield message
             else:
                 left.discard(message.partition() or 0)
     consumer.close()
-    return found
+
+
+def offsets(broker: LoneBroker, topic: str) -> Counter[tuple[int, int]]:
+    """Where the committed records are."""
+    return Counter((one.partition() or 0, one.offset() or 0) for one in messages(broker, topic, WIDTH))
+
+
+def told_ranges(broker: LoneBroker) -> Counter[tuple[int, int]]:
+    """Where the events say that they are."""
+    events = (json.loads(one.value() or b"") for one in messages(broker, "deadwatch.events", 1))
+    return Counter(
+        (one["partition"], offset)
+        for event in events
+        if event["kind"] == "redrive_written"
+        for one in event["written"]
+        for offset in range(one["first"], one["end"])
+    )
 
 
 def run_until_killed(workers: Workers, topic: str, rng: Random, account: Account, *, overlap: bool) -> None:
@@ -168,7 +193,7 @@ def test_every_record_arrives_exactly_once_whenever_workers_are_killed(
     file.write_text(order.model_dump_json(by_alias=True))
     workers = Workers(broker, file)
     run_until_killed(workers, "orders", Random(7), account, overlap=overlap)
-    assert account.kills > 0
+    assert (account.kills, account.broker_kills) == (KILLS, RESTARTS)
     work_to_the_end(workers)
     found = committed(broker, "orders")
     seen = Counter(number for partition in found for number in partition)
@@ -177,3 +202,4 @@ def test_every_record_arrives_exactly_once_whenever_workers_are_killed(
     account.twice = seen.total() - len(seen)
     assert (account.lost, account.twice) == (0, 0)
     assert found == committed(broker, "dlq.orders")
+    assert told_ranges(broker) == offsets(broker, "orders")

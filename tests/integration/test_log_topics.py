@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,8 +18,8 @@ import pytest
 import yaml
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
-from kafka.errors import TopicAlreadyExistsError
 
+from collector.kafka import create_no_topics
 from lab import Lab
 
 pytestmark = pytest.mark.integration
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.integration
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "5"))
 RECORDS_A_SECOND = 300
 WITHIN_S = 60
+STAYS_AWAY_S = 5
 NUMBERS = itertools.count()
 
 Event = dict[str, Any]
@@ -38,7 +39,8 @@ class Shipper:
     def __init__(self, servers: str, topic: str) -> None:
         self.topic = topic
         self._admin = KafkaAdminClient(bootstrap_servers=servers)
-        self._producer = KafkaProducer(bootstrap_servers=servers, linger_ms=5, allow_auto_create_topics=False)
+        self._producer = KafkaProducer(bootstrap_servers=servers, linger_ms=5)
+        create_no_topics(self._producer)
         self.create(2)
 
     def create(self, partitions: int) -> None:
@@ -64,24 +66,15 @@ class Shipper:
     def add_partitions(self, total: int) -> None:
         self._admin.create_partitions({self.topic: total})
 
+    def exists(self) -> bool:
+        return self.topic in self._admin.list_topics()
+
     def truncate(self, partition: int, offset: int) -> None:
         self._admin.delete_records({TopicPartition(self.topic, partition): offset})
 
     def delete(self) -> None:
         self._admin.delete_topics([self.topic])
         until(lambda: self.topic not in self._admin.list_topics(), "deleting the topic")
-
-    def make_anew(self, partitions: int) -> None:
-        """A client that asks for a topic just then may have made it first: such a one is deleted again."""
-
-        def made() -> bool:
-            self.delete()
-            with suppress(TopicAlreadyExistsError):
-                self.create(partitions)
-                return True
-            return False
-
-        until(made, "making the topic anew")
 
     def close(self) -> None:
         self._producer.close()
@@ -257,7 +250,8 @@ def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
     shipper.truncate(partition, 6)
     with own.running():
         until(lambda: tasks(own) == [0, 4], "reading what is left")
-        shipper.make_anew(2)
+        shipper.delete()
+        shipper.create(2)
         shipper.entry(6)
         shipper.flush()
         until(lambda: tasks(own) == [0, 4, 6], "reading the topic made anew")
@@ -266,3 +260,17 @@ def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
         ("records_deleted_unread", [0, 3, -1]),
         ("topic_recreated", [1, 0, -1]),
     ]
+
+
+def test_a_topic_that_is_deleted_stays_away_though_brokers_make_what_is_asked_for(
+    lab: Lab, tmp_path: Path, shipper: Shipper
+) -> None:
+    own = Collector(lab.bootstrap_servers, tmp_path, shipper.topic)
+    shipper.entry(0)
+    shipper.flush()
+    with own.running():
+        until(lambda: tasks(own) == [0], "reading")
+        shipper.delete()
+        end_s = time.monotonic() + STAYS_AWAY_S
+        while time.monotonic() < end_s:
+            assert not shipper.exists()

@@ -58,7 +58,7 @@ def count(add_series: Add, now_ms: int) -> Add:
 
 
 def test_an_order_has_the_shape_that_scripts_hold_on_to(
-    client: httpx2.Client, make: Callable[..., str], count: Add
+    client: httpx2.Client, make: Callable[..., str], count: Add, store: Engine
 ) -> None:
     make("a", to_move=20_000, skip_reasons={"no_origin": 1})
     count("a", "sent", 3_000)
@@ -67,6 +67,8 @@ def test_an_order_has_the_shape_that_scripts_hold_on_to(
     count("a", "parked", 1, "attempts_used_up")
     count("a", "bounced", 4)
     count("b", "sent", 99)
+    with store.begin() as connection:
+        connection.execute(schema.redrive_orders.update().values(waiting=17))
     told = client.get(f"{PATH}/a").json()
     plan, request = told.pop("plan"), told.pop("request")
     assert told == {
@@ -82,7 +84,7 @@ def test_an_order_has_the_shape_that_scripts_hold_on_to(
         "failed": 0,
         "bounced": 4,
         "settled": 0,
-        "waiting": None,
+        "waiting": 17,
         "skip_reasons": {"target_missing": 5, "payload_expired": 2},
         "records_per_second": 50.0,
         "created_at": "2027-01-15T07:58:20Z",

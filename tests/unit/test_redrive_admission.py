@@ -10,7 +10,7 @@ from collector.contract import headers as names
 from collector.kafka import KafkaConnection
 from streaming.filter import Filter
 from streaming.redrive.admission import admit, check_plan
-from streaming.redrive.cluster import unavailable
+from streaming.redrive.cluster import Extents, unavailable
 from streaming.redrive.errors import ConfirmError, FilterError, RedriveError, RefusedOrderError
 from streaming.redrive.letter import Headers, letter_of
 from streaming.redrive.order import Order, OrderRequest
@@ -100,9 +100,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"target": {"kind": "retry", "consumergroup": "g", "topic": "dlq.x"}},
         "target dlq.x holds dead letters",
     ),
-    ("less time than one request takes", {"delivery_timeout_ms": 29_999}, "at least 30000"),
+    ("less time than one request takes", {"delivery_timeout_ms": 30_004}, "at least 30005"),
     ("a lag of nobody", {"guards": {"max_target_lag": 5}}, "max_target_lag and lag_group go together"),
-    ("an engine that is not there", {"engine": "spark"}, "engine spark is not there yet"),
+    (
+        "a bound that lanes cannot keep",
+        {"engine": "spark", "limits": {"max_records": 5}},
+        "limits.max_records cannot",
+    ),
 ]
 
 
@@ -186,6 +190,21 @@ RECORDS: list[tuple[bytes | None, Headers]] = [
     (None, SHARE[:2]),
     (None, connect_headers(b"orders")),
 ]
+
+
+def test_a_plan_tells_which_records_retention_has_taken_from_their_origin() -> None:
+    held = Extents({1: 3}, {1: 5})
+    wanted = Order(
+        id="a", request=request({}), requested_by="me", created_at_ms=1, begin={0: 0}, cut_off={0: 5}
+    )
+    plans = Tally(wanted, RULES, None, lambda topic: held if topic == "orders" else None)
+    for at, offset in ((1, 2), (1, 3), (1, 4), (1, 5), (9, 3)):
+        told = {"topic": "orders", "partition": at, "offset": offset, "group": "g"}
+        headers = tuple((f"__dlq.errors.{name}", str(value).encode()) for name, value in told.items())
+        plans.add(letter_of("dlq.orders", 0, 0, 1, None, None, headers))
+    plan = plans.plan(cut=False)
+    assert plan.skip_reasons == {"origin_missing": 2, "payload_expired": 1}
+    assert (plan.to_move, plan.rehydrated) == (2, 2)
 
 
 def test_a_plan_counts_what_goes_where_and_what_stays() -> None:

@@ -36,13 +36,16 @@ class Case:
     refused: str = ""
     patience: Patience | None = None
     now_ms: int = NOW_MS
-    retry: Retry = field(default_factory=lambda: Retry(max_attempts=3))
+    retry: Retry = field(default_factory=lambda: Retry(max_attempts=3, park_error_classes=("a.Poison",)))
+    error_class: str = ""
 
 
 CASES = [
     Case("the first attempt", Send(1)),
     Case("the last attempt", Send(3), attempts=2),
     Case("attempts used up", Park(ParkReason.ATTEMPTS_USED_UP), attempts=3),
+    Case("a class that no wait mends", Park(ParkReason.ERROR_CLASS_EXCLUDED), error_class="a.Poison"),
+    Case("a class that one does", Send(1), error_class="a.Timeout"),
     Case("more attempts than there should be", Park(ParkReason.ATTEMPTS_USED_UP), attempts=4),
     Case("still backing off", Wait(10_001), due_ms=10_001),
     Case("due at the exact millisecond", Send(1), due_ms=10_000),
@@ -64,6 +67,7 @@ def test_decide(case: Case) -> None:
         refused=case.refused,
         patience=case.patience,
         now_ms=case.now_ms,
+        error_class=case.error_class,
     )
     assert decision == case.decision
 

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from collector.contract.backoff import Backoff
-from streaming.redrive.guards import LOOK_MS, Guard, Returns, loop_in_the_making, nobody_counts
+from streaming.redrive.guards import BRAKE_MS, Guard, Returns, loop_in_the_making
 from streaming.redrive.moved import BY_KEY
 from streaming.redrive.order import Guards
 from streaming.redrive.patience import Patiences
@@ -46,12 +46,34 @@ class Behind:
 
 def test_a_group_that_is_behind_holds_the_order_until_it_has_caught_up() -> None:
     behind = Behind()
-    guard = Guard("1", Guards(max_target_lag=10, lag_group="g"), nobody_counts, behind)
-    assert guard.trip(0, ["t"]) == ("", True)
-    behind.lag = 10
-    assert guard.trip(LOOK_MS - 1, ["t"]) == ("", True)
+    guard = Guard("1", Guards(max_target_lag=10, lag_group="g"), lambda _: Returns(0, 0), behind)
+    assert guard.trip(0, frozenset({"t"})) == ("", 0)
+    behind.lag = 9
+    assert guard.trip(BRAKE_MS - 1, frozenset({"t"})) == ("", 0)
     assert behind.asked == 1
-    assert guard.trip(LOOK_MS, ["t"]) == ("", False)
+    assert guard.trip(BRAKE_MS, frozenset({"t"})) == ("", 1)
+
+
+def test_what_is_written_between_two_looks_counts_against_the_lag() -> None:
+    behind = Behind()
+    behind.lag = 4
+    guard = Guard("1", Guards(max_target_lag=10, lag_group="g"), lambda _: Returns(0, 0), behind)
+    assert guard.trip(0, frozenset()) == ("", 1)  # where to is not known yet: one record tells
+    guard.wrote(1)
+    assert guard.trip(1, frozenset({"t"})) == ("", 6)
+    guard.wrote(5)
+    assert guard.trip(2, frozenset({"t"})) == ("", 1)
+    guard.wrote(1)
+    assert guard.trip(3, frozenset({"t"})) == ("", 0)
+    assert behind.asked == 1
+    assert guard.trip(1 + BRAKE_MS, frozenset({"t"})) == ("", 6)
+    assert guard.trip(2 + BRAKE_MS, frozenset({"t", "u"})) == ("", 6)
+    assert behind.asked == 3
+
+
+def test_without_a_group_to_wait_for_any_number_may_go() -> None:
+    guard = Guard("1", Guards(), lambda _: Returns(0, 0), None)
+    assert guard.trip(0, frozenset()) == ("", None)
 
 
 @pytest.fixture

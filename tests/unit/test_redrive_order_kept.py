@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collector.contract.backoff import Backoff
 from streaming.redrive.fetch import Fetcher, Place, Wanted
-from streaming.redrive.guards import Guard, nobody_counts
+from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
 from streaming.redrive.letter import Letter
@@ -25,6 +25,7 @@ from streaming.redrive.received import Received
 from streaming.redrive.report import Frame, Runs
 from streaming.redrive.steps import Finished, Idle
 from streaming.redrive.targets import TargetPlace
+from streaming.redrive.telemetry import SILENT, Telemetry
 from streaming.redrive.transaction import AbortedError, Transactions
 
 if TYPE_CHECKING:
@@ -143,7 +144,12 @@ class FakeTransactions:
         self.open = []
 
 
-def mover(rng: Random, transactions: FakeTransactions, limits: dict[str, float | None]) -> Mover:
+def mover(
+    rng: Random,
+    transactions: FakeTransactions,
+    limits: dict[str, float | None],
+    telemetry: Telemetry = SILENT,
+) -> Mover:
     request = {
         "dlq_topic": DLQ,
         "selection": {"all": True},
@@ -165,9 +171,10 @@ def mover(rng: Random, transactions: FakeTransactions, limits: dict[str, float |
         cast("Transactions", transactions),
         cast("Routes", FakeRoutes()),
         Patiences(10_000_000, Backoff(1_000, 4_000), rng),
-        Guard("1", Guards(), nobody_counts, None),
+        Guard("1", Guards(), lambda _: Returns(0, 0), None),
+        telemetry,
     )
-    return Mover(order, Frame("1", 1, DLQ, "default", EVENTS), parts, "our client", 0)
+    return Mover(order, Frame("1", "1", 1, DLQ, "default", EVENTS), parts, "our client", 0)
 
 
 @given(

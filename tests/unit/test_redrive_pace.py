@@ -1,6 +1,10 @@
 """A rate is never passed, and what a slow commit costs is caught up with."""
 
+from random import Random
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streaming.redrive.pace import Bucket, Pace
 
@@ -48,3 +52,26 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
 def test_without_limits_everything_goes() -> None:
     assert Pace.start(None, None, 0).records_now(77) == 77
     assert Pace.start(None, None, 0).ready_at_ms() == 0
+
+
+@given(seed=st.integers(0, 1 << 32), rate=st.sampled_from([5.0, 50.0, 500.0, 3_000.0]))
+def test_whatever_a_transaction_takes_the_rate_is_held_within_two_percent(seed: int, rate: float) -> None:
+    """As the mover paces itself: a slice of the rate at once, counted behind the first."""
+    rng = Random(seed)
+    pace, now_ms = Pace.start(rate, None, 0), 0
+    wanted = max(int(rate / 5), 1)
+    moments: list[tuple[int, int]] = []
+    while now_ms < 60_000:
+        pace = pace.filled(now_ms)
+        assert pace.records is not None
+        if pace.records.balance < wanted:
+            now_ms = pace.records.ready_at_ms(wanted)
+            continue
+        count = pace.records_now(10_000)
+        moments.append((now_ms, count))
+        pace = pace.taken(count, 0)
+        now_ms += rng.randrange(1, 700)  # the commit
+    (first_ms, first), (last_ms, _) = moments[0], moments[-1]
+    held = sum(count for _, count in moments[1:]) * 1_000 / (last_ms - first_ms)
+    assert first <= wanted + 1
+    assert abs(held / rate - 1) <= 0.02

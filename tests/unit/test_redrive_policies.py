@@ -117,10 +117,19 @@ def test_order_after_order_covers_every_offset_once() -> None:
     assert sorted(seen) == every
 
 
+def test_its_orders_park_excluded_classes_unless_they_are_to_be_left() -> None:
+    asked = request(exclude_error_classes=["a.B", "c.D"], retry={"park_error_classes": ["a.B", "e.F"]})
+    order = asked.order("dlq.a")
+    assert order.retry.park_error_classes == ("a.B", "e.F", "c.D")
+    assert order.selection.filter is None
+    assert asked.model_copy(update={"excluded": "leave"}).order("dlq.a").retry == asked.retry
+
+
 def test_its_orders_have_its_terms_and_leave_excluded_classes_alone() -> None:
     asked = request(
         filter='connector == "sink" || attempts > 1',
         exclude_error_classes=["a.b.SerializationException", "X$Y"],
+        excluded="leave",
         retry={"max_attempts": 3},
         target={"kind": "topic", "topic": "t"},
     )

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,17 +53,37 @@ def sources(engine: Engine) -> list[tuple[str, str, bool, str]]:
         return [tuple(row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("variables", "name"), [({}, "redrive"), ({"REDRIVE_NAME": "w1"}, "redrive:w1")], ids=["unnamed", "named"]
-)
-def test_a_worker_makes_the_store_says_that_it_lives_and_ends_when_asked(
-    engine: Engine, variables: dict[str, str], name: str
-) -> None:
-    with worker(engine, **variables) as process:
-        until(lambda: sources(engine) == [(name, "redrive", True, "")])
+def test_a_worker_makes_the_store_says_that_it_lives_and_ends_when_asked(engine: Engine) -> None:
+    with worker(engine, REDRIVE_NAME="w1") as process:
+        until(lambda: sources(engine) == [("redrive:w1", "redrive", True, "")])
         process.send_signal(signal.SIGTERM)
         assert process.wait(WITHIN_S) == 0
-    assert sources(engine) == [(name, "redrive", False, "stopped")]
+    assert sources(engine) == [("redrive:w1", "redrive", False, "stopped")]
+
+
+def test_workers_without_names_are_told_apart_and_forgotten_when_they_stop(engine: Engine) -> None:
+    with worker(engine) as one:
+        until(lambda: len(sources(engine)) == 1)
+        with worker(engine) as other:
+            until(lambda: len(sources(engine)) == 2)
+            assert {name for name, *_ in sources(engine)} == {
+                f"redrive:{socket.gethostname()}-{process.pid}" for process in (one, other)
+            }
+            other.send_signal(signal.SIGTERM)
+            assert other.wait(WITHIN_S) == 0
+        assert len(sources(engine)) == 1
+
+
+def test_who_was_killed_without_a_name_is_forgotten_in_the_end(engine: Engine) -> None:
+    with worker(engine) as process:
+        until(lambda: len(sources(engine)) == 1)
+        process.kill()
+        process.wait(WITHIN_S)
+    long_ago = schema.sources.update().values(heartbeat_ms=schema.sources.c.heartbeat_ms - 3_600_000)
+    with engine.begin() as connection:
+        connection.execute(long_ago)
+    with worker(engine, REDRIVE_NAME="w1"):
+        until(lambda: [name for name, *_ in sources(engine)] == ["redrive:w1"])
 
 
 def test_a_store_of_a_newer_program_is_refused_in_one_line(engine: Engine) -> None:

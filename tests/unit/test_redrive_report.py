@@ -8,7 +8,7 @@ from streaming.redrive.batch import Batch, Outcome, Result
 from streaming.redrive.report import Frame
 from streaming.redrive.transaction import _extend
 
-FRAME = Frame("o1", 3, "dlq", "c", "deadwatch.events")
+FRAME = Frame("o1", "o1", 3, "dlq", "c", "deadwatch.events")
 
 
 def test_outcomes_come_first_and_ranges_of_targets_alone_behind_them() -> None:

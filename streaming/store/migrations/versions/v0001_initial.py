@@ -238,6 +238,7 @@ def upgrade() -> None:
         sa.Column("epoch", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("expires_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("policy", sa.Text(), nullable=False),
+        sa.Column("waiting", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("sent_before", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("bounced_before", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id"),

@@ -1,0 +1,276 @@
+"""What the tests of the mover share: topics of their own, orders in memory, workers in threads."""
+
+import itertools
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Self, cast
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from lab import Lab
+from streaming.redrive.claim import Claim, ClaimLostError
+from streaming.redrive.guards import Returns
+from streaming.redrive.order import Order, OrderRequest, Status
+from streaming.redrive.received import Received, consume
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.work import House
+from streaming.redrive.worker import run
+
+WITHIN_S = 60
+NAMES = itertools.count()
+AT_ONCE = {"retry_backoff_ms": 0}
+FAST = {"records_per_second": None}
+Headers = list[tuple[str, bytes]]
+Sent = list[tuple[str, str | bytes | None]]
+
+
+def clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A record that was read."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes
+    value: bytes | None
+    headers: Headers
+
+    @classmethod
+    def of(cls, message: Received) -> Self:
+        headers = [(name, value or b"") for name, value in message.headers() or []]
+        return cls(
+            message.topic(),
+            message.partition(),
+            message.offset(),
+            message.timestamp()[1],
+            message.key() or b"",
+            message.value(),
+            headers,
+        )
+
+
+@dataclass
+class Orders:
+    """Orders in memory: leases with fencing, as the store keeps them."""
+
+    orders: dict[str, Order] = field(default_factory=dict)
+    status: dict[str, Status] = field(default_factory=dict)
+    reason: dict[str, str] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    most_claims: int | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, order: Order) -> None:
+        self.orders[order.id], self.status[order.id] = order, Status.RUNNING
+
+    def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
+        del worker
+        with self.lock:
+            for one in self.orders.values():
+                held = self.claims.get(one.id, Claim(one, 0, 0))
+                if held.epoch == self.most_claims:
+                    continue
+                if (
+                    self.status[one.id] in {Status.RUNNING, Status.CANCELLING}
+                    and held.expires_at_ms <= now_ms
+                ):
+                    self.claims[one.id] = Claim(one, held.epoch + 1, now_ms + lease_ms)
+                    return self.claims[one.id]
+        return None
+
+    def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:
+        with self.lock:
+            self._check(claim)
+            self.claims[claim.order.id] = replace(claim, expires_at_ms=now_ms + lease_ms)
+            return self.claims[claim.order.id], self.status[claim.order.id]
+
+    def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
+        self.release(claim, now_ms)
+        self.status[claim.order.id], self.reason[claim.order.id] = status, status_reason
+
+    def release(self, claim: Claim, now_ms: int) -> None:
+        del now_ms
+        with self.lock:
+            self._check(claim)
+            self.claims[claim.order.id] = replace(claim, expires_at_ms=0)
+
+    def _check(self, claim: Claim) -> None:
+        if self.claims[claim.order.id].epoch != claim.epoch or self.status[claim.order.id].final:
+            raise ClaimLostError
+
+
+@dataclass
+class Place:
+    """A dead letter topic and its origin, of their own for every test."""
+
+    servers: str
+    topic: str
+    dlq: str
+    returns: Returns = field(default_factory=lambda: Returns(0, 0))
+
+    def letters(
+        self, count: int, *, partition: int | None = None, topic: str = "", headers: Headers | None = None
+    ) -> None:
+        """Dead letters as Connect writes them, of records at offset 0 and up."""
+        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 50})
+        width, dlq_width = self.width(self.topic), self.width(self.dlq)
+        for number in range(count):
+            at = number % width
+            said = {"topic": topic or self.topic, "partition": at, "offset": number // width}
+            told = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
+            producer.produce(
+                self.dlq,
+                b"value-%d" % number,
+                b"key-%d" % (number % 100),
+                at % dlq_width if partition is None else partition,
+                timestamp=clock_ms() - 3 * 3_600_000 + number,
+                headers=[("own", b"%d" % number), *told, *(headers or [])],
+            )
+        assert producer.flush(30) == 0
+
+    def fail(self, record: Seen) -> None:
+        """A dead letter of a record that was read from the topic, its headers kept, as Connect does."""
+        said = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        told = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
+        producer = Producer({"bootstrap.servers": self.servers})
+        headers = [*record.headers, *told]
+        producer.produce(
+            self.dlq, record.value, record.key, timestamp=record.timestamp, headers=cast("Sent", headers)
+        )
+        assert producer.flush(30) == 0
+
+    def width(self, topic: str) -> int:
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        return len(admin.list_topics(timeout=10).topics[topic].partitions)
+
+    def order(self, *, behind: Order | None = None, **request: object) -> Order:
+        """About everything there is, or what has come behind the cut-off of another order."""
+        begin, cut_off = self._ends()
+        begin = behind.cut_off if behind else begin
+        asked: dict[str, object] = {
+            "dlq_topic": self.dlq,
+            "selection": {"all": True},
+            "limits": FAST,
+            "retry": AT_ONCE,
+        }
+        asked |= {"dry_run": False, "reason": "test", **request}
+        return Order(
+            id=f"{next(NAMES):08x}-{clock_ms():x}",
+            request=OrderRequest.model_validate(asked),
+            requested_by="test",
+            created_at_ms=clock_ms(),
+            begin=begin,
+            cut_off=cut_off,
+        )
+
+    def _ends(self) -> tuple[dict[int, int], dict[int, int]]:
+        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "ends"})
+        marks = {
+            number: consumer.get_watermark_offsets(TopicPartition(self.dlq, number), timeout=10)
+            for number in range(self.width(self.dlq))
+        }
+        consumer.close()
+        return {n: low for n, (low, _) in marks.items()}, {n: end for n, (_, end) in marks.items()}
+
+    def read(self, topic: str = "") -> list[Seen]:
+        """Every committed record, in the order of each partition."""
+        topic = topic or self.topic
+        config = {"bootstrap.servers": self.servers, "group.id": "read", "isolation.level": "read_committed"}
+        consumer = Consumer(config | {"enable.partition.eof": True, "enable.auto.commit": False})
+        left = set(range(self.width(topic)))
+        consumer.assign([TopicPartition(topic, number, 0) for number in left])
+        found: list[Seen] = []
+        deadline_s = time.monotonic() + WITHIN_S
+        while left:
+            assert time.monotonic() < deadline_s
+            for message in consume(consumer, 1_000, 0.05):
+                if message.error() is None:
+                    found.append(Seen.of(message))
+                else:
+                    left.discard(message.partition())
+        consumer.close()
+        return found
+
+    @contextmanager
+    def worker(self, orders: Orders, **settings: object) -> Iterator[threading.Event]:
+        """A worker in a thread; the event stops it."""
+        stop = threading.Event()
+        own = RedriveSettings.model_validate(
+            {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
+        )
+        house = House(own, lambda _: lambda _: True, lambda _: self.returns, clock_ms, Random(1))
+        thread = threading.Thread(target=run, args=(orders, house, stop, "test"))
+        thread.start()
+        try:
+            yield stop
+        finally:
+            stop.set()
+            thread.join(30)
+            assert not thread.is_alive()
+
+    def redriven(self, order: Order) -> tuple[Status, str]:
+        """Work until the order is settled."""
+        orders = Orders()
+        orders.add(order)
+        with self.worker(orders):
+            until(lambda: order.id in orders.reason)
+        return orders.status[order.id], orders.reason[order.id]
+
+
+def until(condition: Callable[[], bool], within_s: float = WITHIN_S) -> None:
+    deadline_s = time.monotonic() + within_s
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline_s, "it did not happen in time"
+        pause.wait(0.02)
+
+
+def create(servers: str, **widths: int) -> None:
+    wanted = [NewTopic(name, width, 1) for name, width in widths.items()]
+    admin = AdminClient({"bootstrap.servers": servers})
+    for future in admin.create_topics(wanted).values():
+        future.result(30)
+
+
+@pytest.fixture
+def place(lab: Lab, request: pytest.FixtureRequest) -> Place:
+    width, dlq_width = getattr(request, "param", (3, 3))
+    name = f"orders-{next(NAMES)}-{clock_ms()}"
+    found = Place(lab.bootstrap_servers, name, f"dlq.{name}")
+    create(found.servers, **{found.topic: width, found.dlq: dlq_width})
+    return found
+
+
+def ours(record: Seen) -> dict[str, str]:
+    prefix = "deadwatch.redrive."
+    return {
+        name.removeprefix(prefix): value.decode() for name, value in record.headers if name.startswith(prefix)
+    }
+
+
+def outcomes(place: Place, order: Order) -> Counter[tuple[str, str, int]]:
+    """By outcome, reason and attempt, as the events tell."""
+    counted: Counter[tuple[str, str, int]] = Counter()
+    for record in place.read("deadwatch.events"):
+        event = json.loads(record.value or b"")
+        if event["kind"] == "redrive_outcome" and event["order"] == order.id:
+            counted[event["outcome"], event["outcome_reason"], event["attempt"]] += event["records"]
+    return counted
+
+
+def now_header() -> tuple[str, bytes]:
+    return "deadwatch.redrive.moved-at-ms", str(clock_ms()).encode()
