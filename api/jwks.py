@@ -15,7 +15,7 @@ from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
 from api.errors import IdentityProviderError
-from api.oidc_settings import OidcSettings
+from api.oidc_settings import OidcSettings, safe
 
 FRESH_MS: Final = 300_000
 USABLE_MS: Final = 24 * 3_600_000
