@@ -1,7 +1,8 @@
 """The application: routes, problems and headers put together."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
@@ -13,6 +14,7 @@ from api.gate import Gate
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
 from api.request_id import RequestId
+from api.retention import Retention
 from api.routes import (
     abandoned,
     audit,
@@ -50,6 +52,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
         max_body_size=settings.max_body_bytes,
+        lifespan=_lifespan,
     )
     app.state.service = _service(settings, now_ms)
     app.add_middleware(AuditTrail, now_ms=now_ms)
@@ -61,6 +64,15 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     app.include_router(_version_1())
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    days = service.settings.audit_retention_days
+    async with Retention(service.writer, service.now_ms, days).kept():
+        yield
+    service.desk.close()
 
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:

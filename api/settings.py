@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from api.oidc_settings import OidcSettings
 from collector.contract import topics
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
@@ -70,6 +71,8 @@ class ApiSettings(LetterSettings):
     max_body_bytes: int = Field(1_048_576, ge=1_024, description="A longer body of a request is refused.")
     audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
 
+    oidc: OidcSettings = OidcSettings()
+
     @field_validator("dlq_topics", "targets_allow")
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,9 +92,11 @@ class ApiSettings(LetterSettings):
 
     @model_validator(mode="after")
     def _refuse_public_without_authentication(self) -> Self:
-        if not is_loopback(self.host) and not self.token_pepper.get_secret_value():
+        authenticated = self.token_pepper.get_secret_value() or self.oidc.enabled
+        if not is_loopback(self.host) and not authenticated:
             raise ValueError(
                 f"host {self.host} is reached from other machines, which needs authentication: set "
-                "API_TOKEN_PEPPER (openssl rand -hex 32 makes one), or stay on 127.0.0.1 (API_HOST)"
+                "API_TOKEN_PEPPER (openssl rand -hex 32 makes one) or API_OIDC__ISSUER, or stay on 127.0.0.1 "
+                "(API_HOST)"
             )
         return self

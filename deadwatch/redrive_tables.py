@@ -30,8 +30,12 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]])
     filled = [tuple("" if cell is None else cell for cell in row) for row in rows]
     for index, heading in enumerate(headings):
         numeric = bool(filled) and all(isinstance(row[index], int | float) for row in filled)
-        justify: JustifyMethod = "right" if numeric else "left"
-        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in COPIED)
+        made.add_column(
+            heading,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=heading in COPIED,
+        )
     for row in filled:
         made.add_row(*(Text(_cell(cell), COLOURS.get(str(cell), "")) for cell in row))
     return made

@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
-from api.app import create_app
 from api.settings import ApiSettings
 from collector.contract import headers as names
 from collector.kafka import KafkaConnection
@@ -30,6 +29,7 @@ from streaming.store import schema
 from streaming.store.engine import connect
 from streaming.store.order_claims import OrderClaims
 from streaming.store.store import Store
+from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
@@ -101,12 +101,12 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def api(lab: Lab, url: str) -> Iterator[Callable[..., TestClient]]:
+def api(lab: Lab, url: str, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
     opened: list[TestClient] = []
 
     def serve(bootstrap_servers: str = lab.bootstrap_servers, **settings: Any) -> TestClient:  # noqa: ANN401
         kafka = KafkaConnection(bootstrap_servers=bootstrap_servers)
-        client = TestClient(create_app(ApiSettings(store_url=url, kafka=kafka, **settings)))
+        client = operator(ApiSettings(store_url=url, kafka=kafka, **settings), tmp_path)
         opened.append(client)
         return client
 
