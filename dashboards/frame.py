@@ -1,0 +1,162 @@
+"""What all dashboards have in common: variables, links, annotations, rows in one order."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.cog.builder import Builder
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import (
+    AnnotationQuery,
+    DashboardCursorSync,
+    DashboardLinkType,
+    VariableModel,
+    VariableOption,
+    VariableRefresh,
+    VariableSort,
+)
+
+from api.metrics import catalog
+from api.metrics.catalog import Metric
+from dashboards.panels import BLUE, DATASOURCE, ORANGE, AnyPanel
+from dashboards.promql import PromqlError, Scope
+
+TAG: Final = "deadwatch"
+ALL: Final = ".+"
+REFRESH: Final = "30s"
+SINCE: Final = "now-6h"
+LOCAL_API: Final = "http://127.0.0.1:8000"
+
+SCOPE: Final = Scope({"job": "$job", "kafka_cluster": "$kafka_cluster"})
+"""What the variables of every dashboard choose."""
+RANGE: Final = "$__range"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A variable below ``kafka_cluster``: the values that ``label`` of ``metric`` has."""
+
+    name: str
+    title: str
+    metric: Metric
+    label: str
+
+    def __post_init__(self) -> None:
+        if self.label not in self.metric.labels:
+            raise PromqlError(f"{self.metric.name} has no label {self.label}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Panels under a heading; the headings of a dashboard go from what is wrong to details."""
+
+    title: str
+    panels: Sequence[AnyPanel]
+
+
+NOW, SINCE_WHEN, WHICH, DETAILS = "What is wrong now", "Since when", "Which", "Details"
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard: ``uid`` is its address for ever."""
+
+    uid: str
+    title: str
+    description: str
+    rows: Sequence[Row]
+    choices: Sequence[Choice] = ()
+    tags: Sequence[str] = ()
+
+
+def model(board: Board) -> dict[str, Any]:
+    """The dashboard as Grafana reads it."""
+    built = (
+        dashboard.Dashboard(board.title)
+        .uid(board.uid)
+        .description(board.description)
+        .tags([TAG, *board.tags])
+        .readonly()
+        .timezone("browser")
+        .tooltip(DashboardCursorSync.CROSSHAIR)
+        .refresh(REFRESH)
+        .time(SINCE, "now")
+    )
+    for variable in _variables(board.choices):
+        built.with_variable(variable)
+    built.link(_links()).annotations(_annotations())
+    for row in board.rows:
+        built.with_row(dashboard.Row(row.title))
+        for panel in row.panels:
+            built.with_panel(panel)
+    found: dict[str, Any] = json.loads(JSONEncoder().encode(built.build()))
+    for number, panel in enumerate(found["panels"], start=1):
+        panel["id"] = number
+    return found
+
+
+def _variables(choices: Sequence[Choice]) -> list[Builder[VariableModel]]:
+    source = (
+        dashboard.DatasourceVariable("datasource")
+        .label("Data source")
+        .type("prometheus")
+        .description("The Prometheus that scrapes Deadwatch.")
+    )
+    address = (
+        dashboard.TextBoxVariable("deadwatch_url")
+        .label("Deadwatch")
+        .description("Where the api and the console answer to your browser; links go there.")
+        .default_value(LOCAL_API)
+        .current(VariableOption(selected=True, text=LOCAL_API, value=LOCAL_API))
+    )
+    ours = '{__name__=~"deadwatch_.+", job=~"$job"}'
+    return [
+        source,
+        _values_of("job", "Job", catalog.BUILD_INFO.name, "job"),
+        _values_of("kafka_cluster", "Kafka cluster", ours, "kafka_cluster"),
+        *(_values_of(c.name, c.title, SCOPE.selector(c.metric), c.label) for c in choices),
+        address,
+    ]
+
+
+def _values_of(name: str, title: str, series: str, label: str) -> Builder[VariableModel]:
+    return (
+        dashboard.QueryVariable(name)
+        .label(title)
+        .description(f"Every {title.lower()} that the metrics name; All leaves nothing out.")
+        .datasource(DATASOURCE)
+        .query({"query": f"label_values({series}, {label})", "refId": f"variable-{name}"})
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(VariableSort.ALPHABETICAL_ASC)
+        .multi(True)
+        .include_all(True)
+        .all_value(ALL)
+        .current(VariableOption(selected=True, text="All", value="$__all"))
+    )
+
+
+def _links() -> dashboard.DashboardLink:
+    return (
+        dashboard.DashboardLink("Deadwatch")
+        .type(DashboardLinkType.DASHBOARDS)
+        .tags([TAG])
+        .include_vars(True)
+        .keep_time(True)
+    )
+
+
+def _annotations() -> list[Builder[AnnotationQuery]]:
+    redrives = SCOPE.grown(catalog.REDRIVE_RECORDS, outcome="sent").sum("dlq_topic", "target_topic").above(0)
+    version = SCOPE.gauge(catalog.BUILD_INFO).max("version")
+    before = SCOPE.gauge(catalog.BUILD_INFO, offset="5m").max("version")
+    deployed = version.unless(before, "version")
+    return [
+        _annotation("Redrives", redrives.text, BLUE),
+        _annotation("Deployments of Deadwatch", deployed.text, ORANGE),
+    ]
+
+
+def _annotation(name: str, expression: str, color: str) -> Builder[AnnotationQuery]:
+    return dashboard.AnnotationQuery().name(name).datasource(DATASOURCE).expr(expression).icon_color(color)
