@@ -18,7 +18,6 @@ from api.metrics.catalog import Kind, Metric
 JOB: Final = "job"
 REPLICAS: Final = "instance, pod"
 RATE_INTERVAL: Final = "$__rate_interval"
-PRESENT: Final = "5m"
 
 Value = str | Sequence[str]
 """What a label must be: a text, or one of several."""
@@ -30,7 +29,7 @@ class PromqlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """An instant vector: its text, its labels, and whether it needs no parentheses as an operand."""
+    """An instant vector: its text, the labels of its series, whether it is an operand without parentheses."""
 
     text: str
     labels: frozenset[str] = frozenset()
@@ -190,17 +189,14 @@ class Scope:
         """
         self._require_counter(metric)
         window = window or self.window
-        series, store = self.selector(metric, **only), self._anywhere.selector(catalog.STORE_UP)
-        new = (
-            f"{series} and (count_over_time({series}[{window}]) "
-            f"< on (job, instance) group_left () sum_over_time({store}[{window}]))"
-        )
+        series = self.selector(metric, **only)
+        new = f"{series} and ({self._compared(series, '<', window)})"
         return self._over_replicas(metric, new).or_(self.increase(metric, window, "", **only))
 
-    def present(self, metric: Metric, offset: str, **only: Value) -> Expr:
-        """How many samples a counter had in the five minutes before ``offset``; nothing where it had none."""
+    def known(self, metric: Metric, window: str, **only: Value) -> Expr:
+        """The series of a counter that were there before the window began; the value says nothing."""
         self._require_counter(metric)
-        return self._read(metric, only, f"count_over_time({{}}[{PRESENT}]{_offset(offset)})")
+        return self._over_replicas(metric, self._compared(self.selector(metric, **only), ">=", window))
 
     def absent(self, metric: Metric) -> Expr:
         """1 where no series is."""
@@ -226,6 +222,12 @@ class Scope:
         before = self._read(metric, only, f"{{}}{_offset(window)}").sum(JOB, *by)
         zero = now.times(0).and_(self.whole(offset=window), JOB)
         return now.minus(before.or_(zero))
+
+    def _compared(self, series: str, operator: str, window: str) -> str:
+        """In how many scrapes of the window a series is, against how many were read whole."""
+        store = self._anywhere.selector(catalog.STORE_UP)
+        whole = f"sum_over_time({store}[{window}])"
+        return f"count_over_time({series}[{window}]) {operator} on (job, instance) group_left () {whole}"
 
     @property
     def _anywhere(self) -> "Scope":

@@ -3,10 +3,11 @@
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from jars import cache
-from jars.cache import JarsError
+from jars.cache import Conf, JarsError
 from jars.java import JavaError, find_java
 from jars.manifest import Manifest
 from jars.resolve import discard, resolve
@@ -47,11 +48,11 @@ def _verify() -> int:
     return 0
 
 
-def _make() -> int:
+def _make(confs: Sequence[Conf]) -> int:
     find_java()
     printer = Printer(terminal=sys.stdout.isatty())
     try:
-        home = resolve(printer.show)
+        home = resolve(printer.show, confs)
     finally:
         printer.close()
     print(f"jars: ready in {home}")
@@ -62,9 +63,12 @@ def main() -> int:
     """Run; one line on standard error and exit status 1 where it cannot be done."""
     parser = argparse.ArgumentParser(prog="python -m jars", description=__doc__)
     parser.add_argument("--verify", action="store_true", help="compare every jar with its SHA-256")
+    parser.add_argument(
+        "--conf", action="append", choices=cache.CONFS, help="only these jars; the service needs spark alone"
+    )
     arguments = parser.parse_args()
     try:
-        return _verify() if arguments.verify else _make()
+        return _verify() if arguments.verify else _make(arguments.conf or cache.CONFS)
     except (JarsError, JavaError) as error:
         print(f"jars: {error}", file=sys.stderr)
         return 1

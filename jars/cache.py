@@ -10,6 +10,7 @@ manifest is whole: it is renamed into place only when every jar is in it.
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -40,7 +41,7 @@ def home() -> Path:
 
 def directory(conf: Conf) -> Path:
     """The directory that holds the jars of ``conf``."""
-    if not is_complete():
+    if not is_complete((conf,)):
         raise JarsError(f"the jars are not in {home()}: run `make setup`")
     return home() / conf
 
@@ -55,7 +56,7 @@ def classpath(conf: Conf) -> str:
     return str(directory(conf) / "*")
 
 
-def is_complete() -> bool:
-    """Whether every jar is there with its size; contents are compared by ``python -m jars --verify``."""
+def is_complete(confs: Sequence[Conf] = CONFS) -> bool:
+    """Whether every jar of ``confs`` is there, by its size; ``python -m jars --verify`` reads them."""
     manifest = Manifest.read(home())
-    return manifest is not None and not manifest.missing(home())
+    return manifest is not None and manifest.confs >= set(confs) and not manifest.missing(home())

@@ -7,12 +7,12 @@ import importlib.util
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jars.cache import CONFS, IVY_XML, JarsError
+from jars.cache import IVY_XML, Conf, JarsError
 from jars.java import find_java
 
 Progress = Callable[[str], None]
@@ -36,8 +36,10 @@ class Seen:
         return f"jars: {self.downloaded} of {self.found}, {self.kilobytes // 1000} MB"
 
 
-def run(ivy_home: Path, target: Path, log: Path, progress: Progress, *, lock: int) -> bool:
-    """Resolve ivy.xml into ``target``/<conf>/; whether Ivy succeeded. Its words go to ``log``.
+def run(
+    ivy_home: Path, target: Path, log: Path, progress: Progress, *, lock: int, confs: Sequence[Conf]
+) -> bool:
+    """Resolve ``confs`` of ivy.xml into ``target``/<conf>/; whether Ivy succeeded. Its words go to ``log``.
 
     Ivy inherits the file descriptor ``lock``: should this process be killed, the lock is held until Ivy ends.
     """
@@ -46,7 +48,7 @@ def run(ivy_home: Path, target: Path, log: Path, progress: Progress, *, lock: in
         f"-Divy.default.ivy.user.dir={ivy_home}",
         "-Divy.checksums=sha1,md5",
     ]
-    command += ["-jar", _ivy_jar(), "-ivy", IVY_XML, "-confs", *CONFS, "-types", "jar", "bundle"]
+    command += ["-jar", _ivy_jar(), "-ivy", IVY_XML, "-confs", *confs, "-types", "jar", "bundle"]
     command += ["-cache", ivy_home / "cache", "-retrieve", f"{target}/{_PATTERN}"]
     with (
         log.open("wb") as output,

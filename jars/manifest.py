@@ -39,6 +39,11 @@ class Manifest:
         except (OSError, ValueError, TypeError):
             return None
 
+    @property
+    def confs(self) -> set[str]:
+        """The configurations that it has jars of."""
+        return {jar.path.partition("/")[0] for jar in self.jars}
+
     def write(self, directory: Path) -> None:
         """Write the manifest in one step: a reader sees all of it or none."""
         rows = [{"path": jar.path, "size": jar.size, "sha256": jar.sha256} for jar in self.jars]

@@ -21,7 +21,7 @@ def _arrive(scope: Scope, knobs: Knobs) -> Expr:
 
 def _new_class(scope: Scope, knobs: Knobs) -> Expr:
     now = scope.grown(catalog.DEAD_LETTERS, knobs.window).sum(*CAUSE).above(knobs.threshold)
-    return now.unless(scope.present(catalog.DEAD_LETTERS, offset=knobs.window).sum(*CAUSE), *CAUSE)
+    return now.unless(scope.known(catalog.DEAD_LETTERS, knobs.window).sum(*CAUSE), *CAUSE)
 
 
 def _too_old(scope: Scope, knobs: Knobs) -> Expr:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.chart.tools import CASES, CHART, MINIMAL, OPERATED, Manifest, helm, one, pods, rendered
 
@@ -178,17 +177,6 @@ def test_the_store_is_upgraded_before_anything_of_the_release_exists() -> None:
     assert "serviceAccountName" not in pod
 
 
-def test_a_scrape_of_two_replicas_counts_once() -> None:
-    monitor = one(rendered(named("postgresql"), apis=OPERATED), "ServiceMonitor", "api")
-    (endpoint,) = monitor["spec"]["endpoints"]
-    fixed = {
-        r.get("targetLabel"): r["replacement"] for r in endpoint["relabelings"] if r["action"] == "replace"
-    }
-    dropped = "|".join(r["regex"] for r in endpoint["relabelings"] if r["action"] == "labeldrop")
-    assert fixed == {"instance": "dw-deadwatch"}
-    assert {"pod", "container"} <= set(dropped.split("|"))
-
-
 def test_notes_say_the_next_three_commands() -> None:
     told = helm("install", "dw", CHART, "--values", MINIMAL, "--dry-run=client", "--namespace", "d").stdout
     notes = told.partition("NOTES:")[2]
@@ -200,6 +188,7 @@ def test_notes_say_the_next_three_commands() -> None:
 
 def test_the_name_of_a_long_release_still_fits() -> None:
     manifests = rendered(MINIMAL, values={"fullnameOverride": "a" * 60})
-    for manifest in manifests:
-        assert len(manifest["metadata"]["name"]) <= 63
-    assert yaml.safe_dump(manifests)
+    names = [m["metadata"]["name"] for m in manifests if m["kind"] != "ConfigMap"]  # those may be longer
+    assert max(map(len, names)) <= 63
+    values = [value for m in manifests for value in m["metadata"]["labels"].values()]
+    assert max(map(len, values)) <= 63

@@ -7,6 +7,7 @@ import pytest
 
 from api.settings import ApiSettings
 from collector.settings_file import SHARED, ProcessSettings
+from deadwatch.chart_files import files
 from deadwatch.chart_schema import OWN_VALUES, UNNAMED, definitions, names, page
 from deadwatch.settings_page import PROCESSES
 
@@ -18,6 +19,13 @@ processes = pytest.mark.parametrize("process", PROCESSES, ids=lambda process: pr
 
 def test_the_committed_schema_is_up_to_date() -> None:
     assert page(SCHEMA.read_text()) == SCHEMA.read_text(), "run: make docs"
+
+
+def test_the_committed_dashboards_and_rules_are_up_to_date() -> None:
+    chart = SCHEMA.parent
+    made = {chart / name: text for name, text in files()}
+    there = [*chart.glob("files/dashboards/*"), chart / "files" / "rules.yaml"]
+    assert {path: path.read_text() for path in there} == made, "run: make docs"
 
 
 @processes

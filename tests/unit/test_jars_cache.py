@@ -41,6 +41,15 @@ def test_jars_without_a_manifest_are_not_used() -> None:
 def test_jars_with_a_manifest_are_used_and_not_made_again() -> None:
     put_jars()
     Manifest.of(cache.home()).write(cache.home())
-    assert jars.resolve() == cache.home()
+    assert jars.resolve(confs=("kafka",)) == cache.home()
     assert [file.name for file in jars.files("kafka")] == ["a.jar", "b.jar"]
     assert jars.classpath("kafka") == str(cache.home() / "kafka" / "*")
+
+
+def test_some_jars_are_not_all_of_them() -> None:
+    put_jars()
+    Manifest.of(cache.home()).write(cache.home())
+    assert cache.is_complete(("kafka",))
+    assert not cache.is_complete()
+    with pytest.raises(jars.JarsError, match="run `make setup`"):
+        jars.files("spark")

@@ -72,6 +72,13 @@
 {{- if and .Values.api.httpRoute.enabled (not .Values.api.httpRoute.parentRefs) -}}
 {{- $said = append $said "api.httpRoute.enabled needs api.httpRoute.parentRefs, the gateways it belongs to" -}}
 {{- end -}}
+{{- $alerts := list -}}
+{{- range (.Files.Get "files/rules.yaml" | fromYaml).groups }}{{ range .rules }}{{ $alerts = append $alerts .alert }}{{ end }}{{ end -}}
+{{- range $name, $_ := .Values.prometheusRule.alerts -}}
+{{- if not (has $name $alerts) -}}
+{{- $said = append $said (printf "prometheusRule.alerts knows no %s; there are %s" $name (join ", " $alerts)) -}}
+{{- end -}}
+{{- end -}}
 {{- if $said -}}
 {{- fail (printf "\n\ndeadwatch: these values cannot be installed:\n- %s\n" (join "\n- " $said)) -}}
 {{- end -}}

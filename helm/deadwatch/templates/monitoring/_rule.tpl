@@ -1,11 +1,11 @@
-{{/* An alert of files/rules.yaml with what the values say of it. Takes: rule, said, values. */}}
+{{/* An alert of files/rules.yaml with what the values say of it. Takes: rule, said, values, job. */}}
 {{- define "deadwatch.rule" -}}
 {{- $rule := deepCopy .rule -}}
 {{- $threshold := $rule.threshold -}}
 {{- if hasKey .said "threshold" }}{{ $threshold = .said.threshold }}{{ end -}}
 {{- $window := .said.window | default $rule.window | default "" -}}
 {{- $text := toYaml (pick $rule "alert" "expr" "for" "keep_firing_for" "labels" "annotations") -}}
-{{- $text = $text | replace "<<threshold>>" (toString $threshold) | replace "<<window>>" $window | replace "<<job>>" .values.job -}}
+{{- $text = $text | replace "<<threshold>>" (toString $threshold) | replace "<<window>>" $window | replace "<<job>>" .job -}}
 {{- $text = $text | replace "<<runbook_url>>" .values.runbook_url | replace "<<dashboard_url>>" .values.dashboard_url -}}
 {{- $made := $text | fromYaml -}}
 {{- range $name := list "for" "keep_firing_for" -}}

@@ -1,0 +1,78 @@
+"""What the chart gives to Prometheus and Grafana is what ``dashboards`` makes of the same values."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dashboards.boards import ALL
+from dashboards.frame import model
+from dashboards.rules.groups import rules
+from dashboards.rules.values import Values
+from tests.chart.tools import MINIMAL, OPERATED, one, rendered
+
+SAID: list[tuple[str, dict[str, Any]]] = [
+    ("nothing", {}),
+    ("addresses", {"runbook_url": "https://w/runbooks", "dashboard_url": "https://g", "interval": "1m"}),
+    ("another job", {"job": "monitoring/.*"}),
+    ("one alert off", {"alerts": {"DeadwatchDeadLetters": {"enabled": False}}}),
+    (
+        "everything of one alert",
+        {
+            "alerts": {
+                "DeadwatchDeadLetters": {
+                    "threshold": 2.5,
+                    "window": "1h",
+                    "for": "7m",
+                    "keep_firing_for": "9m",
+                    "severity": "critical",
+                }
+            }
+        },
+    ),
+    ("a threshold of nothing", {"alerts": {"DeadwatchDeadLetterTooOld": {"threshold": 0}}}),
+]
+
+
+def short(uid: str) -> str:
+    return uid.removeprefix("deadwatch-")
+
+
+@pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
+def test_rules_are_those_of_the_same_values(said: dict[str, Any]) -> None:
+    values = {f"prometheusRule.{name}": value for name, value in said.items()}
+    rule = one(rendered(MINIMAL, values=values, apis=OPERATED), "PrometheusRule", "rules")
+    assert rule["spec"] == rules(Values(**({"job": "dw-deadwatch-api"} | said)))
+
+
+def test_labels_of_ones_own_do_not_replace_those_of_an_alert() -> None:
+    values = {"prometheusRule.alertLabels": {"team": "streaming", "severity": "x"}}
+    spec = one(rendered(MINIMAL, values=values, apis=OPERATED), "PrometheusRule", "rules")["spec"]
+    labels = [each["labels"] for group in spec["groups"] for each in group["rules"]]
+    assert {label["team"] for label in labels} == {"streaming"}
+    assert "x" not in {label["severity"] for label in labels}
+
+
+def test_every_dashboard_is_a_config_map_that_a_sidecar_finds() -> None:
+    manifests = rendered(MINIMAL)
+    for board in ALL:
+        found = one(manifests, "ConfigMap", f"dw-deadwatch-dashboard-{short(board.uid)}")
+        assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert found["metadata"]["annotations"]["grafana_folder"] == "Deadwatch"
+        assert json.loads(found["data"][f"{board.uid}.json"]) == model(board)
+        assert len(json.dumps(found)) < 1 << 20  # what a ConfigMap may hold
+
+
+def test_every_dashboard_is_there_for_grafanas_operator() -> None:
+    values = {"dashboards.grafanaDashboards.enabled": True, "dashboards.configMaps.enabled": False}
+    manifests = rendered(MINIMAL, values=values, apis=OPERATED)
+    for board in ALL:
+        at = one(manifests, "GrafanaDashboard", f"dw-deadwatch-{short(board.uid)}")["spec"]["configMapRef"]
+        held = next(m for m in manifests if m["kind"] == "ConfigMap" and m["metadata"]["name"] == at["name"])
+        assert at["key"] in held["data"]
+        assert "grafana_dashboard" not in held["metadata"]["labels"]  # a sidecar would make it twice
+
+
+def test_an_alert_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"knows no Nonsense; there are DeadwatchDeadLetters"):
+        rendered(MINIMAL, values={"prometheusRule.alerts": {"Nonsense": {"enabled": False}}})

@@ -1,0 +1,247 @@
+"""The chart's pods, as rendered, on a real Kafka: ready, tested, upgraded and ended, with no count lost."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
+
+from api.settings import ApiSettings
+from lab import Lab
+from lab.topics import Topics
+from tests.chart import tools
+from tests.chart.node import LOOPBACK, Node, Pod
+from tests.chart.tools import MINIMAL, Manifest, one, pods, rendered
+from tests.postgres import Postgres
+
+pytestmark = pytest.mark.integration
+
+LETTERS = 40
+WITHIN_S = 240
+PROCESSES = ("collector", "streaming", "redrive", "api")
+
+
+def until(condition: Callable[[], bool], what: Callable[[], str]) -> None:
+    end_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < end_s, what()
+        time.sleep(0.2)
+
+
+@dataclass
+class Release:
+    """An installation: a node, its manifests, and the pods that run."""
+
+    node: Node
+    manifests: list[Manifest]
+    stack: ExitStack
+    pods: dict[str, Pod] = field(default_factory=dict)
+
+    def start(self, *processes: str) -> None:
+        for name, spec in pods(self.manifests):
+            process = name.rpartition("-")[2]
+            if process in processes:
+                self.pods[process] = self.stack.enter_context(self.node.running(self.manifests, name, spec))
+        for process in processes:
+            self.pods[process].become("startup")
+            self.pods[process].become("liveness")
+            self.pods[process].become("readiness")
+        if "api" in processes:
+            self.node.services["http://dw-deadwatch-api:8000"] = self.pods["api"].url("http")
+
+    def run(self, kind: str, suffix: str) -> str:
+        """A hook's pod to its end; what it says."""
+        manifest = one(self.manifests, kind, suffix)
+        spec = manifest["spec"]["template"]["spec"] if kind == "Job" else manifest["spec"]
+        with self.node.running(self.manifests, manifest["metadata"]["name"], spec) as pod:
+            pod.process.wait(WITHIN_S)
+            assert pod.process.returncode == 0, pod.tail()
+            return pod.tail()
+
+    def stop(self, *processes: str) -> dict[str, float]:
+        """The seconds each took; every one ended by itself, within its grace period, with 0."""
+        return {process: self.pods[process].terminate() for process in processes}
+
+    def figure(self, name: str, **labels: str) -> int:
+        text = httpx2.get(f"{self.pods['api'].url('http')}/metrics", trust_env=False).raise_for_status().text
+        samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
+        return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
+
+
+@pytest.fixture(scope="module")
+def chart() -> None:
+    try:
+        tools.directory()
+    except tools.MissingToolsError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def secrets(lab: Lab, postgres_server: Postgres) -> dict[str, dict[str, str]]:
+    sasl = lab.sasl_ssl
+    return {
+        "kafka-user": {"username": sasl.username, "password": sasl.password},
+        "kafka-ca": {"ca.crt": sasl.ca_file.read_text()},
+        "store": {"password": postgres_server.password, "uri": postgres_server.database()},
+        "api": {"token-pepper": "0123456789abcdef" * 4},
+    }
+
+
+def values(lab: Lab, name: str, **more: object) -> dict[str, Any]:
+    return {
+        "kafka": {
+            "bootstrapServers": lab.sasl_ssl.bootstrap_servers,
+            "securityProtocol": "SASL_SSL",
+            "sasl": {"mechanism": lab.sasl_ssl.mechanism, "existingSecret": "kafka-user"},
+            "tls": {"caSecret": "kafka-ca"},
+        },
+        "settings": {
+            "events_topic": f"deadwatch.events.{name}",
+            "dlq_topics": [f"dlq.{name}"],
+            "quarantine_auto_create_topics_enable": True,
+        },
+        "api.auth.existingSecret": "api",
+        "collector.settings.name": name,
+        "collector.settings.connect": [{"url": lab.connect_url, "jolokia_url": lab.connect_jolokia_url}],
+        **more,
+    }
+
+
+@pytest.fixture
+def node(tmp_path: Path, secrets: dict[str, dict[str, str]]) -> Node:
+    to_come = frozenset({"token_pepper", "anonymous"}) - set(ApiSettings.model_fields)
+    return Node(tmp_path, secrets, unknown=to_come)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as held:
+        yield held
+
+
+def fail(lab: Lab, name: str, first: int, count: int) -> None:
+    """Dead letters as a sink writes them."""
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
+    for number in range(first, first + count):
+        said = {"topic": name, "partition": 0, "offset": number, "connector.name": "sink"}
+        headers: list[tuple[str, str | bytes | None]] = [
+            (f"__connect.errors.{key}", str(value).encode()) for key, value in said.items()
+        ]
+        producer.produce(f"dlq.{name}", b"%d" % number, b"k", 0, headers=headers)
+    assert producer.flush(WITHIN_S) == 0
+
+
+def committed(lab: Lab, topic: str) -> list[int]:
+    """The records of a topic that were committed, in their order."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": lab.bootstrap_servers,
+            "group.id": uuid.uuid4().hex,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: list[int] = []
+    while True:
+        message = consumer.poll(WITHIN_S)
+        assert message is not None
+        if message.error() is not None:
+            consumer.close()
+            return found
+        found.append(int(message.value() or b""))
+
+
+def order(release: Release, name: str) -> str:
+    """A redrive that takes its time; its id."""
+    body = {
+        "dlq_topic": f"dlq.{name}",
+        "selection": {"all": True},
+        "limits": {"records_per_second": 4},
+        "dry_run": False,
+        "confirm": LETTERS,
+        "reason": "upgraded meanwhile",
+    }
+    answer = httpx2.post(
+        f"{release.pods['api'].url('http')}/api/v1/redrives",
+        json=body,
+        headers={"X-Requested-By": "test"},
+        timeout=60,
+        trust_env=False,
+    )
+    assert answer.status_code == 202, answer.text
+    made: str = answer.json()["id"]
+    return made
+
+
+def told(release: Release, path: str) -> Any:  # noqa: ANN401 -- JSON
+    return httpx2.get(f"{release.pods['api'].url('http')}/api/v1{path}", trust_env=False).json()
+
+
+@pytest.mark.usefixtures("chart")
+def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
+    lab: Lab, node: Node, stack: ExitStack, record_property: Callable[[str, object], None]
+) -> None:
+    name = f"chart-{uuid.uuid4().hex[:8]}"
+    Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
+    store = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "store", "urlKey": "uri"}}
+    before = Release(node, rendered(MINIMAL, values=values(lab, name, **store)), stack)
+
+    assert "is up to date now" in before.run("Job", "store-upgrade")
+    before.start(*PROCESSES)
+    fail(lab, name, 0, LETTERS)
+
+    def counted(release: Release) -> int:
+        return release.figure("deadwatch_dead_letter_queue_records_total", dlq_topic=f"dlq.{name}")
+
+    until(lambda: counted(before) == LETTERS, before.pods["streaming"].tail)
+    assert f"collector:{name}" in before.run("Pod", "test")
+
+    redrive = order(before, name)
+    until(lambda: told(before, f"/redrives/{redrive}")["moved"] > 0, before.pods["redrive"].tail)
+
+    fail(lab, name, LETTERS, LETTERS)  # while nothing may be counted twice or not at all
+    more = store | {"streaming.settings": {"samples_per_group": 3}, "redrive.settings": {"lease_ms": 6_000}}
+    after = Release(node, rendered(MINIMAL, values=values(lab, name, **more)), stack, dict(before.pods))
+    assert "was up to date" in after.run("Job", "store-upgrade")
+    took_s = before.stop("streaming")  # Recreate
+    after.start("streaming")
+    took_s |= before.stop("redrive", "collector")
+    after.start("redrive", "collector")
+    old_api = before.pods["api"]
+    after.start("api")  # RollingUpdate: the new one answers before the old one ends
+    took_s["api"] = old_api.terminate()
+
+    until(lambda: told(after, f"/redrives/{redrive}")["status"] == "COMPLETED", after.pods["redrive"].tail)
+    until(lambda: counted(after) == 2 * LETTERS, after.pods["streaming"].tail)
+    assert committed(lab, name) == list(range(LETTERS))
+    assert "ready: " in after.run("Pod", "test")
+    took_s |= {f"{process} again": s for process, s in after.stop(*PROCESSES).items()}
+    record_property("seconds_to_end", {process: round(s, 1) for process, s in took_s.items()})
+
+
+@pytest.mark.usefixtures("chart")
+def test_a_minimal_installation_on_one_node_is_ready_and_counts(
+    lab: Lab, node: Node, stack: ExitStack
+) -> None:
+    name = f"chart-{uuid.uuid4().hex[:8]}"
+    Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
+    plain = {"kafka": {"bootstrapServers": lab.bootstrap_servers}, "collector.settings": {"name": name}}
+    settings = values(lab, name)["settings"]
+    said = values(lab, name) | plain | {"settings": settings}
+    del said["collector.settings.name"], said["collector.settings.connect"]
+    release = Release(node, rendered(MINIMAL, values=said), stack)
+    release.start("streaming", "collector", "redrive", "api")
+    fail(lab, name, 0, LETTERS)
+    labels = {"dlq_topic": f"dlq.{name}"}
+    counted = "deadwatch_dead_letter_queue_records_total"
+    until(lambda: release.figure(counted, **labels) == LETTERS, release.pods["streaming"].tail)
+    assert f"ready: http://{LOOPBACK}" in release.run("Pod", "test")
+    release.stop(*PROCESSES)

@@ -1,0 +1,189 @@
+"""A real Prometheus and a real Alertmanager on loopback ports of their own, and a webhook that keeps what arrives."""
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import yaml
+
+from lab.waiting import until
+
+UP_WITHIN_S = 60
+SCRAPE_S = 1
+
+
+def missing() -> list[str]:
+    """The programs that are not installed."""
+    names = ("prometheus", "prometheus-alertmanager", "promtool")
+    return [name for name in names if shutil.which(name) is None]
+
+
+@dataclass
+class Webhook:
+    """Every alert that Alertmanager has sent, with its status."""
+
+    url: str
+    _alerts: list[dict[str, Any]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, alerts: Sequence[dict[str, Any]]) -> None:
+        with self._lock:
+            self._alerts += alerts
+
+    def all(self, name: str, status: str = "firing") -> list[dict[str, Any]]:
+        with self._lock:
+            return [a for a in self._alerts if a["labels"]["alertname"] == name and a["status"] == status]
+
+    @property
+    def names(self) -> set[str]:
+        with self._lock:
+            return {alert["labels"]["alertname"] for alert in self._alerts}
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """What it knows, by its HTTP interface."""
+
+    url: str
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        return self._result("query", query=expression, time=f"{time.time():.3f}")
+
+    def query_range(self, expression: str, seconds: int, step: int) -> list[dict[str, Any]]:
+        end = time.time()
+        return self._result("query_range", query=expression, start=end - seconds, end=end, step=step)
+
+    def _result(self, path: str, **parameters: str | float) -> list[dict[str, Any]]:
+        answer = httpx2.post(f"{self.url}/api/v1/{path}", data=parameters, trust_env=False, timeout=30)
+        told = answer.json()
+        assert told["status"] == "success", f"{told.get('error')}: {parameters['query']}"
+        result: list[dict[str, Any]] = told["data"]["result"]
+        return result
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """All three together."""
+
+    prometheus: Prometheus
+    webhook: Webhook
+
+
+@contextmanager
+def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[Monitoring]:
+    """Scrape ``target`` (host:port) as job deadwatch, evaluate ``rules``, send alerts to the webhook."""
+    directory.mkdir()
+    with ExitStack() as stack:
+        webhook = stack.enter_context(_webhook())
+        alertmanager_port, prometheus_port = _free_ports(2)
+        alertmanager = f"127.0.0.1:{alertmanager_port}"
+        config = _write(directory / "alertmanager.yml", _alertmanager(webhook.url))
+        command = [
+            "prometheus-alertmanager",
+            f"--config.file={config}",
+            f"--storage.path={directory / 'alertmanager'}",
+            f"--web.listen-address={alertmanager}",
+            "--cluster.listen-address=",
+        ]
+        stack.enter_context(_process(command, directory / "alertmanager.log", f"http://{alertmanager}"))
+        _write(directory / "rules.yaml", rules)
+        config = _write(directory / "prometheus.yml", _prometheus(target, alertmanager))
+        command = [
+            "prometheus",
+            f"--config.file={config}",
+            f"--storage.tsdb.path={directory / 'prometheus'}",
+            f"--web.listen-address=127.0.0.1:{prometheus_port}",
+        ]
+        url = f"http://127.0.0.1:{prometheus_port}"
+        stack.enter_context(_process(command, directory / "prometheus.log", url))
+        yield Monitoring(Prometheus(url), webhook)
+
+
+def _alertmanager(webhook: str) -> dict[str, Any]:
+    return {
+        "route": {
+            "receiver": "webhook",
+            "group_by": ["..."],
+            "group_wait": "0s",
+            "group_interval": "1s",
+            "repeat_interval": "1h",
+        },
+        "receivers": [{"name": "webhook", "webhook_configs": [{"url": webhook, "send_resolved": True}]}],
+    }
+
+
+def _prometheus(target: str, alertmanager: str) -> dict[str, Any]:
+    return {
+        "global": {"scrape_interval": f"{SCRAPE_S}s", "evaluation_interval": f"{SCRAPE_S}s"},
+        "rule_files": ["rules.yaml"],
+        "scrape_configs": [{"job_name": "deadwatch", "static_configs": [{"targets": [target]}]}],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]},
+    }
+
+
+@contextmanager
+def _webhook() -> Iterator[Webhook]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:  # noqa: N802 - the name is http.server's
+            webhook.add(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["alerts"])
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    webhook = Webhook(f"http://127.0.0.1:{server.server_port}/")
+    thread = threading.Thread(target=server.serve_forever, name="webhook")
+    thread.start()
+    try:
+        yield webhook
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def _process(command: Sequence[str], log: Path, url: str) -> Iterator[None]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, cwd=log.parent)
+    try:
+        until(lambda: process.poll() is not None or _ready(url), f"{url}: see {log}", UP_WITHIN_S)
+        assert process.poll() is None, log.read_text()[-2000:]
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _ready(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/-/ready", trust_env=False).is_success
+    except httpx2.TransportError:
+        return False
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> Path:
+    path.write_text(yaml.safe_dump(dict(content), sort_keys=False))
+    return path
