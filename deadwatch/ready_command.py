@@ -1,7 +1,7 @@
 """``deadwatch ready``: waits until a service answers and its processes work; what ``helm test`` runs."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final
 
 import httpx2
@@ -17,7 +17,8 @@ FORBIDDEN: Final = (401, 403)
 
 Within = Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")]
 Source = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="As `deadwatch_source_up` has it; repeatable.")
+    list[str] | None,
+    typer.Option(metavar="NAME", help="In `deadwatch_source_up`, up to a colon; repeatable."),
 ]
 
 
@@ -73,7 +74,14 @@ def _down(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
         for sample in family.samples
         if sample.name == SOURCE_UP
     }
-    return [f"{source} {_state(up.get(source))}" for source in sources if not up.get(source)]
+    states = {source: _best(source, up) for source in sources}
+    return [f"{source} {_state(value)}" for source, value in states.items() if not value]
+
+
+def _best(source: str, up: Mapping[str, float]) -> float | None:
+    """Of the one with this name, or of those of this kind: one worker that is up is enough."""
+    found = [value for name, value in up.items() if name == source or name.startswith(f"{source}:")]
+    return max(found, default=None)
 
 
 def _state(value: float | None) -> str:

@@ -1,15 +1,12 @@
 """Redrives and dead letters as tables for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
 from deadwatch.printed import printed
-
-if TYPE_CHECKING:
-    from rich.console import JustifyMethod
 
 Answer = Mapping[str, Any]
 
