@@ -45,7 +45,10 @@ class StreamingSettings(ProcessSettings):
         description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
     )
     checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
-    master: str = Field("local[2]", description="Spark master.")
+    master: str = Field("local[2]", description="Spark master; empty: the one of spark-submit.")
+    ui_port: int | None = Field(
+        None, ge=1, le=65_535, description="Port of Spark's UI and of its own metrics; unless set: none."
+    )
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
     dlq_topics: tuple[str, ...] = Field(
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
