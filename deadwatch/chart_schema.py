@@ -25,6 +25,7 @@ OWN_VALUES: Final[Mapping[str, str]] = {
     "checkpoint": "streaming.persistence",
     "master": "streaming.spark",
     "driver_memory": "streaming.spark.driverMemory",
+    "ui_port": "podMonitor",
     "host": "api.host",
     "port": "api.service.port",
     "anonymous": "api.auth.anonymous",

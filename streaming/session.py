@@ -13,6 +13,7 @@ from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+SERVLET = "spark.metrics.conf.*.sink.prometheusServlet"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
 
@@ -43,7 +44,9 @@ def start(settings: StreamingSettings) -> SparkSession:
     if settings.master.startswith("local-cluster"):  # its workers start executors from there
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     _quieten()
-    builder = SparkSession.builder.master(settings.master).appName("deadwatch-streaming")
+    builder = SparkSession.builder.appName("deadwatch-streaming")
+    if settings.master:
+        builder = builder.master(settings.master)
     for name, value in configuration(settings).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
@@ -74,7 +77,24 @@ def configuration(settings: StreamingSettings) -> dict[str, str]:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.warehouse.dir": (settings.checkpoint.resolve().parent / "spark-warehouse").as_uri(),
-        "spark.ui.enabled": "false",
+        **_ui(settings.ui_port),
         "spark.ui.showConsoleProgress": "false",
         **settings.spark,
+    }
+
+
+def _ui(port: int | None) -> dict[str, str]:
+    """Spark's UI, with the metrics of driver and executors as Prometheus reads them."""
+    if port is None:
+        return {"spark.ui.enabled": "false"}
+    return {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(port),
+        "spark.ui.killEnabled": "false",
+        "spark.ui.prometheus.enabled": "true",
+        "spark.port.maxRetries": "0",  # another port would be nobody's
+        "spark.sql.streaming.metricsEnabled": "true",
+        f"{SERVLET}.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+        f"{SERVLET}.path": "/metrics/prometheus",
+        "spark.metrics.namespace": "deadwatch_streaming",
     }

@@ -59,12 +59,16 @@ class StreamingSettings(LetterSettings):
     checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
     master: str = Field(
         "local[2]",
-        description="Spark master: local[CORES], spark://HOST:PORT, k8s://URL, yarn (docs/scaling.md).",
+        description="Spark master: local[CORES], spark://HOST:PORT, k8s://URL, yarn (docs/scaling.md);"
+        " empty: the one of spark-submit.",
     )
     jars: tuple[str, ...] = Field(
         (),
         description="Where executors find the jars of Spark's Kafka source, as URIs; unless set, the driver"
         " hands out those that `python -m jars` has resolved.",
+    )
+    ui_port: int | None = Field(
+        None, ge=1, le=65_535, description="Port of Spark's UI and of its own metrics; unless set: none."
     )
     spark: dict[str, str] = Field(
         {},

@@ -35,6 +35,8 @@ def strict(schema: Any) -> Any:  # noqa: ANN401 -- JSON
     if not isinstance(schema, dict):
         return schema
     made = {key: strict(value) for key, value in schema.items()}
+    if isinstance(schema.get("pattern"), str):  # Go takes flags anywhere, Python at the beginning
+        made["pattern"] = schema["pattern"].replace("^(?i)", "(?i)^")
     if "properties" in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
         made.setdefault("additionalProperties", False)
     if schema.get("x-kubernetes-int-or-string"):

@@ -25,6 +25,9 @@
 {{- $spark := $values.streaming.spark -}}
 {{- $master := ternary "" (printf "local[%d]" (int $spark.cores)) (eq $spark.mode "operator") -}}
 {{- $own = merge (dict "checkpoint" "/var/lib/deadwatch/streaming/checkpoint" "master" $master "driver_memory" $spark.driverMemory) $own -}}
+{{- if $values.podMonitor.enabled -}}
+{{- $_ := set $own "ui_port" 4040 -}}
+{{- end -}}
 {{- else if eq .component "api" -}}
 {{- $own = merge (dict "host" $values.api.host "port" 8000 "anonymous" $values.api.auth.anonymous) $own -}}
 {{- end -}}
@@ -74,6 +77,11 @@ postgresql://{{ $pg.username | urlquery }}@{{ $pg.host }}:{{ $pg.port }}/{{ $pg.
 {{- $process := index .root.Values .component -}}
 {{- if ne .component "api" }}
 - name: {{ $prefix }}_HEALTH__HOST
+  valueFrom:
+    fieldRef: {fieldPath: status.podIP}
+{{- end }}
+{{- if and (eq .component "streaming") .root.Values.podMonitor.enabled }}
+- name: SPARK_LOCAL_IP
   valueFrom:
     fieldRef: {fieldPath: status.podIP}
 {{- end }}

@@ -1,0 +1,90 @@
+"""Streaming as Spark's operator runs it: spark-submit, the image's launcher, the master said outside; its metrics."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import psutil
+import pyspark
+import pytest
+
+from lab import Lab
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+SPARK_HOME = Path(pyspark.__file__).parent
+WITHIN_S = 240
+
+
+def until(condition: Callable[[], bool], what: Callable[[], str]) -> None:
+    end_s = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < end_s, what()
+        time.sleep(0.2)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+@contextmanager
+def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """The driver, with all that it starts; its lines are in ``directory``/log."""
+    environment = os.environ | variables
+    environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    command = [SPARK_HOME / "bin" / "spark-submit", "--master", "local[1]", ROOT / "docker" / "streaming.py"]
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
+    try:
+        yield process
+    finally:
+        family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.kill()
+        process.wait()
+        for child in family:
+            child.kill()
+        psutil.wait_procs(family, 60)
+
+
+def answers(url: str) -> str:
+    try:
+        answer = httpx2.get(url, timeout=5, trust_env=False)
+    except httpx2.TransportError:
+        return ""
+    return answer.text if answer.is_success else ""
+
+
+def test_the_driver_becomes_ready_and_tells_sparks_own_metrics(lab: Lab, tmp_path: Path) -> None:
+    health, ui = free_port(), free_port()
+    variables = {
+        "STREAMING_KAFKA__BOOTSTRAP_SERVERS": lab.bootstrap_servers,
+        "STREAMING_EVENTS_TOPIC": "deadwatch.events.submitted",
+        "STREAMING_STORE_URL": f"sqlite:///{tmp_path / 'store.db'}",
+        "STREAMING_CHECKPOINT": str(tmp_path / "checkpoint"),
+        "STREAMING_MASTER": "",
+        "STREAMING_HEALTH__PORT": str(health),
+        "STREAMING_UI_PORT": str(ui),
+    }
+    with submitted(tmp_path, variables) as driver:
+        log = tmp_path / "log"
+        until(lambda: answers(f"http://127.0.0.1:{health}/readyz") == "ok\n", log.read_text)
+        assert driver.poll() is None
+        of_driver = answers(f"http://127.0.0.1:{ui}/metrics/prometheus")
+        assert "deadwatch_streaming" in of_driver
+        assert "spark_" in answers(f"http://127.0.0.1:{ui}/metrics/executors/prometheus")
+
+
+def test_a_refused_setting_ends_the_driver_with_a_failure(tmp_path: Path) -> None:
+    """What its operator's restart policy goes by."""
+    with submitted(tmp_path, {"STREAMING_MASTRE": "x"}) as driver:
+        assert driver.wait(WITHIN_S) != 0
+    assert "unknown variable STREAMING_MASTRE" in (tmp_path / "log").read_text()
