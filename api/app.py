@@ -7,6 +7,9 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
+from api.browsing.browser import Browser
+from api.browsing.payload import Renderer
+from api.browsing.registry import Registry
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
 from api.routes import (
@@ -18,6 +21,7 @@ from api.routes import (
     health,
     metrics,
     overview,
+    records,
     redrive_policies,
     redrives,
     series,
@@ -55,8 +59,15 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     store = Store(settings.store_url)
+    registry = None if settings.schema_registry is None else Registry(settings.schema_registry)
     return Service(
-        settings, store, now_ms, Redriving(settings, store, now_ms), Standing(settings, store, now_ms)
+        settings=settings,
+        store=store,
+        now_ms=now_ms,
+        redriving=Redriving(settings, store, now_ms),
+        standing=Standing(settings, store, now_ms),
+        browser=Browser(settings, store),
+        renderer=Renderer(settings.browse_max_payload_bytes, registry),
     )
 
 
@@ -69,6 +80,7 @@ def _version_1() -> APIRouter:
     for signal in (
         overview,
         dead_letters,
+        records,
         tasks,
         connect_tasks,
         abandoned,

@@ -7,6 +7,10 @@
   * UnexpectedParameterError  a query parameter that the route does not know
   * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
+  * UnknownTopicError         the topic holds no dead letters that may be browsed, or is not there
+  * UnknownRecordError        no record has this offset any more, or never had
+  * InvalidSelectionError     what is asked of a dead letter topic contradicts itself
+  * BrowseBusyError           as many readings of Kafka as are allowed are under way
 """
 
 from typing import ClassVar
@@ -97,6 +101,61 @@ class UnknownGroupError(ApiError):
         self.fingerprint = fingerprint
 
 
+class UnknownTopicError(ApiError):
+    """Not to be browsed; whether such a topic exists is not told."""
+
+    kind = "unknown-dead-letter-topic"
+    title = "There is no such dead letter topic"
+
+    def __init__(self, topic: str, partition: int | None = None) -> None:
+        if partition is None:
+            said = (
+                f"{topic!r} is no topic that holds dead letters or parked records, or we may not see it; "
+                "/api/v1/dead-letters/topics lists them, dlq_topics in the settings adds one"
+            )
+        else:
+            said = f"{topic!r} has no partition {partition}"
+        super().__init__(said)
+        self.topic = topic
+
+
+class UnknownRecordError(ApiError):
+    """Nothing is there."""
+
+    kind = "unknown-record"
+    title = "There is no such record"
+
+    def __init__(self, topic: str, partition: int, offset: int, first: int, end: int) -> None:
+        if offset < first:
+            why = f"retention has removed it: the first offset is {first} now"
+        elif offset >= end:
+            why = f"the partition ends before {end}, or a transaction before it is still open"
+        else:
+            why = "it was compacted away, or is part of a transaction"
+        super().__init__(f"{topic}, partition {partition} has no record at offset {offset}: {why}")
+
+
+class InvalidSelectionError(ApiError):
+    """A selection of records that cannot be."""
+
+    kind = "invalid-selection"
+    title = "The selection of records contradicts itself"
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        super().__init__(f"{parameter}: {reason}")
+        self.parameter = parameter
+
+
+class BrowseBusyError(ApiError):
+    """Every place is taken."""
+
+    kind = "browse-busy"
+    title = "Too many readings of Kafka are under way"
+
+    def __init__(self, readers: int) -> None:
+        super().__init__(f"{readers} readings are under way, as many as browse_max_readers allows: try again")
+
+
 STATUS: dict[type[ApiError], int] = {
     StoreUnavailableError: 503,
     StoreVersionError: 503,
@@ -104,6 +163,10 @@ STATUS: dict[type[ApiError], int] = {
     UnexpectedParameterError: 422,
     InvalidSeriesError: 422,
     UnknownGroupError: 404,
+    UnknownTopicError: 404,
+    UnknownRecordError: 404,
+    InvalidSelectionError: 422,
+    BrowseBusyError: 429,
 }
 
 REDRIVE_STATUS: dict[type[RedriveError], int] = {

@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.browsing.browser import Browser
+from api.browsing.payload import Renderer
 from api.errors import UnexpectedParameterError
 from api.redriving import Redriving
 from api.settings import ApiSettings
@@ -16,13 +18,15 @@ from api.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, and what changes redrive orders and policies."""
+    """The settings, the store, the clock in ms, what changes orders, what reads and shows Kafka."""
 
     settings: ApiSettings
     store: Store
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing
+    browser: Browser
+    renderer: Renderer
 
 
 class PageQuery(BaseModel):
