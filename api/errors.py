@@ -1,19 +1,25 @@
-"""Errors of the api and of redrive orders, and the HTTP status of each.
+"""Errors of the api, of tokens and of redrive orders, and the HTTP status of each.
 
 * ApiError
   * StoreUnavailableError     the store cannot be read: not there yet, locked, damaged
   * StoreVersionError         the store was written by another version of this program
   * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
   * UnexpectedParameterError  a query parameter that the route does not know
+  * UnsupportedMediaTypeError a body of another kind than JSON
   * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
   * UnknownTopicError         the topic holds no dead letters that may be browsed, or is not there
   * UnknownRecordError        no record has this offset any more, or never had
   * InvalidSelectionError     what is asked of a dead letter topic contradicts itself
   * BrowseBusyError           as many readings of Kafka as are allowed are under way
+  * UnauthenticatedError      nobody said who they are, or the credentials are not valid
+  * ForbiddenError            who asks has not the role
+  * ThrottledError            too many credentials from one address were not valid
+  * IdentityProviderError     the keys of the identity provider cannot be had
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from streaming.redrive.errors import (
     ConfirmError,
@@ -28,6 +34,9 @@ from streaming.redrive.errors import (
     UnknownOrderError,
     UnknownPolicyError,
 )
+from streaming.store.tokens import TokenError, TooManyTokensError, UnknownTokenError
+
+CHALLENGE: Final = 'Bearer realm="deadwatch"'
 
 
 class ApiError(Exception):
@@ -35,6 +44,11 @@ class ApiError(Exception):
 
     kind: ClassVar[str]
     title: ClassVar[str]
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the answer carries beside the problem."""
+        return {}
 
 
 class StoreUnavailableError(ApiError):
@@ -88,6 +102,17 @@ class InvalidSeriesError(ApiError):
     def __init__(self, parameter: str, reason: str) -> None:
         super().__init__(f"{parameter}: {reason}")
         self.parameter = parameter
+
+
+class UnsupportedMediaTypeError(ApiError):
+    """A body of another kind than JSON."""
+
+    kind = "unsupported-media-type"
+    title = "The body is not JSON"
+
+    def __init__(self, media_type: str) -> None:
+        super().__init__(f"a body has to say 'Content-Type: application/json', not {media_type[:100]!r}")
+        self.media_type = media_type
 
 
 class UnknownGroupError(ApiError):
@@ -155,6 +180,77 @@ class BrowseBusyError(ApiError):
     def __init__(self, readers: int) -> None:
         super().__init__(f"{readers} readings are under way, as many as browse_max_readers allows: try again")
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": "1"}
+
+
+class UnauthenticatedError(ApiError):
+    """No credentials where some are needed, or ``invalid`` ones: why, without showing them."""
+
+    kind = "unauthenticated"
+    title = "Who are you?"
+
+    def __init__(self, needed: str = "", invalid: str = "") -> None:
+        super().__init__(
+            f"{invalid}: deadwatch token create makes a new one"
+            if invalid
+            else f"this needs a token with the role {needed}: send it as 'Authorization: Bearer dw_...'"
+        )
+        self.invalid = invalid
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """How to say who one is (RFC 6750)."""
+        return {"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"' if self.invalid else CHALLENGE}
+
+
+class ForbiddenError(ApiError):
+    """The role is not enough; without one ``role`` is None."""
+
+    kind = "forbidden"
+    title = "The role does not allow it"
+
+    def __init__(self, role: str | None, needed: str) -> None:
+        has = f"your role is {role}" if role else "you have no role here"
+        super().__init__(f"this needs the role {needed}, {has}: ask an admin for a token that has it")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """That other credentials would do (RFC 6750)."""
+        return {"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope"'}
+
+
+class ThrottledError(ApiError):
+    """The credentials are not valid, like too many before them."""
+
+    kind = "too-many-failures"
+    title = "Too many credentials were not valid"
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(
+            f"too many credentials from your address were not valid: try again in {retry_after_s} s"
+        )
+        self.retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": str(self.retry_after_s)}
+
+
+class IdentityProviderError(ApiError):
+    """Whether a JWT is valid cannot be told now."""
+
+    kind = "identity-provider-unavailable"
+    title = "The identity provider cannot be asked"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": "10"}
+
 
 STATUS: dict[type[ApiError], int] = {
     StoreUnavailableError: 503,
@@ -162,12 +258,19 @@ STATUS: dict[type[ApiError], int] = {
     InvalidCursorError: 400,
     UnexpectedParameterError: 422,
     InvalidSeriesError: 422,
+    UnsupportedMediaTypeError: 415,
     UnknownGroupError: 404,
     UnknownTopicError: 404,
     UnknownRecordError: 404,
     InvalidSelectionError: 422,
     BrowseBusyError: 429,
+    UnauthenticatedError: 401,
+    ForbiddenError: 403,
+    ThrottledError: 429,
+    IdentityProviderError: 503,
 }
+
+TOKEN_STATUS: dict[type[TokenError], int] = {UnknownTokenError: 404, TooManyTokensError: 409}
 
 REDRIVE_STATUS: dict[type[RedriveError], int] = {
     UnknownOrderError: 404,

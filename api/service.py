@@ -9,16 +9,18 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
-from api.errors import UnexpectedParameterError
+from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
+from api.gate import Gate
 from api.redriving import Redriving
 from api.settings import ApiSettings
 from api.standing import Standing
-from api.store import Store
+from api.store import Store, Writer
+from api.token_desk import TokenDesk
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, what changes orders, what reads and shows Kafka."""
+    """The settings, the store, the clock in ms, what changes the store, who lets in, what shows Kafka."""
 
     settings: ApiSettings
     store: Store
@@ -27,6 +29,9 @@ class Service:
     standing: Standing
     browser: Browser
     renderer: Renderer
+    writer: Writer
+    desk: TokenDesk
+    gate: Gate
 
 
 class PageQuery(BaseModel):
@@ -47,6 +52,14 @@ def no_parameters(request: Request) -> None:
     """Refuse query parameters: a misspelt one must not pass for one that has no effect."""
     for name in request.query_params:
         raise UnexpectedParameterError(name)
+
+
+def json_only(request: Request) -> None:
+    """Refuse a body that does not say that it is JSON: no page of a foreign site can send it unasked."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
+    if has_body and media_type != "application/json" and not media_type.endswith("+json"):
+        raise UnsupportedMediaTypeError(media_type)
 
 
 Paging = Annotated[PageQuery, Query()]

@@ -100,9 +100,9 @@ class WindowReader:
         if not left:
             return found
         try:
-            self._consumer.assign(
-                [TopicPartition(self._topic, partition, windows[partition][0]) for partition in left]
-            )
+            places = [TopicPartition(self._topic, partition, windows[partition][0]) for partition in left]
+            self._consumer.assign(places)
+            self._consumer.resume(places)  # a pause outlives the assignment
             bytes_before = budget.bytes
             while left and not budget.late and bytes_before - budget.bytes < ROUND_BYTES:
                 for message in consume(self._consumer, AT_ONCE, POLL_S):
