@@ -23,6 +23,7 @@ from api.routes import (
     dead_letters,
     delivery_timeouts,
     findings,
+    group_notes,
     health,
     metrics,
     overview,
@@ -99,6 +100,7 @@ def _version_1() -> APIRouter:
     for signal in (
         overview,
         dead_letters,
+        group_notes,
         records,
         tasks,
         connect_tasks,

@@ -8,6 +8,7 @@
   * UnsupportedMediaTypeError a body of another kind than JSON
   * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
+  * NoteChangedError          the note has been changed since it was read
   * UnknownTopicError         the topic holds no dead letters that may be browsed, or is not there
   * UnknownRecordError        no record has this offset any more, or never had
   * InvalidSelectionError     what is asked of a dead letter topic contradicts itself
@@ -124,6 +125,19 @@ class UnknownGroupError(ApiError):
     def __init__(self, fingerprint: str) -> None:
         super().__init__(f"no group of dead letters has the fingerprint {fingerprint!r}")
         self.fingerprint = fingerprint
+
+
+class NoteChangedError(ApiError):
+    """Somebody else was faster, or ``If-Match`` is no ETag."""
+
+    kind = "group-note-changed"
+    title = "The note is of another version"
+
+    def __init__(self, fingerprint: str, version: int, expected: str) -> None:
+        super().__init__(
+            f"the note of group {fingerprint} is at version {version}, If-Match asks for {expected[:100]}: "
+            "read it again, then change it"
+        )
 
 
 class UnknownTopicError(ApiError):
@@ -260,6 +274,7 @@ STATUS: dict[type[ApiError], int] = {
     InvalidSeriesError: 422,
     UnsupportedMediaTypeError: 415,
     UnknownGroupError: 404,
+    NoteChangedError: 412,
     UnknownTopicError: 404,
     UnknownRecordError: 404,
     InvalidSelectionError: 422,

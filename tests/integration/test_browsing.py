@@ -16,7 +16,10 @@ from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from api.audit import UNMASKED
+from api.auth import Role
 from api.browsing.windows import GROUP
+from api.credentials import issue
 from api.settings import ApiSettings
 from collector.contract import headers as names
 from collector.kafka import KafkaConnection
@@ -73,10 +76,20 @@ def serve(lab: Lab, tmp_path: Path) -> Iterator[Serve]:
     with Store(url):
         pass
 
-    def begin(**settings: Any) -> TestClient:  # noqa: ANN401
+    token = issue().text
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text(token)
+
+    def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
         kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
-        told = {"browse_timeout_ms": 30_000, **settings}
-        client = TestClient(create_app(ApiSettings(store_url=url, kafka=kafka, **told)))
+        told = {"browse_timeout_ms": 30_000, "local_token_file": file, **settings}
+        client = TestClient(
+            create_app(ApiSettings(store_url=url, kafka=kafka, **told)),
+            "http://127.0.0.1:8000",
+            headers={} if role is Role.VIEWER else {"Authorization": f"Bearer {token}"},
+            client=("127.0.0.1", 50_000),
+        )
         opened.append(client)
         return client
 
@@ -178,6 +191,28 @@ def test_values_are_masked(serve: Serve, topic: str) -> None:
     }
     assert "Ada" not in answer.text
     assert "acme" not in answer.text
+
+
+def test_payloads_are_for_the_role_and_every_look_is_in_the_audit(serve: Serve, topic: str) -> None:
+    anybody, operator = serve(), serve(Role.OPERATOR)
+    asked: dict[str, Any] = {"topic": topic, "limit": 1, "unmasked": True, "why": "case 7"}
+    by_value: dict[str, Any] = {"topic": topic, "filter": 'value.contains("Ada")'}
+    for refused in (asked, by_value):
+        answer = anybody.get(RECORDS_URL, params=refused)
+        assert (answer.status_code, "Ada" in answer.text) == (401, False)
+    (record,) = operator.get(RECORDS_URL, params=asked).json()["items"]
+    assert record["value"]["content"] == {"number": 699, "name": "Ada"}
+    assert (record["key"]["content"], record["headers"][1]["value"]["content"]) == ("k699", "acme")
+    place = f"{topic}/{record['partition']}/{record['offset']}"
+    assert operator.get(f"{RECORDS_URL}/{place}", params={"unmasked": True}).json() == record
+    assert (
+        operator.get(f"{RECORDS_URL}/download", params={"topic": topic, "unmasked": True}).text.count("Ada")
+        == RECORDS
+    )
+    assert operator.get(RECORDS_URL, params=by_value).status_code == 200
+    kept = operator.get("/api/v1/audit").json()["items"]
+    looks = [(one["subject"], one["why"]) for one in kept if one["action"] == UNMASKED]
+    assert sorted(looks) == sorted([(topic, "case 7"), (place, ""), (topic, "")])
 
 
 @pytest.mark.parametrize("name", ["streams-plaintext-input", "__consumer_offsets", "dlq.nobody"])

@@ -180,6 +180,6 @@ def test_broken_avro_is_one_sentence(raw: bytes, said: str) -> None:
         ({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", ENDLESS]}]}, True),
     ],
 )
-def test_arrays_that_could_claim_any_length_are_found(schema: Any, endless: bool) -> None:
+def test_arrays_that_could_claim_any_length_are_found(schema: dict[str, Any], endless: bool) -> None:
     named: dict[str, Any] = {}
     assert may_be_endless(fastavro.parse_schema(schema, named_schemas=named), named) is endless
