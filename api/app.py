@@ -25,6 +25,7 @@ from api.routes import (
     findings,
     group_notes,
     health,
+    jolokia,
     metrics,
     overview,
     records,
@@ -63,6 +64,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     problems.install(app)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
+    app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1())
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
