@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
-from api import problems
+from api import openapi, problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
 from api.browsing.browser import Browser
@@ -35,7 +35,6 @@ from api.routes import (
     tasks,
     tokens,
 )
-from api.schemas import Problem
 from api.service import Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
@@ -56,12 +55,14 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
         max_body_size=settings.max_body_bytes,
+        generate_unique_id_function=openapi.operation_id,
     )
     app.state.service = _service(settings, now_ms)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
     problems.install(app)
+    openapi.install(app)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
@@ -90,15 +91,7 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
 
 
 def _version_1() -> APIRouter:
-    told = {
-        "description": "A problem.",
-        "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
-    }
-    router = APIRouter(
-        prefix="/api/v1",
-        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
-        dependencies=[Depends(admitted), Depends(json_only)],
-    )
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(admitted), Depends(json_only)])
     for signal in (
         overview,
         dead_letters,
