@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
@@ -14,6 +15,7 @@ from api.browsing.payload import Renderer
 from api.browsing.registry import Registry
 from api.gate import Gate
 from api.headers import SecurityHeaders
+from api.live import Live, Look
 from api.redriving import Redriving
 from api.request_id import RequestId
 from api.routes import (
@@ -26,6 +28,7 @@ from api.routes import (
     group_notes,
     health,
     jolokia,
+    live,
     metrics,
     overview,
     records,
@@ -35,7 +38,7 @@ from api.routes import (
     tasks,
     tokens,
 )
-from api.service import Service, json_only
+from api.service import PageQuery, Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
@@ -58,6 +61,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         generate_unique_id_function=openapi.operation_id,
     )
     app.state.service = _service(settings, now_ms)
+    app.state.live = _live(app.state.service)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
@@ -90,10 +94,20 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     )
 
 
+def _live(service: Service) -> Live:
+    looks: dict[str, Look] = {
+        "overview": partial(overview.overview, service),
+        "groups": partial(dead_letters.groups, service, dead_letters.GroupsQuery()),
+        "redrives": partial(redrives.listed, service, PageQuery()),
+    }
+    return Live(looks, service.settings.live_interval_ms, service.settings.live_max_clients)
+
+
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1", dependencies=[Depends(admitted), Depends(json_only)])
     for signal in (
         overview,
+        live,
         dead_letters,
         group_notes,
         records,
