@@ -48,6 +48,7 @@ docs: $(RUNTIME) ## write the generated parts of the documentation and of the ch
 	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
 	@$(BIN)/python -m deadwatch.chart_schema helm/deadwatch/values.schema.json
 	@$(BIN)/python -m deadwatch.chart_files helm/deadwatch
+	@$(BIN)/python -m api.openapi docs/openapi.json
 
 migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
 	@$(BIN)/python -m streaming.store.migrations $(NAME)

@@ -3,15 +3,20 @@
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
-from api import problems
+from api import openapi, problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
+from api.browsing.browser import Browser
+from api.browsing.payload import Renderer
+from api.browsing.registry import Registry
 from api.gate import Gate
 from api.headers import SecurityHeaders
+from api.live import Live, Look
 from api.redriving import Redriving
 from api.request_id import RequestId
 from api.retention import Retention
@@ -22,17 +27,20 @@ from api.routes import (
     dead_letters,
     delivery_timeouts,
     findings,
+    group_notes,
     health,
+    jolokia,
+    live,
     metrics,
     overview,
+    records,
     redrive_policies,
     redrives,
     series,
     tasks,
     tokens,
 )
-from api.schemas import Problem
-from api.service import Service, json_only
+from api.service import PageQuery, Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
@@ -53,14 +61,18 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
         max_body_size=settings.max_body_bytes,
         lifespan=_lifespan,
+        generate_unique_id_function=openapi.operation_id,
     )
     app.state.service = _service(settings, now_ms)
+    app.state.live = _live(app.state.service)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
     problems.install(app)
+    openapi.install(app)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
+    app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1())
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
@@ -77,6 +89,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     store = Store(settings.store_url)
+    registry = None if settings.schema_registry is None else Registry(settings.schema_registry)
     writer = Writer(settings.store_url, store)
     desk = TokenDesk(store, writer, now_ms, settings.token_pepper.get_secret_value())
     return Service(
@@ -85,25 +98,31 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
         now_ms=now_ms,
         redriving=Redriving(settings, store, now_ms),
         standing=Standing(settings, store, now_ms),
+        browser=Browser(settings, store),
+        renderer=Renderer(settings.browse_max_payload_bytes, registry),
         writer=writer,
         desk=desk,
         gate=Gate(settings, now_ms, desk),
     )
 
 
-def _version_1() -> APIRouter:
-    told = {
-        "description": "A problem.",
-        "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
+def _live(service: Service) -> Live:
+    looks: dict[str, Look] = {
+        "overview": partial(overview.overview, service),
+        "groups": partial(dead_letters.groups, service, dead_letters.GroupsQuery()),
+        "redrives": partial(redrives.listed, service, PageQuery()),
     }
-    router = APIRouter(
-        prefix="/api/v1",
-        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
-        dependencies=[Depends(admitted), Depends(json_only)],
-    )
+    return Live(looks, service.settings.live_interval_ms, service.settings.live_max_clients)
+
+
+def _version_1() -> APIRouter:
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(admitted), Depends(json_only)])
     for signal in (
         overview,
+        live,
         dead_letters,
+        group_notes,
+        records,
         tasks,
         connect_tasks,
         abandoned,

@@ -191,10 +191,46 @@ class DeadLetterGroup(Answer):
     records: int = Field(examples=[10])
     first_seen: datetime | None = Field(examples=[TIME])
     last_seen: datetime | None = Field(examples=[TIME])
+    owner: str = Field(description="Who cares for it.", examples=["team payments"])
+    comment: str = Field(examples=["converter is being fixed"])
+    archived: bool = Field(description="Done with; false again as soon as it grows.", examples=[False])
+    archive_reason: str = Field(examples=[""])
+    archived_at: datetime | None = Field(description="Also of a group that has grown since.", examples=[None])
 
 
 class DeadLetterGroups(Page[DeadLetterGroup]):
     """Groups by cause, the one with the newest record first."""
+
+
+class GroupNoteRequest(BaseModel):
+    """What is said of a group; it takes the place of what was said before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    owner: str = Field("", max_length=200, description="Who cares for it.", examples=["team payments"])
+    comment: str = Field("", max_length=4_000, examples=["converter is being fixed"])
+
+
+class ArchiveRequest(BaseModel):
+    """Why a group is done with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str = Field(min_length=1, max_length=1_000, examples=["fixed in 4.1, records redriven"])
+
+
+class GroupNote(Answer):
+    """What people say of a group."""
+
+    fingerprint: str = Field(examples=["3f1c0a9be27d4455"])
+    version: int = Field(description="Counts the changes; the ETag.", examples=[1])
+    owner: str = Field(examples=["team payments"])
+    comment: str = Field(examples=["converter is being fixed"])
+    archive_reason: str = Field(examples=[""])
+    archived_at: datetime | None = Field(examples=[None])
+    archived_records: int = Field(description="Records the group had then.", examples=[0])
+    changed_by: str = Field(examples=["alice"])
+    changed_at: datetime | None = Field(examples=[TIME])
 
 
 class Header(Answer):
@@ -431,6 +467,29 @@ class Finding(Answer):
 
 class Findings(Page[Finding]):
     """What will go wrong, the newest finding first."""
+
+
+class JolokiaRequest(Answer):
+    """What was asked for."""
+
+    mbean: str = Field(examples=["kafka.connect:type=connect-worker-metrics"])
+    type: Literal["read"] = "read"
+    attribute: str | None = Field(None, examples=["abandoned-tasks-total"])
+
+
+class JolokiaAnswer(Answer):
+    """As a Jolokia agent answers: also what is not there is an answer, with its own ``status``."""
+
+    request: JolokiaRequest
+    value: dict[str, int] | dict[str, dict[str, int]] | int | None = Field(
+        None,
+        description="Attributes of one bean; of a pattern, by the beans' names; of one attribute, its value.",
+        examples=[{"abandoned-tasks-current": 1, "abandoned-tasks-total": 1}],
+    )
+    status: int = Field(description="200, 400 or 404.", examples=[200])
+    timestamp: int = Field(description="Seconds since the epoch.", examples=[1_800_000_000])
+    error_type: str | None = Field(None, examples=[None])
+    error: str | None = Field(None, examples=[None])
 
 
 class Problem(Answer):

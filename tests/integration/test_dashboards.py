@@ -102,8 +102,12 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
     with running(_config(lab, directory, log, name), directory) as up:
         until(lambda: up.figure("deadwatch_store_up") == 1, "the store cannot be read")
         values = Values(interval="1s", alerts={each: _quick(each) for each in NAMES if each != OBJECTIVE})
-        with monitoring.running(directory / "monitoring", up.url.removeprefix("http://"), rules(values)) as seen:
-            until(lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes")
+        with monitoring.running(
+            directory / "monitoring", up.url.removeprefix("http://"), rules(values)
+        ) as seen:
+            until(
+                lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
+            )
             _provoke(lab, up, log, name)
             yield Watched(lab, up, seen)
 
@@ -126,7 +130,11 @@ def _config(lab: Lab, directory: Path, log: Path, name: str) -> Path:
             "dlq_topics_poll_interval_ms": 2_000,
             "logs": [{"path": str(path)} for path in logs],
             "connect": [
-                {"url": lab.connect_url, "jolokia_url": lab.connect_jolokia_url, "tasks_poll_interval_ms": 1_000}
+                {
+                    "url": lab.connect_url,
+                    "jolokia_url": lab.connect_jolokia_url,
+                    "tasks_poll_interval_ms": 1_000,
+                }
             ],
             "brokers": [{"jolokia_url": lab.broker_jolokia_url}],
         },

@@ -19,9 +19,7 @@ SHARE_LOST = 'deadwatch_share_group_dead_letters_lost_total{kafka_cluster="c", c
 SHARE = 'kafka_cluster="c", consumergroup="g", broker="1"'
 SHARE_FAILED = f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{SHARE}}}"
 SHARE_COUNT = f"deadwatch_share_group_dead_letter_queue_record_count{{{SHARE}}}"
-SHARE_SEEN = (
-    f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", consumergroup="g", error_class="E"}}'
-)
+SHARE_SEEN = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", consumergroup="g", error_class="E"}}'
 TASK = 'kafka_cluster="c", worker="w", connector="n", task="0"'
 CONNECTOR = 'kafka_cluster="c", worker="w", connector="n"'
 DLQ_FAILED = f"deadwatch_connect_task_deadletterqueue_produce_failures_total{{{TASK}}}"
@@ -36,7 +34,9 @@ STREAMS = 'kafka_cluster="c", application="words"'
 TIMEOUTS = f'deadwatch_task_timeouts_total{{{STREAMS}, task="0_0"}}'
 TIMERS = f"deadwatch_task_timers{{{STREAMS}}}"
 DEATHS = f'deadwatch_stream_thread_deaths_total{{{STREAMS}, decision="SHUTDOWN_CLIENT"}}'
-EXPIRED = 'deadwatch_delivery_timeout_records_total{kafka_cluster="c", topic="t", client_id="p", client="java"}'
+EXPIRED = (
+    'deadwatch_delivery_timeout_records_total{kafka_cluster="c", topic="t", client_id="p", client="java"}'
+)
 BACKOFF = 'deadwatch_retry_backoff_misconfigured_total{kafka_cluster="c", client_id="p"}'
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
@@ -82,7 +82,15 @@ def counter(
     there = f"{first}x300"
     reset = f"{first}x9 0x300"
     return [
-        Case(alert, "fires on a series that first appears", {series: appears}, "11m", labels, str(first), summary),
+        Case(
+            alert,
+            "fires on a series that first appears",
+            {series: appears},
+            "11m",
+            labels,
+            str(first),
+            summary,
+        ),
         Case(alert, "fires on growth", {series: grows}, "11m", labels, str(first), ""),
         Case(alert, "resolves when nothing more happens", {series: grows}, quiet),
         Case(alert, "is silent while idle", {series: there}, "11m"),
@@ -125,7 +133,9 @@ def gauge(
 
 CASES: list[Case] = [
     *counter("DeadwatchDeadLetters", LETTERS, ON_TOPIC, "5 new dead letters on dlq.a"),
-    *counter("DeadwatchShareGroupDeadLettersLost", SHARE_LOST, OF_GROUP, "Dead letters of share group g are lost"),
+    *counter(
+        "DeadwatchShareGroupDeadLettersLost", SHARE_LOST, OF_GROUP, "Dead letters of share group g are lost"
+    ),
     *counter(
         "DeadwatchShareGroupWritesFail",
         SHARE_FAILED,
@@ -133,7 +143,10 @@ CASES: list[Case] = [
         "Dead letters of share group g cannot be written",
     ),
     *counter(
-        "DeadwatchConnectDeadLetterWritesFail", DLQ_FAILED, OF_CONNECTOR, "Dead letters of connector n are lost"
+        "DeadwatchConnectDeadLetterWritesFail",
+        DLQ_FAILED,
+        OF_CONNECTOR,
+        "Dead letters of connector n are lost",
     ),
     *counter(
         "DeadwatchConnectRecordsSkipped",
@@ -232,7 +245,9 @@ CASES: list[Case] = [
         "Task 0 of connector n is RUNNING and does not move",
         5,
     ),
-    *gauge("DeadwatchTaskTimersRunning", TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", 2),
+    *gauge(
+        "DeadwatchTaskTimersRunning", TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", 2
+    ),
     *gauge(
         "DeadwatchRecordsWillBeLost",
         LOSES,
@@ -350,7 +365,12 @@ CASES: list[Case] = [
         {BACKLOG: "5x600 0x300", LETTERS: "5x900"},
         "11h",
     ),
-    Case("DeadwatchDeadLettersNobodyHandles", "is silent when they are new", {BACKLOG: "5x900", LETTERS: "5x900"}, "5h"),
+    Case(
+        "DeadwatchDeadLettersNobodyHandles",
+        "is silent when they are new",
+        {BACKLOG: "5x900", LETTERS: "5x900"},
+        "5h",
+    ),
     Case(
         "DeadwatchShareGroupCountsDisagree",
         "fires when brokers wrote more than arrived",
@@ -397,7 +417,16 @@ CASES: list[Case] = [
     Case("DeadwatchRedriveBounces", "is silent while idle", {SENT: "10x60", BOUNCED: "4x60"}, "16m"),
     Case("DeadwatchRedriveBounces", "resolves", {SENT: "0x9 10x300", BOUNCED: "0x9 4x300"}, "90m"),
     Case("DeadwatchRedriveBounces", "is silent without series", {}, "16m"),
-    Case("DeadwatchDown", "fires when nothing is scraped", {}, "6m", {}, "1", "Deadwatch is not scraped", store="_x60"),
+    Case(
+        "DeadwatchDown",
+        "fires when nothing is scraped",
+        {},
+        "6m",
+        {},
+        "1",
+        "Deadwatch is not scraped",
+        store="_x60",
+    ),
     Case("DeadwatchDown", "is silent while it is scraped", {}, "6m"),
     Case("DeadwatchDown", "resolves", {}, "20m", store="_x9 1x60"),
     Case("DeadwatchDown", "is silent over a restart", {}, "12m", store="1x9 _x3 1x60"),
