@@ -17,6 +17,8 @@ from streaming.redrive.selection import Intervals, around
 
 TIMEOUT_S: Final = 10.0
 POLL_S: Final = 0.1
+WHY: Final = 10
+"""Errors that are looked through."""
 SEEK_BEYOND: Final = 1_000
 """Offsets outside of the selection that are read through; wider gaps are jumped over."""
 
@@ -61,7 +63,7 @@ class Reader:
     def open(self) -> None:
         """Go on where the last transaction of the order ended."""
         places = [TopicPartition(self._topic, partition) for partition in self._plan]
-        committed = self._consumer.committed(places, timeout=TIMEOUT_S) if places else []
+        committed = self._committed(places) if places else []
         self.lanes = {place.partition: self._lane(place) for place in committed}
         self._consumer.assign(
             [TopicPartition(self._topic, n, lane.ledger.position) for n, lane in self.lanes.items()]
@@ -97,6 +99,17 @@ class Reader:
     def close(self) -> None:
         """Let go of the connection."""
         self._consumer.close()
+
+    def _committed(self, places: list[TopicPartition]) -> list[TopicPartition]:
+        """Where librdkafka waits in vain for a group that we may not see, it says why beside."""
+        try:
+            return self._consumer.committed(places, timeout=TIMEOUT_S)
+        except KafkaException:
+            for message in consume(self._consumer, WHY, POLL_S):
+                error = message.error()
+                if error is not None and error.code() in HOPELESS:
+                    raise KafkaException(error) from None
+            raise
 
     def _lane(self, place: TopicPartition) -> Lane:
         """Where a partition goes on: at what was committed, else where the selection begins."""

@@ -186,6 +186,17 @@ class Place:
         consumer.close()
         return {n: low for n, (low, _) in marks.items()}, {n: end for n, (_, end) in marks.items()}
 
+    def uncommitted(self) -> bool:
+        """Whether the origin holds records of a transaction that is open."""
+        ends = []
+        for isolation in ("read_uncommitted", "read_committed"):
+            config = {"bootstrap.servers": self.servers, "group.id": "ends", "isolation.level": isolation}
+            consumer = Consumer({**config, "enable.auto.commit": False})
+            places = [TopicPartition(self.topic, n) for n in range(self.width(self.topic))]
+            ends.append([consumer.get_watermark_offsets(one, timeout=10)[1] for one in places])
+            consumer.close()
+        return ends[0] != ends[1]
+
     def read(self, topic: str = "") -> list[Seen]:
         """Every committed record, in the order of each partition."""
         topic = topic or self.topic

@@ -1,22 +1,33 @@
 """A broker that refuses rights: which one and to whom is said, nothing is lost, and a grant lets it go on."""
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
 from typing import Any, Final
 
 import pytest
 from confluent_kafka import admin as typed_admin
 
+from lab.jvm import Properties
 from lab.lone_broker import LoneBroker
+from streaming.redrive.guards import Returns
+from streaming.redrive.letter import Letter
 from streaming.redrive.order import Status
-from tests.integration.redrive_place import Orders, Place, clock_ms, create, until
+from streaming.redrive.settings import RedriveSettings
+from streaming.redrive.work import House
+from streaming.redrive.worker import run
+from tests.integration.redrive_place import FAST, Orders, Place, clock_ms, create, until
 
 admin: Any = typed_admin  # its types leave out what is used here
 
 pytestmark = pytest.mark.integration
 
-AUTHORIZER: Final = {
+AUTHORIZER: Final[Properties] = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
 }
 WE: Final = "User:ANONYMOUS"
 GROUPS: Final = "deadwatch-redrive-"
@@ -24,7 +35,7 @@ GROUPS: Final = "deadwatch-redrive-"
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(dict(AUTHORIZER)) as running:
+    with LoneBroker(AUTHORIZER) as running:
         yield running
 
 
@@ -36,66 +47,63 @@ def place(broker: LoneBroker) -> Place:
     return made
 
 
-def denied(kind: object, name: str, operation: object, pattern: object) -> Any:  # noqa: ANN401 -- as above
-    return admin.AclBinding(kind, name, pattern, WE, "*", operation, admin.AclPermissionType.DENY)
+def binding(kind: object, name: str, operation: object, *, allow: bool) -> Any:  # noqa: ANN401 -- as above
+    pattern = admin.ResourcePatternType.PREFIXED if name == GROUPS else admin.ResourcePatternType.LITERAL
+    permission = admin.AclPermissionType.ALLOW if allow else admin.AclPermissionType.DENY
+    return admin.AclBinding(kind, name, pattern, WE, "*", operation, permission)
 
 
-LITERAL, PREFIXED = admin.ResourcePatternType.LITERAL, admin.ResourcePatternType.PREFIXED
-WRITE, READ = admin.AclOperation.WRITE, admin.AclOperation.READ
+@contextmanager
+def allowed_only(place: Place, kind: object, name: str, *operations: object) -> Iterator[None]:
+    """Nothing but these, by us, on what is named."""
+    client = admin.AdminClient({"bootstrap.servers": place.servers})
+    bindings = [binding(kind, name, one, allow=True) for one in operations]
+    bindings.append(binding(kind, name, admin.AclOperation.DELETE, allow=False))
+    for made in client.create_acls(bindings).values():
+        made.result(30)
+    try:
+        yield
+    finally:
+        for removed in client.delete_acls([_filter(one) for one in bindings]).values():
+            removed.result(30)
+
+
+TOPIC, GROUP, TRANSACTIONS = (
+    admin.ResourceType.TOPIC,
+    admin.ResourceType.GROUP,
+    admin.ResourceType.TRANSACTIONAL_ID,
+)
+READ, DESCRIBE = admin.AclOperation.READ, admin.AclOperation.DESCRIBE
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "operation", "said"),
+    ("kind", "name", "operations", "said"),
     [
-        (
-            admin.ResourceType.TOPIC,
-            "{topic}",
-            WRITE,
-            "Kafka refuses our client WRITE on topic {topic}: grant it",
-        ),
-        (
-            admin.ResourceType.TOPIC,
-            "{dlq}",
-            READ,
-            "Kafka refuses our client READ on topic {dlq} or on an origin",
-        ),
-        (
-            admin.ResourceType.GROUP,
-            GROUPS,
-            READ,
-            "Kafka refuses our client READ on group deadwatch-redrive-{order}",
-        ),
-        (
-            admin.ResourceType.TRANSACTIONAL_ID,
-            GROUPS,
-            WRITE,
-            "Kafka refuses our client WRITE on transactional id deadwatch-redrive-{order}",
-        ),
+        (TOPIC, "{topic}", (READ,), "WRITE on topic {topic}: grant it"),
+        (TOPIC, "{dlq}", (), "READ on topic {dlq} or on an origin"),
+        (GROUP, GROUPS, (DESCRIBE,), "READ on group deadwatch-redrive-{order}"),
+        (GROUP, GROUPS, (), "READ on group deadwatch-redrive-{order}"),
+        (TRANSACTIONS, GROUPS, (), "WRITE on transactional id deadwatch-redrive-{order}"),
     ],
-    ids=["target", "dead letters", "group", "transactional id"],
+    ids=["target", "dead letters", "group", "group that may not be seen", "transactional id"],
 )
 def test_a_right_that_is_missing_pauses_the_order_and_is_named(
-    place: Place, kind: object, name: str, operation: object, said: str
+    place: Place, kind: object, name: str, operations: tuple[object, ...], said: str
 ) -> None:
     place.letters(9)
     place.letters(3, topic=f"{place.topic}-open")
     order = place.order()
-    client = admin.AdminClient({"bootstrap.servers": place.servers})
-    pattern = PREFIXED if name == GROUPS else LITERAL
-    binding = denied(kind, name.format(topic=place.topic, dlq=place.dlq), operation, pattern)
-    for future in client.create_acls([binding]).values():
-        future.result(30)
     orders = Orders()
     orders.add(order)
-    try:
-        with place.worker(orders):
-            until(lambda: order.id in orders.reason)
-    finally:
-        for removed in client.delete_acls([_filter(binding)]).values():
-            removed.result(30)
-    assert orders.status[order.id] is Status.PAUSED
+    with (
+        allowed_only(place, kind, name.format(topic=place.topic, dlq=place.dlq), *operations),
+        place.worker(orders),
+    ):
+        until(lambda: order.id in orders.reason)
     wanted = said.format(topic=place.topic, dlq=place.dlq, order=order.id)
-    assert wanted in orders.reason.pop(order.id)
+    told = (orders.status[order.id], orders.reason.pop(order.id))
+    assert told[0] is Status.PAUSED
+    assert f"Kafka refuses our client {wanted}" in told[1]
     orders.status[order.id] = Status.RUNNING
     with place.worker(orders):
         until(lambda: order.id in orders.reason)
@@ -109,6 +117,42 @@ def test_a_transaction_longer_than_brokers_allow_is_said(place: Place) -> None:
     assert status is Status.PAUSED
     assert "transaction.max.timeout.ms" in reason
     assert "delivery_timeout_ms" in reason
+
+
+def test_a_transaction_that_brokers_have_ended_is_undone_and_done_again(place: Place) -> None:
+    """A worker that was away for so long, as a machine is that sleeps, in the middle of a transaction."""
+    place.letters(2_400)
+    order = place.order(
+        selection={"filter": "true"}, limits={**FAST, "max_in_flight": 2_000}, delivery_timeout_ms=1_000
+    )
+    orders, stop, slept = Orders(), threading.Event(), [False]
+    orders.add(order)
+
+    def sleeps(letter: Letter) -> bool:
+        if not slept[0] and place.uncommitted():
+            slept[0] = True
+            until(lambda: not place.uncommitted(), within_s=120)
+        return bool(letter.key)
+
+    settings = {"kafka": {"bootstrap_servers": place.servers}, "request_timeout_ms": 900}
+    house = House(
+        RedriveSettings.model_validate(settings),
+        lambda _: sleeps,
+        lambda _: Returns(0, 0),
+        clock_ms,
+        Random(),
+    )
+    worker = threading.Thread(target=run, args=(orders, house, stop, "test"))
+    worker.start()
+    try:
+        until(lambda: order.id in orders.reason, within_s=200)
+    finally:
+        stop.set()
+        worker.join(30)
+    assert slept == [True]
+    assert orders.claims[order.id].epoch > 1
+    assert orders.status[order.id] is Status.COMPLETED
+    assert Counter(one.value for one in place.read()) == Counter(b"value-%d" % n for n in range(2_400))
 
 
 def _filter(binding: Any) -> object:  # noqa: ANN401 -- as above
