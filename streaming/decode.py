@@ -9,7 +9,7 @@ Columns out: topic, partition, offset, timestamp_ms, key, value, headers as Kafk
 
 import dataclasses
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import and_
 
 from pyspark.sql import Column, DataFrame
@@ -26,13 +26,23 @@ KAFKA = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "header
 
 def decode(records: DataFrame, events_topic: str) -> DataFrame:
     """Decode records of Kafka's source with headers; all topics but ``events_topic`` have dead letters."""
+    return reduce(lambda frame, step: frame.select(*step), _steps(events_topic), records)
+
+
+@cache
+def _steps(events_topic: str) -> tuple[tuple[Column, ...], ...]:
+    """What every step selects; made once, because every part of an expression is a call into the JVM."""
     is_event = F.col("topic") == events_topic
-    parsed = records.withColumn("timestamp_ms", F.unix_millis("timestamp")).select(
-        *KAFKA, F.when(is_event, F.from_json(F.col("value").cast("string"), event_schema())).alias("parsed")
-    )
-    judged = parsed.select("*", F.when(is_event, _refusal()).alias("refused"))
+    kafka = [
+        F.unix_millis("timestamp").alias(name) if name == "timestamp_ms" else F.col(name) for name in KAFKA
+    ]
+    parsed = F.from_json(F.col("value").cast("string"), event_schema())
     accepted = is_event & F.col("refused").isNull()
-    return judged.select(*KAFKA, F.when(accepted, F.col("parsed")).alias("event"), "refused")
+    return (
+        (*kafka, F.when(is_event, parsed).alias("parsed")),
+        (F.col("*"), F.when(is_event, _refusal()).alias("refused")),
+        (*map(F.col, KAFKA), F.when(accepted, F.col("parsed")).alias("event"), F.col("refused")),
+    )
 
 
 def is_letter() -> Column:
@@ -42,11 +52,16 @@ def is_letter() -> Column:
 
 def is_redriven() -> Column:
     """Whether a decoded row is a dead letter that a redrive has moved before; one that it parked is none."""
+    return is_letter() & is_redriven_record()
+
+
+def is_redriven_record() -> Column:
+    """The same of a record that is known to be a dead letter."""
     ours, parked = (
         F.coalesce(F.array_contains("headers.key", name), F.lit(False))
         for name in (REDRIVE_ID, REDRIVE_PARKED_REASON)
     )
-    return is_letter() & ours & ~parked
+    return ours & ~parked
 
 
 def _refusal() -> Column:

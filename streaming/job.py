@@ -16,7 +16,6 @@ from collector.health import unheard
 from streaming import cluster, progress, source, warm_up
 from streaming.batches import Batches
 from streaming.continuity import Continuity
-from streaming.decode import decode
 from streaming.failure import failure_of
 from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
 from streaming.queries import FAILURES
@@ -111,7 +110,7 @@ class Job:
     def _begin(self, spark: SparkSession, batches: Batches, starting_offsets: str) -> StreamingQuery:
         settings = self._settings
         writer = (
-            decode(source.records(spark, settings, starting_offsets), settings.events_topic)
+            source.records(spark, settings, starting_offsets)
             .writeStream.queryName(FAILURES)
             .option("checkpointLocation", settings.checkpoint.resolve().as_uri())
             .trigger(processingTime=f"{settings.trigger_interval_ms} milliseconds")

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from collector.contract.events import KINDS, Position, encode
-from streaming.decode import decode
 from streaming.dialects import Dialect, reading
 
 ROUNDS = 3
@@ -34,19 +33,19 @@ _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Po
 def run(
     spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], None], stop: threading.Event
 ) -> None:
-    """Hand decoded batches to ``rehearse``, ``ROUNDS`` times or until ``stop`` is set; one that fails ends
+    """Hand batches to ``rehearse``, ``ROUNDS`` times or until ``stop`` is set; one that fails ends
     the warm-up alone.
     """
     done = threading.Event()
 
-    def batch(decoded: DataFrame, batch_id: int) -> None:
+    def batch(records: DataFrame, batch_id: int) -> None:
         if batch_id < ROUNDS and not stop.is_set():
-            rehearse(decoded)
+            rehearse(records)
         else:
             done.set()
 
     with tempfile.TemporaryDirectory(prefix="deadwatch-warm-up-") as checkpoint:
-        stream = decode(_records(spark, events_topic), events_topic).writeStream
+        stream = _records(spark, events_topic).writeStream
         query = stream.foreachBatch(batch).option("checkpointLocation", checkpoint).start()
         while query.isActive and not done.wait(0.02):
             continue

@@ -134,7 +134,7 @@ def _prometheus(target: str, alertmanager: str) -> dict[str, Any]:
 @contextmanager
 def _webhook() -> Iterator[Webhook]:
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the name is http.server's
+        def do_POST(self) -> None:
             webhook.add(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["alerts"])
             self.send_response(200)
             self.send_header("Content-Length", "0")

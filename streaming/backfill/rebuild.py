@@ -28,7 +28,6 @@ from streaming import checkpoint, cluster, gaps, source
 from streaming.backfill import span, topics
 from streaming.backfill.span import Work
 from streaming.batches import Batches
-from streaming.decode import decode
 from streaming.failure import failure_of
 from streaming.patience import PatientStore
 from streaming.plans import Plan
@@ -155,7 +154,7 @@ class Rebuild:
         batches = Batches(
             self._settings, shadow, self._clock_ms, lambda batch: self._told(part, batch), refuse=_pass_over
         )
-        batches(decode(records, self._settings.events_topic), number)
+        batches(records, number)
 
     def _told(self, part: Plan, batch: Batch) -> Batch:
         """With what was deleted before it was read; how long ago its newest event was is no lag."""

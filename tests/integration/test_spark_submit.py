@@ -41,7 +41,7 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     """The driver, with all that it starts; its lines are in ``directory``/log."""
     environment = os.environ | variables
     environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    command = [SPARK_HOME / "bin" / "spark-submit", "--master", "local[1]", ROOT / "docker" / "streaming.py"]
+    command: list[str | Path] = [SPARK_HOME / "bin" / "spark-submit", "--master", "local[1]", ROOT / "docker" / "streaming.py"]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
     try:

@@ -10,6 +10,7 @@ from collector.contract.events import KINDS
 from streaming import warm_up
 from streaming.aggregates.one_pass import summarise
 from streaming.batches import Batches
+from streaming.decode import decode
 from streaming.dialects import DIALECTS
 from streaming.settings import StreamingSettings
 from streaming.store import schema
@@ -22,10 +23,10 @@ def test_it_holds_every_kind_and_every_dialect(spark: SparkSession) -> None:
     seen: list[DataFrame] = []
     summaries = []
 
-    def rehearse(decoded: DataFrame) -> None:
+    def rehearse(records: DataFrame) -> None:
         if not seen:
-            summaries.extend(summarise(decoded))
-        seen.append(decoded)
+            summaries.extend(summarise(decode(records, EVENTS)))
+        seen.append(records)
 
     warm_up.run(spark, EVENTS, rehearse, threading.Event())
     assert {one.kind for one in summaries if one.kind} == set(KINDS)

@@ -1,0 +1,106 @@
+"""The service as it runs: ``python -m streaming`` and ``python -m api`` on a directory of their own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import httpx2
+import psutil
+
+WITHIN_S: Final = 240.0
+EVENTS_TOTAL: Final = "deadwatch_events_total{"
+
+
+class ServiceError(Exception):
+    """The service did not do in time what it was watched for."""
+
+
+class Service:
+    """Both processes, from entering to leaving."""
+
+    def __init__(self, servers: str, topic: str, directory: Path) -> None:
+        self._directory = directory
+        self.store = directory / "store.db"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self._url = f"http://127.0.0.1:{port}/metrics"
+        store_url = f"sqlite:///{self.store}"
+        self._environment = {
+            **os.environ,
+            "STREAMING_KAFKA__BOOTSTRAP_SERVERS": servers,
+            "STREAMING_EVENTS_TOPIC": topic,
+            "STREAMING_STORE_URL": store_url,
+            "STREAMING_CHECKPOINT": str(directory / "checkpoint"),
+            "API_KAFKA__BOOTSTRAP_SERVERS": servers,
+            "API_STORE_URL": store_url,
+            "API_PORT": str(port),
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+        }
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._processes = [stack.enter_context(self._run(stage)) for stage in ("streaming", "api")]
+            self._client = stack.enter_context(httpx2.Client(timeout=WITHIN_S))
+            self._closing = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        running = [psutil.Process(process.pid) for process in self._processes if process.poll() is None]
+        everyone = [*running, *(child for one in running for child in one.children(recursive=True))]
+        for one in everyone:
+            one.kill()
+        psutil.wait_procs(everyone, WITHIN_S)
+        self._closing.close()
+
+    def _run(self, stage: str) -> subprocess.Popen[bytes]:
+        with (self._directory / f"{stage}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", stage],
+                env=self._environment,
+                cwd=self._directory,
+                stdout=log,
+                stderr=log,
+            )
+
+    def events(self) -> dict[str, int]:
+        """What ``/metrics`` says of the events of every source; nothing while the service starts."""
+        try:
+            lines = self._client.get(self._url).text.splitlines()
+        except httpx2.TransportError:
+            return {}
+        found: dict[str, int] = {}
+        for line in lines:
+            if line.startswith(EVENTS_TOTAL):
+                source = line.split('source="', 1)[1].split('"', 1)[0]
+                found[source] = found.get(source, 0) + int(float(line.rsplit(" ", 1)[1]))
+        return found
+
+    def memory(self) -> int:
+        """Resident bytes of streaming, its JVM included."""
+        driver = psutil.Process(self._processes[0].pid)
+        return sum(one.memory_info().rss for one in (driver, *driver.children(recursive=True)))
+
+    def log(self) -> str:
+        """What streaming said."""
+        return (self._directory / "streaming.log").read_text(errors="replace")
+
+    def wait_for(self, source: str, count: int) -> None:
+        """Until ``/metrics`` tells of so many events of a source.
+
+        Raises:
+            ServiceError: not within ``WITHIN_S``.
+        """
+        deadline_s = time.monotonic() + WITHIN_S
+        while self.events().get(source, 0) < count:
+            if time.monotonic() > deadline_s:
+                raise ServiceError(f"{count} events of {source} were not counted: {self.log()[-2_000:]}")
+            time.sleep(0.05)
