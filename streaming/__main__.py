@@ -57,7 +57,7 @@ def main() -> None:
     except RebuiltError as error:
         logger.warning("%s", error)
         sys.exit(process.AGAIN)
-    except (StoreError, JarsError, checkpoint.CheckpointError) as error:
+    except (StoreError, JarsError, checkpoint.CheckpointError, session.SessionError) as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:

@@ -2,9 +2,12 @@
 
 import logging
 import os
+import re
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -14,6 +17,8 @@ from streaming.settings import StreamingSettings
 LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SERVLET = "spark.metrics.conf.*.sink.prometheusServlet"
+JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
+"""Where py4j shows what Java has thrown."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
 
@@ -33,12 +38,26 @@ SQL = {
 """What results and latency depend on; tests run with the same."""
 
 
+class SessionError(Exception):
+    """Spark does not start; the text says why, in its words."""
+
+
 def start(settings: StreamingSettings) -> SparkSession:
     """The session of this process.
 
     Raises:
         JarsError: the jars of Spark's Kafka source are not there.
+        SessionError: a setting is wrong, or the master does not answer.
     """
+    try:
+        return _start(settings)
+    except (Py4JError, PySparkException) as error:
+        said = JAVA.search(str(error))
+        why = said["text"] if said else str(error).partition("\n")[0]
+        raise SessionError(f"Spark does not start with master {settings.master}: {why}") from error
+
+
+def _start(settings: StreamingSettings) -> SparkSession:
     if settings.master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     if settings.master.startswith("local-cluster"):  # its workers start executors from there

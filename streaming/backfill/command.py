@@ -53,7 +53,7 @@ def run(
                 done = rebuild.run(spark, work, told)
             finally:
                 spark.stop()
-    except (StoreError, JarsError) as error:
+    except (StoreError, JarsError, session.SessionError) as error:
         raise BackfillError(str(error)) from error
     except SQLAlchemyError as error:
         raise BackfillError(line(error)) from error

@@ -40,6 +40,9 @@ from streaming.store.store import Store
 FORGOTTEN: Final = "forgotten_by_backfill"
 """Why records are missed that were counted once: Kafka has them no more, or they are before the time."""
 
+NO_PLANS: Final = "none"
+"""Where batches look for Spark's plans, and find none: those of the stream are not a backfill's."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -73,6 +76,7 @@ class Rebuild:
         self._rng = rng
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         self._query_id = f"backfill-{uuid.uuid4()}"
+        self._batch_settings = settings.model_copy(update={"checkpoint": settings.checkpoint / NO_PLANS})
 
     def look(self, since_ms: int) -> Work:
         """What would be done. Raises ``BackfillError``."""
@@ -152,7 +156,11 @@ class Rebuild:
     def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
         records = source.records_between(spark, self._settings, part.begin, part.end)
         batches = Batches(
-            self._settings, shadow, self._clock_ms, lambda batch: self._told(part, batch), refuse=_pass_over
+            self._batch_settings,
+            shadow,
+            self._clock_ms,
+            lambda batch: self._told(part, batch),
+            refuse=_pass_over,
         )
         batches(records, number)
 

@@ -9,6 +9,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lab import Lab
+from lab.lone_broker import LoneBroker
 from tests.integration.test_streaming import (
     WITHIN_S,
     Streaming,
@@ -90,7 +91,7 @@ def test_wrong_counts_are_counted_anew_and_nothing_is_refused_twice(
     spoil(streaming)
     wrong = streaming.totals()
     with streaming.running("streaming.backfill", "--from", "beginning"):  # killed midway
-        assert eventually(lambda: " 150 of " in streaming.log() or " of " in streaming.log()), streaming.log()
+        assert eventually(lambda: " offsets (streaming.backfill)" in streaming.log()), streaming.log()
     assert streaming.totals() == wrong
     assert streaming.backfill("--from", "beginning") == 0, streaming.log()
     assert streaming.totals() == dict(traffic.truth), told(streaming, traffic)
@@ -142,3 +143,17 @@ def test_what_kafka_has_no_more_is_only_forgotten_when_somebody_says_so(
         del traffic.truth[dialect]
     traffic.write()
     count(streaming, traffic)
+
+
+def test_kafka_may_go_away_meanwhile(tmp_path: Path) -> None:
+    with LoneBroker() as broker:
+        traffic = Traffic(broker.bootstrap_servers, "away")
+        streaming = Streaming(broker.bootstrap_servers, traffic, tmp_path)
+        traffic.write(20)
+        with streaming.running("streaming.backfill", "--from", "beginning") as process:
+            assert eventually(lambda: " offsets (streaming.backfill)" in streaming.log()), streaming.log()
+            broker.kill()
+            assert eventually(lambda: "the backfill waits for it" in streaming.log()), streaming.log()
+            broker.start_again()
+            assert process.wait(WITHIN_S) == 0, streaming.log()
+        assert streaming.totals() == dict(traffic.truth), told(streaming, traffic)

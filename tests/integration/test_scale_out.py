@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from lab import Lab
-from tests.integration.test_streaming import Streaming, Traffic, eventually, settled
+from tests.integration.test_streaming import WITHIN_S, Streaming, Traffic, eventually, settled
 
 pytestmark = pytest.mark.integration
 
@@ -34,7 +34,7 @@ def test_two_executors_count_the_truth_and_one_may_die(lab: Lab, tmp_path: Path)
         tmp_path,
         checkpoint=tmp_path / "elsewhere" / "checkpoint",
         master=MASTER,
-        spark='{"spark.executor.heartbeatInterval": "2s", "spark.network.timeout": "20s"}',
+        spark='{"spark.executor.heartbeatInterval": "2s"}',
     )
     traffic.write()
     with streaming.running() as driver:
@@ -45,3 +45,14 @@ def test_two_executors_count_the_truth_and_one_may_die(lab: Lab, tmp_path: Path)
         assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
         assert eventually(lambda: len(executors(driver.pid)) == 2), streaming.log()
     assert (tmp_path / "elsewhere" / "checkpoint" / "commits").is_dir()
+
+
+def test_settings_that_spark_refuses_are_one_line(lab: Lab, tmp_path: Path) -> None:
+    traffic = Traffic(lab.bootstrap_servers, f"scale-{uuid.uuid4().hex[:8]}")
+    wrong = '{"spark.network.timeout": "1s"}'
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, spark=wrong)
+    with streaming.running() as driver:
+        assert driver.wait(WITHIN_S) == 2
+    assert "Spark does not start with master local[2]: " in streaming.log()
+    assert "spark.network.timeout" in streaming.log()
+    assert "Traceback" not in streaming.log()
