@@ -1,15 +1,18 @@
 """The application: routes, problems and headers put together."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
+from api.body_limit import BodyLimit
 from api.gate import Gate
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
@@ -36,6 +39,7 @@ from api.service import Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
+from api.telemetry import OFF, Telemetry, telemetry_of
 from api.token_desk import TokenDesk
 from collector.version import VERSION
 
@@ -47,21 +51,23 @@ def system_now_ms() -> int:
 
 def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms) -> FastAPI:
     """The api on the store of ``settings``, which need not exist yet."""
+    telemetry = telemetry_of(settings.otel_endpoint, os.environ)
     app = FastAPI(
         title="Deadwatch",
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
-        max_body_size=settings.max_body_bytes,
         lifespan=_lifespan,
+        telemetry=OFF if telemetry is None else telemetry.config,
     )
-    app.state.service = _service(settings, now_ms)
+    app.state.service, app.state.telemetry = _service(settings, now_ms), telemetry
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
     problems.install(app)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
-    app.include_router(_version_1())
+    app.include_router(_version_1(settings.max_body_bytes))
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
 
@@ -73,6 +79,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with Retention(service.writer, service.now_ms, days).kept():
         yield
     service.desk.close()
+    telemetry: Telemetry | None = app.state.telemetry
+    if telemetry is not None:
+        await to_thread.run_sync(telemetry.close)
 
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
@@ -91,13 +100,14 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     )
 
 
-def _version_1() -> APIRouter:
+def _version_1(max_body_bytes: int) -> APIRouter:
     told = {
         "description": "A problem.",
         "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
     }
     router = APIRouter(
         prefix="/api/v1",
+        max_body_size=max_body_bytes,
         responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
         dependencies=[Depends(admitted), Depends(json_only)],
     )
