@@ -1,15 +1,17 @@
 """Who asks, and what they may: dependencies of the routes.
 
 Below ``/api/v1`` every route needs a viewer to read and an operator to change something (``admitted``);
-``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``).
+``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``). What
+looks into the store runs in a thread; the rest is ``async`` and costs none.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 
 from api.errors import ForbiddenError, UnauthenticatedError
 
@@ -47,13 +49,14 @@ class Caller:
         return self.role is not None and self.role.covers(needed)
 
 
+BEARER: Final = HTTPBearer(auto_error=False, scheme_name="token", description="`dw_...` or a JWT.")
 NOBODY: Final = Caller("anonymous", None)
 ANYBODY: Final = Caller("anonymous", Role.VIEWER)
 """Nobody in particular, where reading is anonymous."""
 
 
-def caller(request: Request) -> Caller:
-    """Who asks, found out once a request.
+def caller(request: Request, _: Annotated[object, Security(BEARER)] = None) -> Caller:
+    """Who asks, found out once a request; the OpenAPI document says how one says it.
 
     Raises:
         UnauthenticatedError: the credentials are not valid.
@@ -67,16 +70,16 @@ def caller(request: Request) -> Caller:
 Calling = Annotated[Caller, Depends(caller)]
 
 
-def require(role: Role) -> Callable[[Caller], Caller]:
+def require(role: Role) -> Callable[[Caller], Awaitable[Caller]]:
     """A dependency that lets pass who has this role, and says who it is."""
 
-    def required(who: Calling) -> Caller:
+    async def required(who: Calling) -> Caller:
         return checked(who, role)
 
     return required
 
 
-def admitted(request: Request, who: Calling) -> Caller:
+async def admitted(request: Request, who: Calling) -> Caller:
     """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
     return checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
 

@@ -100,6 +100,12 @@ class ApiSettings(LetterSettings):
     audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
 
     oidc: OidcSettings = OidcSettings()
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
+    )
 
     @field_validator("dlq_topics", "targets_allow")
     @classmethod

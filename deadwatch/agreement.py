@@ -22,6 +22,7 @@ AGREED = (
     "targets_allow",
     "dialects",
     "first_header_counts",
+    "log_format",
 )
 """What the processes have to say alike: otherwise one writes where the other does not look."""
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
-from deadwatch.printed import printed
+from collector.printed import one_line
 
 Answer = Mapping[str, Any]
 
@@ -104,4 +104,4 @@ def duration(span_ms: int) -> str:
 
 
 def _cell(value: object) -> str:
-    return printed(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))

@@ -1,5 +1,6 @@
 """Redrive orders asked for over the api, judged and read through on a real broker."""
 
+import getpass
 import threading
 import time
 import uuid
@@ -33,6 +34,7 @@ from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
+ME = f"{getpass.getuser()} (local)"
 MOVABLE, HOMELESS, GONE = 10, 3, 2
 
 
@@ -196,13 +198,13 @@ def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callabl
     )
     assert ask(client, place, dry_run=False, confirm=MOVABLE - 1)[0] == 409
     status, order = ask(client, place, dry_run=False, confirm=MOVABLE)
-    assert (status, order["status"], order["requested_by"]) == (202, "RUNNING", "anonymous")
+    assert (status, order["status"], order["requested_by"]) == (202, "RUNNING", ME)
     status, told = ask(client, place, dry_run=False, confirm=MOVABLE)
     assert (status, told["type"]) == (409, "urn:deadwatch:problem:redrive-in-progress")
     assert order["id"] in told["detail"]
     assert ask(client, place)[0] == 202  # a dry run is nobody's rival
     stopped = client.post(f"/api/v1/redrives/{order['id']}/cancel").json()
-    assert (stopped["status"], stopped["status_reason"]) == ("CANCELLED", "cancelled by anonymous")
+    assert (stopped["status"], stopped["status_reason"]) == ("CANCELLED", f"cancelled by {ME}")
     assert ask(client, place, dry_run=False, confirm=MOVABLE)[0] == 202
 
 
