@@ -67,7 +67,9 @@ class Fetcher:
             search = self._begin(partition, sorted(offsets, reverse=True), found)
             if search is not None:
                 searches[partition] = search
-        self._consumer.assign([TopicPartition(*one, search.wanted[-1]) for one, search in searches.items()])
+        places = [TopicPartition(*one, search.wanted[-1]) for one, search in searches.items()]
+        self._consumer.assign(places)
+        self._consumer.resume(places)  # librdkafka keeps a partition paused that was so when it was let go of
         try:
             while searches:
                 self._read(searches, found)

@@ -75,7 +75,7 @@ def fill(broker: LoneBroker, topic: str) -> Order:
         requested_by="test",
         created_at_ms=0,
         begin=dict.fromkeys(range(WIDTH), 0),
-        cut_off=dict.fromkeys(range(WIDTH), RECORDS // WIDTH),
+        cut_off={at: len(range(at, RECORDS, WIDTH)) for at in range(WIDTH)},
     )
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from streaming.redrive.fetch import Absence, Fetcher
 from streaming.redrive.order import Status
 from tests.integration.redrive_place import Orders, Place, now_header, ours, outcomes, until
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
@@ -67,3 +68,15 @@ def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
         until(lambda: order.id in orders.reason)
     assert Counter(record.headers[0][1] for record in place.read()).most_common(1)[0][1] == 2
     assert sorted(ours(record)["attempts"] for record in place.read()) == ["1"] * 9 + ["2"]
+
+
+def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
+    """One record of it each time, as when they become due one after the other."""
+    place.letters(60)
+    fetcher = Fetcher({"bootstrap.servers": place.servers})
+    for offset in range(20):
+        wanted = {(place.dlq, partition): [offset] for partition in range(3) if (offset + partition) % 3}
+        found = fetcher.fetch(wanted)
+        assert found.keys() == {(*partition, offset) for partition in wanted}
+        assert not any(isinstance(record, Absence) for record in found.values())
+    fetcher.close()
