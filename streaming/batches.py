@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract.events import Position
-from streaming import quarantine
+from streaming import plans, quarantine
 from streaming.aggregates import (
     abandoned_tasks,
     clients,
@@ -43,7 +43,7 @@ class StoppedError(Exception):
 
 
 class Batches:
-    """Spark's ``foreachBatch``; the size of one batch tells how the next is run.
+    """Spark's ``foreachBatch``; the size of a batch tells how it is run.
 
     ``told`` adds what the records of a batch do not say, before it is merged.
     """
@@ -93,12 +93,19 @@ class Batches:
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        if self._previous_records >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+        if self._size(batch_id) >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
             batch = self._read_large(records, query_id, batch_id, started_ms)
         else:
             batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
+
+    def _size(self, batch_id: int) -> int:
+        """Records of the batch at most, as Spark planned it; where that cannot be read, those of the last."""
+        plan = plans.read(self._settings.checkpoint, batch_id)
+        if plan is None:
+            return self._previous_records
+        return sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
 
     def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
