@@ -1,9 +1,9 @@
 """What more of everything costs: ten times the events, a hundred times the groups of dead letters.
 
-``ours`` is the larger load and ``peer`` the smaller, in records per second; linear growth has the ratio 1. The
-row of memory has the bytes that the JVM's heap holds after a collection: ``ratio`` is the smaller load's by the
-larger's. ``DEADWATCH_BENCH_GROWTH`` is the larger number of events, ``DEADWATCH_BENCH_LETTERS`` that of dead
-letters.
+``ours`` is the larger load and ``peer`` the smaller, in records per second; linear growth has the ratio 1.
+The row of memory has the bytes that the JVM's heap holds after a collection: ``ratio`` is the smaller load's
+by the larger's. ``DEADWATCH_BENCH_GROWTH`` is the larger number of events, ``DEADWATCH_BENCH_LETTERS`` that
+of dead letters.
 """
 
 import os
