@@ -85,27 +85,36 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as any other, on all cores and on one, and forget it."""
-        self._read_large(records, "", 0, self._clock_ms())
-        self._read_kept(records.coalesce(1), "", 0, self._clock_ms())
+        for read in (self._read_plain, self._read_kept):
+            read(records.coalesce(1), "", 0, self._clock_ms())
+        self._read_plain(records, "", 0, self._clock_ms())
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        if self._size(batch_id) >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
-            batch = self._read_large(records, query_id, batch_id, started_ms)
-        else:
+        size, letters = self._planned(batch_id)
+        if size >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+            batch = self._read_plain(records, query_id, batch_id, started_ms)
+        elif letters:
             batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
+        else:
+            batch = self._read_plain(records.coalesce(1), query_id, batch_id, started_ms)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
 
-    def _size(self, batch_id: int) -> int:
-        """Records of the batch at most, as Spark planned it; where that cannot be read, those of the last."""
+    def _planned(self, batch_id: int) -> tuple[int, int]:
+        """Records of the batch at most, and dead letters among them, as Spark planned it.
+
+        Where that cannot be read, it is as large as the last one, and all may be dead letters.
+        """
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return self._previous_records
-        return sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
+            return self._previous_records, self._previous_records
+        sizes = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
+        events = sum(size for place, size in sizes.items() if place[0] == self._settings.events_topic)
+        return sum(sizes.values()), sum(sizes.values()) - events
 
     def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
@@ -114,7 +123,7 @@ class Batches:
         finally:
             decoded.unpersist()
 
-    def _read_large(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
+    def _read_plain(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         """Without a parser as far as that goes; a batch with events that were sent before goes through it."""
         topic = self._settings.events_topic
         decoded, plain = decode(records, topic), plain_pass.read(records, topic)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from collector.contract.topics import EVENTS
 from streaming.batches import LARGE_BATCH, Batches
 from streaming.settings import StreamingSettings
 from streaming.store.store import Store
@@ -22,10 +23,10 @@ def batches(tmp_path: Path) -> Batches:
 
 
 def test_a_batch_is_as_large_as_it_was_planned(tmp_path: Path) -> None:
-    planned(tmp_path / "checkpoint", 1, {"a": {"0": 10, "1": 5}})
-    planned(tmp_path / "checkpoint", 2, {"a": {"0": 20, "1": 5}, "new": {"0": 3}})
-    assert batches(tmp_path)._size(2) == 13
+    planned(tmp_path / "checkpoint", 1, {EVENTS: {"0": 10, "1": 5}})
+    planned(tmp_path / "checkpoint", 2, {EVENTS: {"0": 20, "1": 5}, "new": {"0": 3}})
+    assert batches(tmp_path)._planned(2) == (13, 3)
 
 
 def test_without_a_plan_it_may_be_large(tmp_path: Path) -> None:
-    assert batches(tmp_path)._size(7) == LARGE_BATCH
+    assert batches(tmp_path)._planned(7) == (LARGE_BATCH, LARGE_BATCH)
