@@ -119,24 +119,29 @@ class Batches:
     def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
         try:
-            return self._batch(*self._summarise(decoded), query_id, batch_id, started_ms)
+            return self._batch(self._summarise(decoded), query_id, batch_id, started_ms)
         finally:
             decoded.unpersist()
 
     def _read_plain(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         """Without a parser as far as that goes; a batch with events that were sent before goes through it."""
         topic = self._settings.events_topic
-        decoded, plain = decode(records, topic), plain_pass.read(records, topic)
-        summaries = plain.summaries
+        plain = plain_pass.read(records, topic)
+        rest = []
         if plain.unusual and not plain.copies:
-            summaries += summarise(decode(plain_pass.unusual(records, topic), topic))
-        if plain.copies or self._repeated(summaries):
-            return self._batch(*self._summarise(decoded), query_id, batch_id, started_ms)
-        return self._batch(decoded, summaries, query_id, batch_id, started_ms)
+            rest = summarise(decode(plain_pass.unusual(records, topic), topic))
+        summaries = [*plain.summaries, *rest]
+        whole = sum(one.count for one in rest) == plain.unusual  # nothing was deleted between both reads
+        if plain.copies or not whole or self._repeated(summaries):
+            return self._batch(self._summarise(decode(records, topic)), query_id, batch_id, started_ms)
+        more = any(one.is_letter or one.refused for one in summaries)  # a frame nobody asks costs time too
+        decoded = decode(records, topic) if more else records
+        return self._batch((decoded, summaries), query_id, batch_id, started_ms)
 
     def _batch(
-        self, decoded: DataFrame, summaries: list[Summary], query_id: str, batch_id: int, started_ms: int
+        self, read: tuple[DataFrame, list[Summary]], query_id: str, batch_id: int, started_ms: int
     ) -> Batch:
+        decoded, summaries = read
         letters = decoded.where(F.col("topic") != self._settings.events_topic)  # events are no letters
         groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
