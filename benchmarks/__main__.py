@@ -10,13 +10,15 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import clients, latency, publish, redrive, scan, streaming
+from benchmarks import clients, flood, growth, latency, publish, redrive, scan, streaming
 from benchmarks.row import Row
 
 RESULTS = Path(__file__).with_name("results.json")
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {
     "clients": clients.rows,
     "latency": latency.rows,
+    "growth": growth.rows,
+    "flood": flood.rows,
     "collector": lambda: chain(scan.rows(), publish.rows()),
     "redrive": redrive.rows,
     "streaming": streaming.rows,

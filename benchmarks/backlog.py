@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import re
 import sqlite3
 import threading
 import time
@@ -45,14 +46,26 @@ class Ours:
     ) -> None:
         self._spark.stop()
 
-    def run(self, truth: Totals) -> float:
-        """Events per second, from the first batch's begin to the commit of the last event.
+    def heap(self) -> int:
+        """Bytes that the JVM holds after a collection."""
+        java = self._spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]  # noqa: SLF001 -- py4j
+        java.System.gc()
+        runtime = java.Runtime.getRuntime()
+        return int(runtime.totalMemory() - runtime.freeMemory())
+
+    def run(self, truth: Totals, topic: str | None = None, *, dlq_topic: str = "") -> float:
+        """Records per second of the first name in ``truth``, from the first batch's begin to the last commit.
+
+        ``topic`` is read for events in place of the one at hand, ``dlq_topic`` for dead letters.
 
         Raises:
             BacklogError: the totals are not the truth, or not in time.
         """
-        settings, stop = self._settings(self._directory / str(next(self._numbers))), threading.Event()
-        watch = _Watch(settings, truth["events"], stop)
+        settings = self._settings(self._directory / str(next(self._numbers)))
+        queues = (re.escape(dlq_topic),) if dlq_topic else settings.dlq_topics
+        settings = settings.model_copy(update={"events_topic": topic or self._topic, "dlq_topics": queues})
+        stop, (name, records) = threading.Event(), next(iter(truth.items()))
+        watch = _Watch(settings, name, records, stop)
         with Store(settings.store_url) as store:
             watch.start()
             self._job(settings, store, stop).run(self._spark, Random())
@@ -60,7 +73,7 @@ class Ours:
         counted = {name: watch.totals.get(name, 0) for name in truth}
         if counted != truth:
             raise BacklogError(f"counted {counted}, the truth is {truth}")
-        return truth["events"] / watch.seconds
+        return records / watch.seconds
 
     def _settings(self, directory: Path) -> StreamingSettings:
         return StreamingSettings.model_validate(
@@ -82,10 +95,10 @@ class Ours:
 class _Watch(threading.Thread):
     """Reads the store until it has everything, then stops the query."""
 
-    def __init__(self, settings: StreamingSettings, events: int, stop: threading.Event) -> None:
-        super().__init__(name="watch", daemon=True)
+    def __init__(self, settings: StreamingSettings, name: str, records: int, stop: threading.Event) -> None:
+        super().__init__(daemon=True)
         self._file = settings.store_url.removeprefix("sqlite:///")
-        self._events, self._stop_query = events, stop
+        self._name, self._records, self._stop_query = name, records, stop
         self._began_ms = 0
         self.seconds = 0.0
         self.totals: Totals = {}
@@ -102,7 +115,7 @@ class _Watch(threading.Thread):
             rows = connection.execute("SELECT committed_at_ms - duration_ms FROM batches").fetchall()
             self._began_ms = self._began_ms or (rows[0][0] if rows else 0)
             self.totals = dict(connection.execute("SELECT name, sum(value) FROM series GROUP BY name"))
-        return self.totals.get("events", 0) >= self._events
+        return self.totals.get(self._name, 0) >= self._records
 
 
 def clock_ms() -> int:

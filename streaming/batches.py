@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from collector.contract.events import Position
-from streaming import quarantine
+from streaming import plans, quarantine
 from streaming.aggregates import (
     abandoned_tasks,
     clients,
@@ -44,7 +44,7 @@ class StoppedError(Exception):
 
 
 class Batches:
-    """Spark's ``foreachBatch``; the size of one batch tells how the next is run.
+    """Spark's ``foreachBatch``; the size of a batch tells how it is run.
 
     ``told`` adds what the records of a batch do not say, before it is merged; ``refuse`` takes a batch with
     records that cannot be read.
@@ -89,42 +89,63 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as any other, on all cores and on one, and forget it."""
-        self._read_large(records, "", 0, self._clock_ms())
-        self._read_kept(records.coalesce(1), "", 0, self._clock_ms())
+        for read in (self._read_plain, self._read_kept):
+            read(records.coalesce(1), "", 0, self._clock_ms())
+        self._read_plain(records, "", 0, self._clock_ms())
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        if self._previous_records >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
-            batch = self._read_large(records, query_id, batch_id, started_ms)
-        else:
+        size, letters = self._planned(batch_id)
+        if size >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+            batch = self._read_plain(records, query_id, batch_id, started_ms)
+        elif letters:
             batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
+        else:
+            batch = self._read_plain(records.coalesce(1), query_id, batch_id, started_ms)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
+
+    def _planned(self, batch_id: int) -> tuple[int, int]:
+        """Records of the batch at most, and dead letters among them, as Spark planned it.
+
+        Where that cannot be read, it is as large as the last one, and all may be dead letters.
+        """
+        plan = plans.read(self._settings.checkpoint, batch_id)
+        if plan is None:
+            return self._previous_records, self._previous_records
+        sizes = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
+        events = sum(size for place, size in sizes.items() if place[0] == self._settings.events_topic)
+        return sum(sizes.values()), sum(sizes.values()) - events
 
     def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
         try:
-            return self._batch(*self._summarise(decoded), query_id, batch_id, started_ms)
+            return self._batch(self._summarise(decoded), query_id, batch_id, started_ms)
         finally:
             decoded.unpersist()
 
-    def _read_large(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
+    def _read_plain(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         """Without a parser as far as that goes; a batch with events that were sent before goes through it."""
         topic = self._settings.events_topic
-        decoded, plain = decode(records, topic), plain_pass.read(records, topic)
-        summaries = plain.summaries
+        plain = plain_pass.read(records, topic)
+        rest = []
         if plain.unusual and not plain.copies:
-            summaries += summarise(decode(plain_pass.unusual(records, topic), topic))
-        if plain.copies or self._repeated(summaries):
-            return self._batch(*self._summarise(decoded), query_id, batch_id, started_ms)
-        return self._batch(decoded, summaries, query_id, batch_id, started_ms)
+            rest = summarise(decode(plain_pass.unusual(records, topic), topic))
+        summaries = [*plain.summaries, *rest]
+        whole = sum(one.count for one in rest) == plain.unusual  # nothing was deleted between both reads
+        if plain.copies or not whole or self._repeated(summaries):
+            return self._batch(self._summarise(decode(records, topic)), query_id, batch_id, started_ms)
+        more = any(one.is_letter or one.refused for one in summaries)  # a frame nobody asks costs time too
+        decoded = decode(records, topic) if more else records
+        return self._batch((decoded, summaries), query_id, batch_id, started_ms)
 
     def _batch(
-        self, decoded: DataFrame, summaries: list[Summary], query_id: str, batch_id: int, started_ms: int
+        self, read: tuple[DataFrame, list[Summary]], query_id: str, batch_id: int, started_ms: int
     ) -> Batch:
+        decoded, summaries = read
         letters = decoded.where(F.col("topic") != self._settings.events_topic)  # events are no letters
         groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}

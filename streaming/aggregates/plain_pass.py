@@ -9,7 +9,6 @@ whole batch.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -24,6 +23,7 @@ from streaming.plain_events import FIELDS, ORDINALS, detail_of, fields, labels_o
 PLAIN = tuple(kind for kind in KINDS if kind not in STATEFUL)
 SAME_MS = 1 << 19
 """Of events of one millisecond that of the later offset has the detail: offsets are compared modulo this."""
+NUMBERS = ("count", "first_ms", "last_ms", "observed_ms", "first_offset", "last_offset", "redriven")
 NO_LABELS: Mapping[str, str] = dict.fromkeys(LABELS, "")
 
 
@@ -143,25 +143,23 @@ def _by_source(parts: DataFrame) -> DataFrame:
 
 
 def _summary(row: Row) -> Summary:
-    kind, labels = labels_of(row.labels) if row.labels is not None else ("", NO_LABELS)
+    values = row.asDict()
+    text, epoch = values["labels"], values["epoch"]
+    kind, labels = ("", NO_LABELS) if text is None else labels_of(text)
     return Summary(
-        topic=row.topic,
-        partition=row.partition,
+        topic=values["topic"],
+        partition=values["partition"],
         kind=kind,
-        source=row.source or "",
+        source=values["source"] or "",
         refused="",
         labels=labels,
-        detail=detail_of(kind, row.detail) if kind else {},
-        **_numbers(row),
-        first_position=_position(row.epoch, row.first_place),
-        last_position=_position(row.epoch, row.last_place),
+        detail=detail_of(kind, values["detail"]) if kind else {},
+        records=values["records"] or 0,
+        **{name: values[name] for name in NUMBERS},
+        first_position=_position(epoch, values["first_place"]),
+        last_position=_position(epoch, values["last_place"]),
         stateful=(),
     )
-
-
-def _numbers(row: Row) -> dict[str, Any]:
-    names = ("count", "first_ms", "last_ms", "observed_ms", "first_offset", "last_offset", "redriven")
-    return {"records": row.records or 0, **{name: row[name] for name in names}}
 
 
 def _position(epoch: int | None, place: int) -> Position:

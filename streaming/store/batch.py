@@ -4,11 +4,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from collector.contract.events import Event, Position
 from streaming.store.series import Series
 from streaming.store.storable import storable as storable  # noqa: PLC0414 -- the aggregates use it
 from streaming.store.storable import storable_keys
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +111,9 @@ def delta(
     detail: Mapping[str, int | str] | None = None,
 ) -> SeriesDelta:
     """A delta of one series; texts are made storable."""
-    key = series.key(storable_keys(labels))
+    key = series.key(storable_keys({name: labels[name] for name in series.labels if name in labels}))
     facts = {name: storable(fact) if isinstance(fact, str) else fact for name, fact in (detail or {}).items()}
-    return SeriesDelta(series, key, value, first_ms, last_ms, json.dumps(facts, ensure_ascii=False))
+    return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts))
 
 
 def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:

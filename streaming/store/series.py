@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -19,9 +21,7 @@ class Series:
 
     def key(self, values: Mapping[str, str]) -> str:
         """The canonical JSON object that stands in the column ``labels``; a missing label is empty."""
-        return json.dumps(
-            {label: values.get(label, "") for label in self.labels}, ensure_ascii=False, separators=(",", ":")
-        )
+        return _encode({label: values.get(label, "") for label in self.labels})
 
 
 CLUSTER: Final = "kafka_cluster"

@@ -25,6 +25,8 @@ def storable(text: str) -> str:
 
 def storable_key(text: str) -> str:
     """Text that may be a key, also inside JSON: what has to be cut still differs from all others."""
+    if _plain(text):
+        return text
     stored = storable(text)
     clean = CONTROL.sub(REPLACEMENT, stored)
     size = len(json.dumps(clean, ensure_ascii=False).encode())
@@ -33,6 +35,12 @@ def storable_key(text: str) -> str:
     digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:DIGEST_CHARS]
     kept = clean.encode()[:KEPT_KEY_BYTES].decode(errors="ignore")
     return f"{kept}~{digest}"
+
+
+def _plain(text: str) -> bool:
+    """Whether JSON writes the text as it is, and it is short: so are nearly all, and this is seen quickly."""
+    short = len(text) + len('""') <= MAX_KEY_BYTES
+    return short and text.isascii() and text.isprintable() and '"' not in text and "\\" not in text
 
 
 def clamped(number: int) -> int:

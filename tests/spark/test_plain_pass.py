@@ -1,8 +1,10 @@
 """The quick way of a backlog and the thorough one come to the same, whatever the records are."""
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -16,9 +18,11 @@ from streaming.aggregates.one_pass import summarise
 from streaming.aggregates.summary import Summary
 from streaming.decode import decode
 from streaming.plain_events import FIELDS, fields, replaced
+from streaming.store import buckets
 from streaming.store.batch import SeriesDelta, combined
 
 EVENTS = "deadwatch.events"
+NOW_MS = time.time_ns() // 1_000_000
 TEXTS = ("", "a", "-1", "na\u00efve \u2603 \U0001f4a3", "{x}", "a$1b", "7f\x7f", "\u0085\u2028", "a, b: [c]")
 ODD_TEXTS = ('a "quote"', "back\\slash", "line\nbreak", "nul\x00", "sep\x1e\x1f")
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
@@ -57,7 +61,10 @@ def told(summaries: Sequence[Summary]) -> object:
             letters[one.topic, one.partition] += one.count
             letters["redriven", one.partition] += one.redriven
     return (
-        {(one.series.name, one.labels): one for one in combined(deltas)},
+        {
+            (one.series.name, one.labels): (replace(one, buckets={}), buckets.split(one, NOW_MS))
+            for one in combined(deltas)
+        },
         pipeline.next_offsets(summaries),
         pipeline.first_offsets(summaries),
         pipeline.marks(summaries),

@@ -1,0 +1,65 @@
+"""What more of everything costs: ten times the events, a hundred times the groups of dead letters.
+
+``ours`` is the larger load and ``peer`` the smaller, in records per second; linear growth has the ratio 1.
+The row of memory has the bytes that the JVM's heap holds after a collection: ``ratio`` is the smaller load's
+by the larger's. ``DEADWATCH_BENCH_GROWTH`` is the larger number of events, ``DEADWATCH_BENCH_LETTERS`` that
+of dead letters.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from benchmarks import kafka, letters, traffic
+from benchmarks.backlog import Ours
+from benchmarks.row import Row
+
+EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_GROWTH", "1000000"))
+LETTERS: Final = int(os.environ.get("DEADWATCH_BENCH_LETTERS", "200000"))
+GROUPS: Final = (1_000, 100_000)
+PARTITIONS: Final = 6
+LINEAR: Final = 10 / 10.5
+MEMORY: Final = 0.8
+
+
+def rows() -> Iterator[Row]:
+    """Rows of time and memory."""
+    with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        yield from _events(servers, Path(name))
+        yield from _groups(servers, Path(name))
+
+
+def _events(servers: str, directory: Path) -> Iterator[Row]:
+    loads = {}
+    for count in (EVENTS // 10, EVENTS):
+        topic = f"growth.events-{count}"
+        kafka.create_topic(servers, topic, PARTITIONS)
+        loads[topic] = traffic.produce(servers, topic, count)
+    (small, few), (large, many) = loads.items()
+    with Ours(servers, large, directory / "events") as ours:
+        ours.run(many)  # once for the JVM
+        slow, held = ours.run(few, small), ours.heap()
+        fast, grown = ours.run(many, large), ours.heap()
+    yield _row("ten times the events, events/s", fast, slow, fast / slow, LINEAR)
+    yield _row("ten times the events, bytes held by the heap", grown, held, held / grown, MEMORY)
+
+
+def _groups(servers: str, directory: Path) -> Iterator[Row]:
+    topics = [f"dlq.growth-{groups}" for groups in GROUPS]
+    for topic, groups in zip(topics, GROUPS, strict=True):
+        kafka.create_topic(servers, topic, PARTITIONS)
+        letters.produce(servers, topic, LETTERS, groups)
+    truth = {"dead_letters": LETTERS}
+    with Ours(servers, "growth.none", directory / "letters") as ours:
+        ours.run(truth, dlq_topic=topics[0])  # once for the JVM
+        few, many = (ours.run(truth, dlq_topic=topic) for topic in topics)
+    yield _row("100 000 groups beside 1 000, dead letters/s", many, few, many / few, 1 / 1.5)
+
+
+def _row(work: str, ours: float, peer: float, ratio: float, goal: float) -> Row:
+    rounded = round(ratio, 3)
+    return Row(
+        work=work, ours=round(ours), peer=round(peer), ratio=rounded, goal=round(goal, 3), holds=ratio >= goal
+    )
