@@ -20,7 +20,7 @@ from dashboards.frame import model
 from dashboards.rules.groups import NAMES, rules
 from dashboards.rules.objective import NAME as OBJECTIVE
 from dashboards.rules.values import AlertValues, Values
-from deadwatch.api_client import Api, connect
+from deadwatch.api_client import Api
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ, json_sink
 from lab.topics import Topics
@@ -65,15 +65,15 @@ def lines(now: datetime) -> str:
     """What brokers, workers and clients log when they fail in ways that the lab does not."""
     at = f"[{now:%Y-%m-%d %H:%M:%S},000]"
     return (
-        f"{at} WARN [hung|worker] Connector 'hung' failed to properly shut down, has become unresponsive, and may"
-        " be consuming external resources. Correct the configuration for this connector or remove the connector."
-        " After fixing the connector, it may be necessary to restart this worker to release any consumed"
+        f"{at} WARN [hung|worker] Connector 'hung' failed to properly shut down, has become unresponsive, and"
+        " may be consuming external resources. Correct the configuration for this connector or remove the"
+        " connector. After fixing the connector, it may be necessary to restart this worker to release any consumed"
         " resources. (o.W:1)\n"
         f"{at} ERROR {brokers.LOST} (kafka.server.share.SharePartition:3400)\n"
         "o.ConfigException: DLQ is not enabled for share group: billing, topic: d.\n"
-        f"{at} WARN [Producer clientId=impatient] Configuration 'retry.backoff.ms' with value '2000' is greater"
-        " than configuration 'retry.backoff.max.ms' with value '1000'. A static backoff with value '1000' will be"
-        " applied. (o.CommonClientConfigs)\n"
+        f"{at} WARN [Producer clientId=impatient] Configuration 'retry.backoff.ms' with value '2000' is"
+        " greater than configuration 'retry.backoff.max.ms' with value '1000'. A static backoff with value"
+        " '1000' will be applied. (o.CommonClientConfigs)\n"
         f"{at} ERROR [Producer clientId=lost] Topic orders not present in metadata after 60000 ms. (o.K:1)\n"
         f"{at} INFO next (a.b.C:1)\n"
     )
@@ -88,7 +88,9 @@ class Watched:
     seen: monitoring.Monitoring
 
     def until_fired(self, name: str) -> dict[str, Any]:
-        until(lambda: self.seen.webhook.all(name), lambda: f"{name}: only {self.seen.webhook.names}", 180)
+        until(
+            lambda: bool(self.seen.webhook.all(name)), lambda: f"{name}: only {self.seen.webhook.names}", 180
+        )
         return self.seen.webhook.all(name)[0]
 
 
@@ -102,8 +104,12 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
     with running(_config(lab, directory, log, name), directory) as up:
         until(lambda: up.figure("deadwatch_store_up") == 1, "the store cannot be read")
         values = Values(interval="1s", alerts={each: _quick(each) for each in NAMES if each != OBJECTIVE})
-        with monitoring.running(directory / "monitoring", up.url.removeprefix("http://"), rules(values)) as seen:
-            until(lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes")
+        with monitoring.running(
+            directory / "monitoring", up.url.removeprefix("http://"), rules(values)
+        ) as seen:
+            until(
+                lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
+            )
             _provoke(lab, up, log, name)
             yield Watched(lab, up, seen)
 
@@ -126,7 +132,11 @@ def _config(lab: Lab, directory: Path, log: Path, name: str) -> Path:
             "dlq_topics_poll_interval_ms": 2_000,
             "logs": [{"path": str(path)} for path in logs],
             "connect": [
-                {"url": lab.connect_url, "jolokia_url": lab.connect_jolokia_url, "tasks_poll_interval_ms": 1_000}
+                {
+                    "url": lab.connect_url,
+                    "jolokia_url": lab.connect_jolokia_url,
+                    "tasks_poll_interval_ms": 1_000,
+                }
             ],
             "brokers": [{"jolokia_url": lab.broker_jolokia_url}],
         },
@@ -149,7 +159,8 @@ def _provoke(lab: Lab, up: Up, log: Path, name: str) -> None:
     with log.open("a") as file:
         file.write(lines(now) + stalled(now))
     until(lambda: up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
-    _redrive(lab, connect(up.url))
+    with httpx2.Client(base_url=up.url, timeout=60, trust_env=False) as client:
+        _redrive(lab, Api(client))
 
 
 def _lose_silently(lab: Lab, directory: Path, name: str) -> None:
@@ -236,8 +247,11 @@ def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:
     watched.lab.release_task()
     with (watched.up.errors.parent / "other.log").open("a") as file:
         file.write(died(datetime.now(UTC)))
-    for name in ("DeadwatchTaskAbandoned", "DeadwatchTaskTimersRunning"):
-        until(lambda name=name: watched.seen.webhook.all(name, "resolved"), f"{name} did not resolve")
+    resolved = {"DeadwatchTaskAbandoned", "DeadwatchTaskTimersRunning"}
+    until(
+        lambda: all(watched.seen.webhook.all(name, "resolved") for name in resolved),
+        lambda: f"of {resolved} not all resolved",
+    )
 
 
 def test_it_is_said_when_the_service_is_gone(watched: Watched) -> None:
