@@ -77,9 +77,12 @@ def over_time() -> AnyPanel:
     )
     return curves(
         about,
-        CONNECTOR.gauge(catalog.ABANDONED_TASKS).sum("worker"),
-        "tasks on {{worker}}",
-        (CONNECTOR.gauge(catalog.ABANDONED_CONNECTORS).sum("worker"), "connectors on {{worker}}"),
+        CONNECTOR.gauge(catalog.ABANDONED_TASKS).sum("worker", "connector"),
+        "{{connector}} (tasks) {{worker}}",
+        (
+            CONNECTOR.gauge(catalog.ABANDONED_CONNECTORS).sum("worker", "connector"),
+            "{{connector}} (connector) {{worker}}",
+        ),
     )
 
 

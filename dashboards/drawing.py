@@ -13,7 +13,7 @@ COLOURS: Final = {
 }
 SERIES: Final = ("#1f60c4", "#e8731a", "#299c46", "#8f3bb8", "#d6293e", "#0f9b9b", "#b58900", "#705da0")
 INK, FAINT, LINE, PAPER, PANEL = "#24292e", "#6e7680", "#e1e4e8", "#f4f5f5", "#ffffff"
-CHAR: Final = 0.56
+CHAR: Final = 0.6
 """Width of a character, as a part of the font's size."""
 
 _THOUSANDS: Final = ((1e9, "B"), (1e6, "M"), (1e3, "K"))

@@ -8,7 +8,6 @@ from dashboards.picture_data import Drawn, colour
 
 ROW: Final = 22
 BAR: Final = 26
-NUMBER_CHARS: Final = 8
 
 
 def stat(drawn: Drawn) -> str:
@@ -49,10 +48,10 @@ def table(drawn: Drawn) -> str:
     """Rows as Grafana joins and sorts them."""
     columns, rows = _joined(drawn)
     area = drawn.area
-    widths = _widths(columns, rows, area.width - 20)
+    looks = {o["matcher"]["options"]: _looks(o) for o in drawn.panel["fieldConfig"]["overrides"]}
+    widths = _widths(columns, rows, looks, area.width - 20)
     room = int((area.height - 10) // ROW) - 1
     parts = [*_cells(columns, columns, widths, (area.x + 10, area.y + 14))]
-    looks = {o["matcher"]["options"]: _looks(o) for o in drawn.panel["fieldConfig"]["overrides"]}
     for number, row in enumerate(rows[:room]):
         y = area.y + 14 + (number + 1) * ROW
         parts.append(line([(area.x + 8, y - 15), (area.x + area.width - 8, y - 15)], LINE, 1))
@@ -64,6 +63,7 @@ def table(drawn: Drawn) -> str:
 
 
 Cell = str | float | None
+Looks = Mapping[str, Mapping[str, Any]]
 
 
 def _joined(drawn: Drawn) -> tuple[list[str], list[list[Cell]]]:
@@ -88,6 +88,10 @@ def _number(cell: Cell) -> float:
     return cell if isinstance(cell, float) else float("-inf")
 
 
+def _text(cell: Cell, look: Mapping[str, Any]) -> str:
+    return _said(cell, look)[0] if isinstance(cell, float) else cell or ""
+
+
 def _said(value: float, look: Mapping[str, Any]) -> tuple[str, str]:
     """Text and colour of a value."""
     for mapping in look.get("mappings", ()):
@@ -101,10 +105,12 @@ def _looks(override: Mapping[str, Any]) -> Mapping[str, Any]:
     return {found["id"]: found["value"] for found in override["properties"]}
 
 
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: float) -> list[float]:
+def _widths(
+    columns: Sequence[str], rows: Sequence[Sequence[Cell]], looks: Looks, width: float
+) -> list[float]:
     """By the longest text of each column, within what there is."""
     wanted = [
-        max(len(name), *(len(cell) if isinstance(cell, str) else NUMBER_CHARS for cell in cells)) + 2
+        max(len(name), *(len(_text(cell, looks.get(name, {}))) for cell in cells)) + 2
         for name, *cells in zip(columns, *rows, strict=True)
     ]
     return [width * each / sum(wanted) for each in wanted]
@@ -115,7 +121,7 @@ def _cells(
     columns: Sequence[str],
     widths: Sequence[float],
     at: tuple[float, float],
-    looks: Mapping[str, Mapping[str, Any]] | None = None,
+    looks: Looks | None = None,
 ) -> Iterator[str]:
     """The cells of a row from ``at`` on; without ``looks`` it is the heading."""
     x, y = at

@@ -1,7 +1,7 @@
-"""A double of Grafana's HTTP interface as it is documented: folders, search, dashboards, data sources, accounts.
+"""A double of Grafana's HTTP interface as documented: folders, search, dashboards, data sources, accounts.
 
-A dashboard is saved only if its version is the one that is there, a title is unique within a folder, and what
-Grafana adds to a dashboard on its way (id, version, defaults of its own) is added here too. Every request that
+A dashboard is saved only if its version is the one that is there, a title is unique within a folder, and
+what Grafana adds to a dashboard (id, version, defaults of its own) is added here too. Every request that
 changes something is kept, exactly as it came.
 """
 
@@ -112,7 +112,10 @@ class _Handler(BaseHTTPRequestHandler):
             return 403, {"message": "You'll need additional permissions to perform this action."}
         address = urlsplit(self.path.removeprefix(f"{self.below}/api"))
         query = {name: values[0] for name, values in parse_qs(address.query).items()}
-        match [self.command, *address.path.strip("/").split("/")]:
+        return self._route([self.command, *address.path.strip("/").split("/")], query, body)
+
+    def _route(self, way: list[str], query: Mapping[str, str], body: Json) -> Answer:  # noqa: C901, PLR0911 - a table
+        match way:
             case ["GET", "folders", uid]:
                 return _found(self.held.folders, uid)
             case ["POST", "folders"]:
@@ -125,17 +128,22 @@ class _Handler(BaseHTTPRequestHandler):
                 return _found(self.held.dashboards, uid)
             case ["POST", "dashboards", "db"]:
                 return self._save(body)
-            case ["GET", "datasources", "uid", uid]:
-                return _found(self.held.datasources, uid)
-            case ["POST", "datasources"]:
-                self.held.datasources[body["uid"]] = {"id": 1, "version": 1, "readOnly": False, **body}
-                return 200, {"message": "Datasource added"}
-            case ["PUT", "datasources", "uid", uid]:
-                return self._replace_datasource(uid, body)
+            case [_, "datasources", *rest]:
+                return self._sources(rest, body)
             case [_, "serviceaccounts", *rest]:
                 return self._accounts(rest, query, body)
             case _:
                 return 404, {"message": "Not found"}
+
+    def _sources(self, rest: list[str], body: Json) -> Answer:
+        match [self.command, *rest]:
+            case ["GET", "uid", uid]:
+                return _found(self.held.datasources, uid)
+            case ["PUT", "uid", uid]:
+                return self._replace_datasource(uid, body)
+            case _:
+                self.held.datasources[body["uid"]] = {"id": 1, "version": 1, "readOnly": False, **body}
+                return 200, {"message": "Datasource added"}
 
     def _create_folder(self, body: Json) -> Answer:
         if body["uid"] in self.held.folders:

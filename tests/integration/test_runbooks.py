@@ -34,6 +34,7 @@ def test_the_tool_knows_the_options(tool: str, tmp_path: Path) -> None:
 
 
 def _help(tool: str, arguments: list[str], directory: Path) -> str:
-    command = [*launcher(find_java().path, "apps", 64), f"org.apache.kafka.tools.{MAINS[tool]}", *arguments, "--help"]
+    main = f"org.apache.kafka.tools.{MAINS[tool]}"
+    command = [*launcher(find_java().path, "apps", 64), main, *arguments, "--help"]
     done = subprocess.run(command, cwd=directory, capture_output=True, timeout=WITHIN_S, check=False)
     return (done.stdout + done.stderr).decode()

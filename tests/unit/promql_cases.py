@@ -78,7 +78,7 @@ class Case:
 
 
 def counter(alert: str, series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
-    """What holds for every alert on a counter: a series that first appears counts wholly, unlike an old one."""
+    """What holds for every alert on a counter: a series that first appears counts wholly, an old one not."""
     first, quiet = 5, "80m"
     appears, grows = f"_x9 {first}x300", f"100x9 {100 + first}x300"
     there = f"{first}x300"
@@ -100,7 +100,7 @@ def counter(alert: str, series: str, labels: Mapping[str, str], summary: str) ->
         Case(alert, "is silent without series", {}, "11m"),
         Case(
             alert,
-            "is silent when Prometheus sees a long-lived service for the first time",
+            "is silent when a long-lived service is first scraped",
             {series: f"_x9 {first}x300"},
             "11m",
             store="_x9 1x300",
@@ -248,7 +248,12 @@ CASES: list[Case] = [
         wait_m=5,
     ),
     *gauge(
-        "DeadwatchTaskTimersRunning", TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", wait_m=2
+        "DeadwatchTaskTimersRunning",
+        TIMERS,
+        OF_APPLICATION,
+        "3",
+        "3 tasks of words wait without progress",
+        wait_m=2,
     ),
     *gauge(
         "DeadwatchRecordsWillBeLost",

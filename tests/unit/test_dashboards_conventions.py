@@ -16,7 +16,7 @@ from dashboards.boards import ALL
 from dashboards.frame import DETAILS, NOW, SCOPE, SINCE_WHEN, WHICH
 from dashboards.panels import Page
 from dashboards.rules.groups import NAMES
-from dashboards.rules.values import Severity
+from dashboards.rules.values import Severity, Values
 
 ROOT = Path(__file__).parents[2]
 UNITS = {"short", "s", "dateTimeAsIso", "reqps", "percentunit"}
@@ -26,7 +26,9 @@ TARGET_LABELS = {"job", "instance", "pod"}
 
 SELECTOR = re.compile(r"(deadwatch_\w+)\{([^}]*)\}")
 BY = re.compile(r"\b(?:by|on|without|group_left) \(([^)]*)\)")
-RANGED = re.compile(r"(?:rate|increase|count_over_time|sum_over_time)\(deadwatch_\w+\{[^}]*\}\[[^]]+\](?: offset \w+)?\)")
+RANGED = re.compile(
+    r"(?:rate|increase|count_over_time|sum_over_time)\(deadwatch_\w+\{[^}]*\}\[[^]]+\](?: offset \w+)?\)"
+)
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
 BOARDS = [json.loads((generate.GENERATED / f"{board.uid}.json").read_text()) for board in ALL]
@@ -36,23 +38,24 @@ PANELS = [
     for panel in board["panels"]
     if panel["type"] != "row"
 ]
-RULES = list(
-    chain.from_iterable(
-        group["rules"] for group in yaml.safe_load((generate.GENERATED / generate.RULES).read_text())["groups"]
-    )
-)
+GROUPS = yaml.safe_load((generate.GENERATED / generate.RULES).read_text())["groups"]
+RULES = list(chain.from_iterable(group["rules"] for group in GROUPS))
 
 
 def known(expression: str) -> None:
     """Every metric and every label that is named exists."""
-    named = [(name, re.findall(r'(\w+)(?:=~|=|!=|!~)"', matchers)) for name, matchers in SELECTOR.findall(expression)]
-    assert set(re.findall(r"\bdeadwatch_\w+\b", re.sub(r'"[^"]*"', "", expression))) == {name for name, _ in named}
+    named = [
+        (name, set(re.findall(r'(\w+)(?:=~|=|!=|!~)"', matchers)))
+        for name, matchers in SELECTOR.findall(expression)
+    ]
+    outside = re.sub(r'"[^"]*"', "", expression)
+    assert set(re.findall(r"\bdeadwatch_\w+\b", outside)) == {name for name, _ in named}
     for name, labels in named:
-        assert set(labels) <= {*METRICS[name].labels, *TARGET_LABELS}, name
+        assert labels <= {*METRICS[name].labels, *TARGET_LABELS}, name
         assert "job" in labels, f"{name} has no job matcher"
-    labels_of_metrics = set(chain.from_iterable(METRICS[name].labels for name, _ in named))
-    for labels_by in BY.findall(expression):
-        assert {each.strip() for each in labels_by.split(",") if each.strip()} <= labels_of_metrics | TARGET_LABELS
+    there = TARGET_LABELS.union(*(METRICS[name].labels for name, _ in named))
+    for by in BY.findall(expression):
+        assert {each.strip() for each in by.split(",") if each.strip()} <= there
 
 
 def raw_counters(expression: str, *allowed: str) -> list[str]:
@@ -63,16 +66,9 @@ def raw_counters(expression: str, *allowed: str) -> list[str]:
     return [name for name in COUNTERS if f"{name}{{" in rest]
 
 
-def differences_of_totals() -> list[str]:
-    """The one place where totals are compared with each other, for every set of variables."""
-    scopes = [SCOPE, *(SCOPE.narrowed(dlq_topic="$topic") for _ in range(1))]
-    return [counts.unhandled(scope).text for scope in scopes]
-
-
-def in_rules() -> list[str]:
-    from dashboards.rules.values import Values
-
-    return [counts.unhandled(Values().scope).text]
+IN_PANELS = [counts.unhandled(scope).text for scope in (SCOPE, SCOPE.narrowed(dlq_topic="$topic"))]
+"""The one place where totals are compared with each other, for every set of variables."""
+IN_RULES = [counts.unhandled(Values().scope).text]
 
 
 @pytest.mark.parametrize(("board", "panel"), PANELS)
@@ -86,7 +82,8 @@ def test_a_panel_keeps_the_conventions(board: dict[str, Any], panel: dict[str, A
     links = [link["url"] for link in panel["links"]]
     assert links[0].removeprefix("${deadwatch_url}") in set(Page)
     assert links[1].startswith("${deadwatch_url}")
-    variables = {variable["name"] for variable in board["templating"]["list"]} | {"__rate_interval", "__range"}
+    variables = {variable["name"] for variable in board["templating"]["list"]}
+    variables |= {"__rate_interval", "__range"}
     for target in panel["targets"]:
         expression = target["expr"]
         assert target["datasource"] == panel["datasource"]
@@ -96,7 +93,7 @@ def test_a_panel_keeps_the_conventions(board: dict[str, Any], panel: dict[str, A
             assert target["legendFormat"]
             assert "$__range" not in expression
         known(expression)
-        assert raw_counters(expression, *differences_of_totals()) == []
+        assert raw_counters(expression, *IN_PANELS) == []
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: str(board["uid"]))
@@ -113,7 +110,9 @@ def test_a_dashboard_keeps_the_conventions(board: dict[str, Any]) -> None:
         assert (variable["multi"], variable["includeAll"], variable["allValue"]) == (True, True, ".+")
         assert variable["datasource"]["uid"] == "${datasource}"
     assert "$job" in cluster["query"]["query"]
-    assert all({"$job", "$kafka_cluster"} <= set(re.findall(r"\$\w+", each["query"]["query"])) for each in more)
+    assert all(
+        {"$job", "$kafka_cluster"} <= set(re.findall(r"\$\w+", each["query"]["query"])) for each in more
+    )
     (link,) = board["links"]
     assert (link["includeVars"], link["keepTime"], link["tags"]) == (True, True, ["deadwatch"])
     assert {each["name"] for each in board["annotations"]["list"]} == {"Redrives", "Deployments of Deadwatch"}
@@ -151,26 +150,24 @@ def test_a_rule_keeps_the_conventions(rule: dict[str, Any]) -> None:
     assert uid
     assert uid[1] in {board.uid for board in ALL}
     known(rule["expr"])
-    assert raw_counters(rule["expr"], *in_rules()) == []
+    assert raw_counters(rule["expr"], *IN_RULES) == []
 
 
 def test_every_metric_of_the_catalogue_is_looked_at() -> None:
-    shown = " ".join(target["expr"] for board in BOARDS for p in board["panels"] for target in p.get("targets", ()))
-    watched = shown + " ".join(rule["expr"] for rule in RULES)
-    overlooked = {name for name in METRICS if name + "{" not in watched}
-    assert overlooked == {
-        "deadwatch_build_info",  # in annotations, and only by its version
-    } & overlooked | {
-        "deadwatch_share_group_dead_letter_queue_produce_requests_total",
-        "deadwatch_connect_task_record_errors_total",
-        "deadwatch_connect_task_errors_logged_total",
-        "deadwatch_collector_dead_letter_queue_records_total",
-        "deadwatch_collector_dead_letter_queue_produce_requests_total",
-        "deadwatch_collector_dead_letter_queue_failed_produce_requests_total",
-        "deadwatch_collector_abandoned_tasks",
-        "deadwatch_collector_abandoned_tasks_total",
+    panels = chain.from_iterable(board["panels"] for board in BOARDS)
+    shown = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    watched = " ".join([*shown, *(rule["expr"] for rule in RULES)])
+    assert {name for name in METRICS if f"{name}{{" not in watched} == {
         "deadwatch_collector_abandoned_connectors",
         "deadwatch_collector_abandoned_connectors_total",
+        "deadwatch_collector_abandoned_tasks",
+        "deadwatch_collector_abandoned_tasks_total",
+        "deadwatch_collector_dead_letter_queue_failed_produce_requests_total",
+        "deadwatch_collector_dead_letter_queue_produce_requests_total",
+        "deadwatch_collector_dead_letter_queue_records_total",
+        "deadwatch_connect_task_errors_logged_total",
+        "deadwatch_connect_task_record_errors_total",
+        "deadwatch_share_group_dead_letter_queue_produce_requests_total",
     }
 
 
@@ -195,7 +192,8 @@ def test_generating_writes_what_differs_and_removes_what_is_gone(tmp_path: Path)
 def test_a_file_for_import_asks_for_its_data_source(uid: str) -> None:
     text = (generate.GENERATED / "import" / f"{uid}.json").read_text()
     found = json.loads(text)
-    assert [(each["name"], each["pluginId"]) for each in found["__inputs"]] == [("DS_PROMETHEUS", "prometheus")]
+    (asked,) = found["__inputs"]
+    assert (asked["name"], asked["pluginId"]) == ("DS_PROMETHEUS", "prometheus")
     assert "${datasource}" not in text
     assert {panel["type"] for panel in found["panels"]} - {"row"} == {
         each["id"] for each in found["__requires"] if each["type"] == "panel"

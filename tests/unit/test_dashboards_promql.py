@@ -43,10 +43,13 @@ def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: SCOPE.gauge(replace(catalog.SOURCE_UP, name="deadwatch_typo")), "deadwatch_typo is not in the"),
+        (
+            lambda: SCOPE.gauge(replace(catalog.SOURCE_UP, name="deadwatch_x")),
+            "deadwatch_x is not in the cat",
+        ),
         (lambda: SCOPE.gauge(catalog.SOURCE_UP, topik="x"), "deadwatch_source_up has no label topik"),
         (lambda: SCOPE.gauge(catalog.SOURCE_UP).sum("topik"), "has no label topik"),
-        (lambda: SCOPE.narrowed(topic="x").gauge(catalog.SOURCE_UP), "deadwatch_source_up has no label topic"),
+        (lambda: SCOPE.narrowed(topic="x").gauge(catalog.SOURCE_UP), "source_up has no label topic"),
         (lambda: SCOPE.gauge(catalog.DEAD_LETTERS), "is a counter: its rate or increase says something"),
         (lambda: SCOPE.rate(catalog.SOURCE_UP), "is no counter"),
         (lambda: SCOPE.or_zero(SCOPE.gauge(catalog.SOURCE_UP)), "a single number can be 0"),

@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-import click
 import pytest
 import typer
 from starlette.routing import Match
@@ -72,14 +72,20 @@ def test_a_command_is_one_that_exists(words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", of("deadwatch"), ids=" ".join)
 def test_our_command_line_takes_it(words: list[str]) -> None:
-    command: click.Command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
     rest, parent = words[1:], None
-    while isinstance(command, click.Group):
+    while hasattr(command, "resolve_command"):
         context = command.make_context(command.name, rest, parent=parent)
-        _, found, rest = command.resolve_command(context, [*context.protected_args, *context.args])
-        assert found is not None
-        command, parent = found, context
+        _, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        parent = context
     command.make_context(command.name, rest, parent=parent)
+
+
+def test_a_command_that_does_not_exist_would_be_noticed() -> None:
+    with pytest.raises(Exception, match="No such option: --colour"):
+        test_our_command_line_takes_it(["deadwatch", "topics", "--colour"])
+    with pytest.raises(Exception, match="No such command 'topic'"):
+        test_our_command_line_takes_it(["deadwatch", "topic"])
 
 
 @pytest.mark.parametrize("words", of("curl"), ids=" ".join)
