@@ -15,6 +15,7 @@ from api.app import create_app
 from api.metrics import catalog
 from api.settings import ApiSettings
 from dashboards.boards import ALL
+from dashboards.panels import Page
 from dashboards.rules.groups import NAMES
 from deadwatch.cli import app
 
@@ -107,6 +108,11 @@ def served(directory: Path, method: str, path: str) -> bool:
 def test_an_address_that_does_not_exist_would_be_noticed(tmp_path: Path) -> None:
     assert not served(tmp_path, "GET", "/api/v1/nothing")
     assert not served(tmp_path, "POST", "/api/v1/overview")
+
+
+@pytest.mark.parametrize("page", Page)
+def test_a_link_of_a_panel_goes_to_a_page_that_answers(page: Page, tmp_path: Path) -> None:
+    assert served(tmp_path, "GET", page)
 
 
 def test_the_index_has_every_page() -> None:
