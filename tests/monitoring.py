@@ -1,4 +1,4 @@
-"""A real Prometheus and a real Alertmanager on loopback ports of their own, and a webhook that keeps what arrives."""
+"""A real Prometheus and a real Alertmanager on loopback ports, and a webhook that keeps what arrives."""
 
 import json
 import shutil

@@ -53,6 +53,7 @@ ALERTS: Final = (
         "task.timeout.ms is over, stream threads end: there is still time to mend what they wait for.",
         task_timeouts.UID,
         wait="2m",
+        keep_firing_for="5m",
     ),
     Alert(
         "DeadwatchStreamThreadDied",

@@ -125,6 +125,7 @@ ALERTS: Final = (
         "tells of it. The overview of the api says why.",
         board.UID,
         wait="5m",
+        keep_firing_for="5m",
     ),
     Alert(
         "DeadwatchPipelineLagging",

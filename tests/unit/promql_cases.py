@@ -19,7 +19,10 @@ SHARE_LOST = 'deadwatch_share_group_dead_letters_lost_total{kafka_cluster="c", c
 SHARE = 'kafka_cluster="c", consumergroup="g", broker="1"'
 SHARE_FAILED = f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{SHARE}}}"
 SHARE_COUNT = f"deadwatch_share_group_dead_letter_queue_record_count{{{SHARE}}}"
-SHARE_SEEN = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", consumergroup="g", error_class="E"}}'
+SHARE_SEEN = (
+    f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", '
+    'consumergroup="g", error_class="E"}'
+)
 TASK = 'kafka_cluster="c", worker="w", connector="n", task="0"'
 CONNECTOR = 'kafka_cluster="c", worker="w", connector="n"'
 DLQ_FAILED = f"deadwatch_connect_task_deadletterqueue_produce_failures_total{{{TASK}}}"
@@ -74,10 +77,9 @@ class Case:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def counter(
-    alert: str, series: str, labels: Mapping[str, str], summary: str, first: int = 5, quiet: str = "80m"
-) -> list[Case]:
-    """What holds for every alert on a counter. A series that first appears counts wholly; what was there does not."""
+def counter(alert: str, series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
+    """What holds for every alert on a counter: a series that first appears counts wholly, an old one not."""
+    first, quiet = 5, "80m"
     appears, grows = f"_x9 {first}x300", f"100x9 {100 + first}x300"
     there = f"{first}x300"
     reset = f"{first}x9 0x300"
@@ -98,7 +100,7 @@ def counter(
         Case(alert, "is silent without series", {}, "11m"),
         Case(
             alert,
-            "is silent when Prometheus sees a long-lived service for the first time",
+            "is silent when a long-lived service is first scraped",
             {series: f"_x9 {first}x300"},
             "11m",
             store="_x9 1x300",
@@ -114,7 +116,7 @@ def counter(
 
 
 def gauge(
-    alert: str, series: str, labels: Mapping[str, str], value: str, summary: str, wait_m: int
+    alert: str, series: str, labels: Mapping[str, str], value: str, summary: str, *, wait_m: int
 ) -> list[Case]:
     """What holds for every alert on a gauge that is 0 when all is well."""
     raised = f"0x9 {value}x20 0x60"
@@ -227,7 +229,7 @@ CASES: list[Case] = [
         OF_TASK,
         "2",
         "Task 0 of connector n was abandoned and still runs",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchConnectorAbandoned",
@@ -235,7 +237,7 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "worker": "w", "connector": "n"},
         "1",
         "Connector n was abandoned and still runs",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchTaskStalled",
@@ -243,10 +245,15 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "connector": "n", "task": "0"},
         "1",
         "Task 0 of connector n is RUNNING and does not move",
-        5,
+        wait_m=5,
     ),
     *gauge(
-        "DeadwatchTaskTimersRunning", TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", 2
+        "DeadwatchTaskTimersRunning",
+        TIMERS,
+        OF_APPLICATION,
+        "3",
+        "3 tasks of words wait without progress",
+        wait_m=2,
     ),
     *gauge(
         "DeadwatchRecordsWillBeLost",
@@ -254,7 +261,7 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "kind": "connect_silent_loss", "subject": "connector:n"},
         "1",
         "connector:n: dead letters will be lost (connect_silent_loss)",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchFinding",
@@ -262,7 +269,7 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "kind": "dlq_not_read", "subject": "topic:t"},
         "1",
         "topic:t: dead letters are at risk (dlq_not_read)",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchRedriveStuck",
@@ -270,7 +277,7 @@ CASES: list[Case] = [
         {"job": "deadwatch", "status": "PAUSED"},
         "1",
         "1 redrives are PAUSED and move nothing",
-        15,
+        wait_m=15,
     ),
     Case("DeadwatchRecordsWillBeLost", "leaves milder findings alone", {STRANDS: "1x60"}, "30m"),
     Case("DeadwatchFinding", "leaves losses to the other", {LOSES: "1x60"}, "30m"),
