@@ -77,6 +77,16 @@ class Pod:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-25:])
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a pod is about to run."""
+
+    home: Path
+    command: list[str]
+    environment: dict[str, str]
+    ports: dict[str, int]
+
+
 @dataclass
 class Node:
     """Volumes stay from pod to pod, as claims do; ``services`` are names of services and where they are."""
@@ -99,26 +109,31 @@ class Node:
             left = [path.name for path in pod.workdir.iterdir()]
             assert not left, f"{name} wrote where its file system is read-only: {left}"
 
-    def start(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Pod:
+    def prepare(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Prepared:
+        """Its files are there; nothing runs."""
         container = spec["containers"][0]
         home = self.directory / f"{name}-{time.monotonic_ns()}"
         mounts = self._mounts(home, spec, container, manifests)
-        workdir = home / "workdir"
-        workdir.mkdir()
         ports = {port["name"]: _free_port() for port in container.get("ports", ())}
         environment = self._environment(container, mounts, ports)
         command = [*PROGRAMS[container["command"][0]], *container["command"][1:], *container.get("args", ())]
-        log = home / "log"
+        return Prepared(home, [self._placed(part, mounts) for part in command], environment, ports)
+
+    def start(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Pod:
+        prepared = self.prepare(manifests, name, spec)
+        workdir = prepared.home / "workdir"
+        workdir.mkdir()
+        log = prepared.home / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [self._placed(part, mounts) for part in command],
-                env=environment,
+                prepared.command,
+                env=prepared.environment,
                 cwd=workdir,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
             )
-        return Pod(name, spec, process, ports, log, workdir)
+        return Pod(name, spec, process, prepared.ports, log, workdir)
 
     def _mounts(
         self, home: Path, spec: Manifest, container: Manifest, manifests: Sequence[Manifest]
