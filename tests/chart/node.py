@@ -37,9 +37,22 @@ class Pod:
     name: str
     spec: Manifest
     process: "subprocess.Popen[bytes]"
-    ports: Mapping[str, int]
+    prepared: "Prepared"
     log: Path
     workdir: Path
+
+    def execute(self, *command: str) -> str:
+        """What a command prints that is run beside the process, as ``kubectl exec`` does."""
+        done = subprocess.run(
+            [*PROGRAMS[command[0]], *command[1:]],
+            env=self.prepared.environment,
+            cwd=self.workdir,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def container(self) -> Manifest:
@@ -47,7 +60,7 @@ class Pod:
         return container
 
     def url(self, port: str) -> str:
-        return f"http://{LOOPBACK}:{self.ports[port]}"
+        return f"http://{LOOPBACK}:{self.prepared.ports[port]}"
 
     def probe(self, kind: str) -> bool:
         """Whether a probe of the manifest is answered as a kubelet wants it."""
@@ -133,7 +146,7 @@ class Node:
                 stdout=output,
                 stderr=output,
             )
-        return Pod(name, spec, process, prepared.ports, log, workdir)
+        return Pod(name, spec, process, prepared, log, workdir)
 
     def _mounts(
         self, home: Path, spec: Manifest, container: Manifest, manifests: Sequence[Manifest]
