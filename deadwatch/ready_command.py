@@ -8,25 +8,26 @@ import httpx2
 import typer
 from prometheus_client.parser import text_string_to_metric_families
 
-from deadwatch import api_commands, redrive_command
-
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
 TIMEOUT_S: Final = 5
 FORBIDDEN: Final = (401, 403)
 
+READY, MISSING = 0, 1
+
+Url = Annotated[str, typer.Option(envvar="DEADWATCH_URL", metavar="URL", help="Of the service.")]
 Within = Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")]
 Source = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="As `deadwatch_source_up` has it; repeatable.")
 ]
 
 
-def ready(*, source: Source = None, within: Within = 60, url: api_commands.Url = api_commands.AT) -> None:
+def ready(*, source: Source = None, within: Within = 60, url: Url = "http://127.0.0.1:8000") -> None:
     """Wait until the service is ready and its processes work; else say what is missing, exit code 1.
 
     deadwatch ready --source streaming --source redrive --source collector:collector
     """
-    api_commands.end(lambda: run(url, source or (), within, time.monotonic, time.sleep))
+    raise typer.Exit(run(url, source or (), within, time.monotonic, time.sleep))
 
 
 def run(
@@ -43,10 +44,10 @@ def run(
             if now_s() >= end_s:
                 for line in missing:
                     print(f"missing: {line}")
-                return redrive_command.UNDONE
+                return MISSING
             pause_s(LOOK_S)
     print(f"ready: {url}" + "".join(f", {source}" for source in sources))
-    return redrive_command.DONE
+    return READY
 
 
 def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
