@@ -9,7 +9,7 @@ TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart tes
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit bench chaos lint fmt docs migration lock clean
+.PHONY: help setup demo test unit bench chaos lint fmt docs dashboards migration lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -48,6 +48,9 @@ docs: $(RUNTIME) ## write the generated parts of the documentation and of the ch
 	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
 	@$(BIN)/python -m deadwatch.chart_schema helm/deadwatch/values.schema.json
 	@$(BIN)/python -m deadwatch.chart_files helm/deadwatch
+
+dashboards: $(RUNTIME) ## generate dashboards and alert rules anew, from the metric catalogue
+	@$(BIN)/python -m dashboards generate
 
 migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
 	@$(BIN)/python -m streaming.store.migrations $(NAME)

@@ -7,12 +7,15 @@ from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Boar
 from dashboards.panels import (
     ANY_IS_BAD,
     ANY_IS_ODD,
+    GREEN,
     NEUTRAL,
+    RED,
     TIME,
     About,
     AnyPanel,
     Column,
     Page,
+    Texts,
     curves,
     number,
     rows,
@@ -74,9 +77,12 @@ def over_time() -> AnyPanel:
     )
     return curves(
         about,
-        CONNECTOR.gauge(catalog.ABANDONED_TASKS).sum("worker"),
-        "tasks on {{worker}}",
-        (CONNECTOR.gauge(catalog.ABANDONED_CONNECTORS).sum("worker"), "connectors on {{worker}}"),
+        CONNECTOR.gauge(catalog.ABANDONED_TASKS).sum("worker", "connector"),
+        "{{connector}} (tasks) {{worker}}",
+        (
+            CONNECTOR.gauge(catalog.ABANDONED_CONNECTORS).sum("worker", "connector"),
+            "{{connector}} (connector) {{worker}}",
+        ),
     )
 
 
@@ -142,20 +148,28 @@ def states() -> AnyPanel:
     """What REST says of every task."""
     about = About(
         "States of tasks",
-        "What Connect's REST says, and whether the task moves: RUNNING and stalled is the state nobody sees.",
+        "How many instances of each task Connect's REST knows in which state. RUNNING may still be stalled.",
         Page.CONNECT_TASKS,
         steps=NEUTRAL,
-        width=12,
+        width=9,
     )
-    labels = ("kafka_cluster", "connector", "task")
-    state = (*labels, "state")
-    stalls = CONNECTOR.gauge(catalog.CONNECT_TASK_STALLED).max(*labels)
-    return rows(
-        about,
-        state,
-        Column("Instances", CONNECTOR.gauge(catalog.CONNECT_TASK_STATE).sum(*state)),
-        Column("Stalled", stalls, steps=ANY_IS_BAD),
+    labels = ("kafka_cluster", "connector", "task", "state")
+    return rows(about, labels, Column("Instances", CONNECTOR.gauge(catalog.CONNECT_TASK_STATE).sum(*labels)))
+
+
+def stalls() -> AnyPanel:
+    """Which tasks do not move."""
+    about = About(
+        "Do they move",
+        "Whether each task moves what waits for it; the api says since when it does not, and by what sign.",
+        Page.CONNECT_TASKS,
+        steps=NEUTRAL,
+        width=6,
     )
+    labels = ("connector", "task")
+    stalled = CONNECTOR.gauge(catalog.CONNECT_TASK_STALLED).max(*labels)
+    texts: Texts = {1: ("stalled", RED), 0: ("yes", GREEN)}
+    return rows(about, labels, Column("Moves", stalled, texts=texts))
 
 
 def errors() -> AnyPanel:
@@ -165,7 +179,7 @@ def errors() -> AnyPanel:
         "Operations on records that failed in the chosen time, retries, and when the last error was.",
         Page.CONNECT_TASKS,
         steps=NEUTRAL,
-        width=12,
+        width=9,
     )
     labels = ("connector", "task")
     last = CONNECTOR.gauge(catalog.CONNECT_LAST_ERROR).times(1_000).max(*labels)
@@ -203,7 +217,7 @@ BOARD: Final = Board(
         Row(NOW, (tasks_now(), connectors_now(), stalled(), failed())),
         Row(SINCE_WHEN, (over_time(), abandonments())),
         Row(WHICH, (tasks(), connectors())),
-        Row(DETAILS, (states(), errors(), disagreements())),
+        Row(DETAILS, (states(), stalls(), errors(), disagreements())),
     ),
     choices=(Choice("connector", "Connector", catalog.CONNECT_TASK_STATE, "connector"),),
 )

@@ -184,7 +184,7 @@ def share_groups() -> AnyPanel:
     return rows(
         about,
         labels,
-        Column("Brokers wrote", GROUP.change(catalog.SHARE_RECORDS, labels, RANGE).sum(*labels)),
+        Column("Brokers wrote", GROUP.grown(catalog.SHARE_RECORDS, RANGE).sum(*labels)),
         Column("Seen on topics", seen.sum(*labels)),
         Column("Failed writes", failed, steps=ANY_IS_BAD),
     )

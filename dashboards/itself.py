@@ -13,6 +13,7 @@ from dashboards.panels import (
     PER_SECOND,
     RED,
     SECONDS,
+    UP_OR_DOWN,
     About,
     AnyPanel,
     Column,
@@ -152,20 +153,13 @@ def sources() -> AnyPanel:
     """Source by source."""
     about = About(
         "Sources",
-        "Everything that is watched; down first. Events: what each saw in the chosen time.",
+        "Everything that is watched, down first. What happens at a source that is down is not seen.",
         Page.OVERVIEW,
         steps=NEUTRAL,
         width=14,
     )
-    up = SCOPE.gauge(catalog.SOURCE_UP).min("source")
-    seen = SCOPE.grown(catalog.EVENTS, RANGE).sum("source")
-    return rows(
-        about,
-        ("source",),
-        Column("Up", up, steps=((0, RED), (1, GREEN))),
-        Column("Events", seen),
-        worst_first=False,
-    )
+    up = SCOPE.gauge(catalog.SOURCE_UP).min("source", "kind")
+    return rows(about, ("source", "kind"), Column("State", up, texts=UP_OR_DOWN), worst_first=False)
 
 
 def failures() -> AnyPanel:
@@ -228,10 +222,10 @@ def versions() -> AnyPanel:
         "Which version answers; two for long: a deployment is half done.",
         Page.READINESS,
         steps=NEUTRAL,
-        width=12,
+        width=8,
     )
     version = SCOPE.gauge(catalog.BUILD_INFO).max("job", "version")
-    return rows(about, ("job", "version"), Column("Answers", version), height=5)
+    return rows(about, ("job", "version"), Column("Answers", version))
 
 
 def speed() -> AnyPanel:
@@ -242,7 +236,7 @@ def speed() -> AnyPanel:
         Page.OVERVIEW,
         unit=PER_SECOND,
         steps=NEUTRAL,
-        width=12,
+        width=16,
     )
     return curves(about, SCOPE.gauge(catalog.STREAM_RATE).max(), "records/s")
 
@@ -255,6 +249,6 @@ BOARD: Final = Board(
         Row(NOW, (readable(), blind(), lag(), behind(), aside(), missed())),
         Row(SINCE_WHEN, (freshness(), input_(), backlog())),
         Row(WHICH, (sources(), failures())),
-        Row(DETAILS, (phases(), quarantined(), limits(), versions(), speed())),
+        Row(DETAILS, (phases(), quarantined(), limits(), speed(), versions())),
     ),
 )

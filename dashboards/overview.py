@@ -8,9 +8,8 @@ from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Boar
 from dashboards.panels import (
     ANY_IS_BAD,
     ANY_IS_ODD,
-    GREEN,
     NEUTRAL,
-    RED,
+    UP_OR_DOWN,
     About,
     AnyPanel,
     Column,
@@ -192,7 +191,7 @@ def sources() -> AnyPanel:
         width=12,
     )
     up = SCOPE.gauge(catalog.SOURCE_UP).min("source", "kind")
-    return rows(about, ("source", "kind"), Column("Up", up, steps=((0, RED), (1, GREEN))), worst_first=False)
+    return rows(about, ("source", "kind"), Column("State", up, texts=UP_OR_DOWN), worst_first=False)
 
 
 BOARD: Final = Board(

@@ -1,7 +1,7 @@
 """The kinds of panels, with the looks that all of them share. Every query goes to the datasource variable."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -22,18 +22,34 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from dashboards.promql import Expr
+from dashboards.promql import Expr, PromqlError
 
 DATASOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 DEADWATCH: Final = "${deadwatch_url}"
 STAT_HEIGHT: Final = 4
-TABLE_HEIGHT: Final = 8
+TABLE_HEIGHT: Final = 7
 CHART_HEIGHT: Final = 8
 SHORT: Final = "short"
 SECONDS: Final = "s"
 TIME: Final = "dateTimeAsIso"
 PER_SECOND: Final = "reqps"
 GREEN, YELLOW, ORANGE, RED, BLUE = "green", "yellow", "orange", "red", "blue"
+
+Texts = Mapping[float, tuple[str, str]]
+"""What is said instead of a value, and its colour."""
+
+UP_OR_DOWN: Final[Texts] = {1: ("up", GREEN), 0: ("down", RED)}
+HEADINGS: Final = {
+    "client": "Client library",
+    "client_id": "Client",
+    "consumergroup": "Group",
+    "dlq_topic": "Dead letter topic",
+    "error_class": "Error class",
+    "kafka_cluster": "Cluster",
+    "source_topic": "Came from",
+    "target_topic": "Put back to",
+}
+"""What a column of labels is called where the label's own name, with a capital, will not do."""
 
 Steps = Sequence[tuple[float, str]]
 """From which value on which colour; below the first it is green."""
@@ -78,25 +94,21 @@ class Column:
     expression: Expr
     unit: str = SHORT
     steps: Steps = NEUTRAL
+    texts: Texts = field(default_factory=dict)
 
 
 AnyPanel = Builder[Panel]
 Kind = TypeVar("Kind", stat.Panel, timeseries.Panel, table.Panel, bargauge.Panel)
 
 
-def number(
-    about: About, expression: Expr, *, texts: Mapping[float, tuple[str, str]] | None = None
-) -> AnyPanel:
+def number(about: About, expression: Expr, *, texts: Texts | None = None) -> AnyPanel:
     """One number, as large as it is important; ``texts`` are (text, colour) instead of a value."""
     panel = _described(stat.Panel(), about).height(STAT_HEIGHT).no_value("no data")
     panel.with_target(_query(expression, "A").instant())
     panel.color_mode(looks.BigValueColorMode.BACKGROUND).graph_mode(looks.BigValueGraphMode.NONE)
     panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
     if texts:
-        results = {
-            f"{value:g}": ValueMappingResult(text=text, color=color) for value, (text, color) in texts.items()
-        }
-        panel.mappings([ValueMap(results)])
+        panel.mappings([_mapping(texts)])
     return panel
 
 
@@ -130,7 +142,7 @@ def curves(
 
 def ranking(about: About, expression: Expr, legend: str) -> AnyPanel:
     """Bars, the longest first."""
-    panel = _described(bargauge.Panel(), about).height(CHART_HEIGHT).no_value("nothing")
+    panel = _described(bargauge.Panel(), about).height(TABLE_HEIGHT).no_value("nothing")
     panel.with_target(_query(expression, "A").instant().legend_format(legend))
     panel.display_mode(looks.BarGaugeDisplayMode.BASIC).orientation(looks.VizOrientation.HORIZONTAL)
     panel.value_mode(looks.BarGaugeValueMode.TEXT).show_unfilled(False)
@@ -138,15 +150,12 @@ def ranking(about: About, expression: Expr, legend: str) -> AnyPanel:
     return panel
 
 
-def rows(
-    about: About,
-    labels: Sequence[str],
-    *columns: Column,
-    height: int = TABLE_HEIGHT,
-    worst_first: bool = True,
-) -> AnyPanel:
+def rows(about: About, labels: Sequence[str], *columns: Column, worst_first: bool = True) -> AnyPanel:
     """A line for each set of labels, worst first by the first column; columns join where labels agree."""
-    panel = _described(table.Panel(), about).height(height).no_value("nothing")
+    for column in columns:
+        if column.expression.labels != set(labels):
+            raise PromqlError(f"{about.title}: column {column.name} does not have the labels of its row")
+    panel = _described(table.Panel(), about).height(TABLE_HEIGHT).no_value("nothing")
     panel.filterable(True)
     for ref, column in zip("ABCDEFGH", columns, strict=False):
         panel.with_target(_query(column.expression, ref).instant().format(PromQueryFormat.TABLE))
@@ -161,7 +170,7 @@ def rows(
             options={
                 "excludeByName": {"Time": True, "job": "job" not in labels},
                 "indexByName": {name: place for place, name in enumerate((*labels, *values))},
-                "renameByName": values,
+                "renameByName": {label: _heading(label) for label in labels} | values,
             },
         )
     )
@@ -175,18 +184,31 @@ def _value_field(ref: str, columns: Sequence[Column]) -> str:
 
 
 def _column_looks(column: Column) -> list[DynamicConfigValue]:
-    found = [DynamicConfigValue(id_val="unit", value=column.unit)]
+    found: list[tuple[str, object]] = [("unit", column.unit)]
     if column.steps:
-        found.append(
-            DynamicConfigValue(id_val="thresholds", value=_thresholds(column.steps).build().to_json())
-        )
-        found.append(DynamicConfigValue(id_val="custom.cellOptions", value={"type": "color-text"}))
-    return found
+        found.append(("thresholds", _thresholds(column.steps).build().to_json()))
+    if column.texts:
+        found.append(("mappings", [_mapping(column.texts).to_json()]))
+    if column.steps or column.texts:
+        found.append(("custom.cellOptions", {"type": "color-text"}))
+    return [DynamicConfigValue(id_val=name, value=value) for name, value in found]
+
+
+def _heading(label: str) -> str:
+    return HEADINGS.get(label, label.capitalize())
+
+
+def _mapping(texts: Texts) -> ValueMap:
+    return ValueMap(
+        {f"{value:g}": ValueMappingResult(text=text, color=color) for value, (text, color) in texts.items()}
+    )
 
 
 def _described(panel: Kind, about: About) -> Kind:
     panel.title(about.title).description(about.text).datasource(DATASOURCE)
     panel.unit(about.unit).thresholds(_thresholds(about.steps)).span(about.width)
+    if about.unit == SHORT:
+        panel.decimals(0)  # counts; increase() makes fractions of them
     links = (("API", about.page), ("Console", "/"))
     panel.links([_link(f"{title}: {about.title}", f"{DEADWATCH}{path}") for title, path in links])
     return panel

@@ -19,6 +19,9 @@ JOB: Final = "job"
 REPLICAS: Final = "instance, pod"
 RATE_INTERVAL: Final = "$__rate_interval"
 
+RISING: Final = (catalog.SHARE_RECORDS,)
+"""Gauges by their names that only rise, as counters do."""
+
 Value = str | Sequence[str]
 """What a label must be: a text, or one of several."""
 
@@ -216,13 +219,6 @@ class Scope:
             raise PromqlError(f"{expression.text!r} has labels: a single number can be 0")
         return expression.or_(Expr(f"0 * max({self.whole().text})"))
 
-    def change(self, metric: Metric, by: Sequence[str], window: str, **only: Value) -> Expr:
-        """Growth of a gauge or of a counter's total; what first appeared in the window grew from 0."""
-        now = self._read(metric, only, "{}").sum(JOB, *by)
-        before = self._read(metric, only, f"{{}}{_offset(window)}").sum(JOB, *by)
-        zero = now.times(0).and_(self.whole(offset=window), JOB)
-        return now.minus(before.or_(zero))
-
     def _compared(self, series: str, operator: str, window: str) -> str:
         """In how many scrapes of the window a series is, against how many were read whole."""
         store = self._anywhere.selector(catalog.STORE_UP)
@@ -254,7 +250,7 @@ class Scope:
 
     @staticmethod
     def _require_counter(metric: Metric) -> None:
-        if metric.kind is not Kind.COUNTER:
+        if metric.kind is not Kind.COUNTER and metric not in RISING:
             raise PromqlError(f"{metric.name} is no counter")
 
 

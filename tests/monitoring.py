@@ -1,4 +1,4 @@
-"""A real Prometheus and a real Alertmanager on loopback ports of their own, and a webhook that keeps what arrives."""
+"""A real Prometheus and a real Alertmanager on loopback ports, and a webhook that keeps what arrives."""
 
 import json
 import shutil
@@ -134,7 +134,7 @@ def _prometheus(target: str, alertmanager: str) -> dict[str, Any]:
 @contextmanager
 def _webhook() -> Iterator[Webhook]:
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the name is http.server's
+        def do_POST(self) -> None:
             webhook.add(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["alerts"])
             self.send_response(200)
             self.send_header("Content-Length", "0")

@@ -45,7 +45,7 @@ def _share_failed(scope: Scope, knobs: Knobs) -> Expr:
 
 
 def _share_disagree(scope: Scope, knobs: Knobs) -> Expr:
-    brokers = scope.change(catalog.SHARE_RECORDS, GROUP, knobs.window).sum(*GROUP)
+    brokers = scope.grown(catalog.SHARE_RECORDS, knobs.window).sum(*GROUP)
     topics = scope.grown(catalog.DEAD_LETTERS, knobs.window, dialect="share_group").sum(*GROUP)
     return brokers.minus(topics.or_(brokers.times(0))).above(knobs.threshold)
 

@@ -20,7 +20,8 @@ SHARE = 'kafka_cluster="c", consumergroup="g", broker="1"'
 SHARE_FAILED = f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{SHARE}}}"
 SHARE_COUNT = f"deadwatch_share_group_dead_letter_queue_record_count{{{SHARE}}}"
 SHARE_SEEN = (
-    f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", consumergroup="g", error_class="E"}}'
+    f'deadwatch_dead_letter_queue_records_total{{{DLQ}, dialect="share_group", '
+    'consumergroup="g", error_class="E"}'
 )
 TASK = 'kafka_cluster="c", worker="w", connector="n", task="0"'
 CONNECTOR = 'kafka_cluster="c", worker="w", connector="n"'
@@ -36,7 +37,9 @@ STREAMS = 'kafka_cluster="c", application="words"'
 TIMEOUTS = f'deadwatch_task_timeouts_total{{{STREAMS}, task="0_0"}}'
 TIMERS = f"deadwatch_task_timers{{{STREAMS}}}"
 DEATHS = f'deadwatch_stream_thread_deaths_total{{{STREAMS}, decision="SHUTDOWN_CLIENT"}}'
-EXPIRED = 'deadwatch_delivery_timeout_records_total{kafka_cluster="c", topic="t", client_id="p", client="java"}'
+EXPIRED = (
+    'deadwatch_delivery_timeout_records_total{kafka_cluster="c", topic="t", client_id="p", client="java"}'
+)
 BACKOFF = 'deadwatch_retry_backoff_misconfigured_total{kafka_cluster="c", client_id="p"}'
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
@@ -74,15 +77,22 @@ class Case:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-def counter(
-    alert: str, series: str, labels: Mapping[str, str], summary: str, first: int = 5, quiet: str = "80m"
-) -> list[Case]:
-    """What holds for every alert on a counter. A series that first appears counts wholly; what was there does not."""
+def counter(alert: str, series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
+    """What holds for every alert on a counter: a series that first appears counts wholly, an old one not."""
+    first, quiet = 5, "80m"
     appears, grows = f"_x9 {first}x300", f"100x9 {100 + first}x300"
     there = f"{first}x300"
     reset = f"{first}x9 0x300"
     return [
-        Case(alert, "fires on a series that first appears", {series: appears}, "11m", labels, str(first), summary),
+        Case(
+            alert,
+            "fires on a series that first appears",
+            {series: appears},
+            "11m",
+            labels,
+            str(first),
+            summary,
+        ),
         Case(alert, "fires on growth", {series: grows}, "11m", labels, str(first), ""),
         Case(alert, "resolves when nothing more happens", {series: grows}, quiet),
         Case(alert, "is silent while idle", {series: there}, "11m"),
@@ -90,7 +100,7 @@ def counter(
         Case(alert, "is silent without series", {}, "11m"),
         Case(
             alert,
-            "is silent when Prometheus sees a long-lived service for the first time",
+            "is silent when a long-lived service is first scraped",
             {series: f"_x9 {first}x300"},
             "11m",
             store="_x9 1x300",
@@ -106,7 +116,7 @@ def counter(
 
 
 def gauge(
-    alert: str, series: str, labels: Mapping[str, str], value: str, summary: str, wait_m: int
+    alert: str, series: str, labels: Mapping[str, str], value: str, summary: str, *, wait_m: int
 ) -> list[Case]:
     """What holds for every alert on a gauge that is 0 when all is well."""
     raised = f"0x9 {value}x20 0x60"
@@ -125,7 +135,9 @@ def gauge(
 
 CASES: list[Case] = [
     *counter("DeadwatchDeadLetters", LETTERS, ON_TOPIC, "5 new dead letters on dlq.a"),
-    *counter("DeadwatchShareGroupDeadLettersLost", SHARE_LOST, OF_GROUP, "Dead letters of share group g are lost"),
+    *counter(
+        "DeadwatchShareGroupDeadLettersLost", SHARE_LOST, OF_GROUP, "Dead letters of share group g are lost"
+    ),
     *counter(
         "DeadwatchShareGroupWritesFail",
         SHARE_FAILED,
@@ -133,7 +145,10 @@ CASES: list[Case] = [
         "Dead letters of share group g cannot be written",
     ),
     *counter(
-        "DeadwatchConnectDeadLetterWritesFail", DLQ_FAILED, OF_CONNECTOR, "Dead letters of connector n are lost"
+        "DeadwatchConnectDeadLetterWritesFail",
+        DLQ_FAILED,
+        OF_CONNECTOR,
+        "Dead letters of connector n are lost",
     ),
     *counter(
         "DeadwatchConnectRecordsSkipped",
@@ -214,7 +229,7 @@ CASES: list[Case] = [
         OF_TASK,
         "2",
         "Task 0 of connector n was abandoned and still runs",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchConnectorAbandoned",
@@ -222,7 +237,7 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "worker": "w", "connector": "n"},
         "1",
         "Connector n was abandoned and still runs",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchTaskStalled",
@@ -230,16 +245,23 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "connector": "n", "task": "0"},
         "1",
         "Task 0 of connector n is RUNNING and does not move",
-        5,
+        wait_m=5,
     ),
-    *gauge("DeadwatchTaskTimersRunning", TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", 2),
+    *gauge(
+        "DeadwatchTaskTimersRunning",
+        TIMERS,
+        OF_APPLICATION,
+        "3",
+        "3 tasks of words wait without progress",
+        wait_m=2,
+    ),
     *gauge(
         "DeadwatchRecordsWillBeLost",
         LOSES,
         {"kafka_cluster": "c", "kind": "connect_silent_loss", "subject": "connector:n"},
         "1",
         "connector:n: dead letters will be lost (connect_silent_loss)",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchFinding",
@@ -247,7 +269,7 @@ CASES: list[Case] = [
         {"kafka_cluster": "c", "kind": "dlq_not_read", "subject": "topic:t"},
         "1",
         "topic:t: dead letters are at risk (dlq_not_read)",
-        5,
+        wait_m=5,
     ),
     *gauge(
         "DeadwatchRedriveStuck",
@@ -255,7 +277,7 @@ CASES: list[Case] = [
         {"job": "deadwatch", "status": "PAUSED"},
         "1",
         "1 redrives are PAUSED and move nothing",
-        15,
+        wait_m=15,
     ),
     Case("DeadwatchRecordsWillBeLost", "leaves milder findings alone", {STRANDS: "1x60"}, "30m"),
     Case("DeadwatchFinding", "leaves losses to the other", {LOSES: "1x60"}, "30m"),
@@ -350,7 +372,12 @@ CASES: list[Case] = [
         {BACKLOG: "5x600 0x300", LETTERS: "5x900"},
         "11h",
     ),
-    Case("DeadwatchDeadLettersNobodyHandles", "is silent when they are new", {BACKLOG: "5x900", LETTERS: "5x900"}, "5h"),
+    Case(
+        "DeadwatchDeadLettersNobodyHandles",
+        "is silent when they are new",
+        {BACKLOG: "5x900", LETTERS: "5x900"},
+        "5h",
+    ),
     Case(
         "DeadwatchShareGroupCountsDisagree",
         "fires when brokers wrote more than arrived",
@@ -397,7 +424,16 @@ CASES: list[Case] = [
     Case("DeadwatchRedriveBounces", "is silent while idle", {SENT: "10x60", BOUNCED: "4x60"}, "16m"),
     Case("DeadwatchRedriveBounces", "resolves", {SENT: "0x9 10x300", BOUNCED: "0x9 4x300"}, "90m"),
     Case("DeadwatchRedriveBounces", "is silent without series", {}, "16m"),
-    Case("DeadwatchDown", "fires when nothing is scraped", {}, "6m", {}, "1", "Deadwatch is not scraped", store="_x60"),
+    Case(
+        "DeadwatchDown",
+        "fires when nothing is scraped",
+        {},
+        "6m",
+        {},
+        "1",
+        "Deadwatch is not scraped",
+        store="_x60",
+    ),
     Case("DeadwatchDown", "is silent while it is scraped", {}, "6m"),
     Case("DeadwatchDown", "resolves", {}, "20m", store="_x9 1x60"),
     Case("DeadwatchDown", "is silent over a restart", {}, "12m", store="1x9 _x3 1x60"),

@@ -1,0 +1,132 @@
+"""``python -m dashboards``: write what is generated, print rules, publish to a Grafana, draw pictures."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+import yaml
+from pydantic import ValidationError
+
+from collector.process import REFUSED
+from dashboards import generate, picture
+from dashboards.boards import ALL
+from dashboards.grafana import Grafana, GrafanaError
+from dashboards.picture import PictureError
+from dashboards.publish import Wanted, publish
+from dashboards.rules.alert import RulesError
+from dashboards.rules.groups import rules as all_rules
+from dashboards.rules.values import Values
+
+TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
+PASSWORD: Final = "GRAFANA_PASSWORD"  # noqa: S105 -- the name of a variable
+
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
+
+
+@app.command("generate")
+def write() -> None:
+    """Write dashboards and rules anew; says what has changed.
+
+    python -m dashboards generate
+    """
+    for path in generate.write():
+        print(path)
+
+
+@app.command()
+def rules(
+    *,
+    values: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Thresholds and switches, YAML.")
+    ] = None,
+) -> None:
+    """Print the alert and recording rules for Prometheus.
+
+    python -m dashboards rules --values values.yaml > deadwatch-rules.yaml
+    """
+    try:
+        said = yaml.safe_load(values.read_text()) if values else {}
+        print(generate.as_yaml(all_rules(Values.model_validate(said or {}))), end="")
+    except (OSError, yaml.YAMLError, RulesError) as error:
+        _refuse(f"{values}: {error}")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        _refuse(f"{values}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+
+
+@app.command("publish")
+def push(
+    *,
+    url: Annotated[str, typer.Option(metavar="URL", help="Of Grafana.")],
+    user: Annotated[str, typer.Option(help=f"With {PASSWORD}; without, {TOKEN} is used.")] = "",
+    folder: Annotated[str, typer.Option(help="Title of the folder.")] = "Deadwatch",
+    datasource_url: Annotated[
+        str, typer.Option(metavar="URL", help="Also make a data source for this Prometheus.")
+    ] = "",
+    service_account: Annotated[
+        str, typer.Option(metavar="NAME", help="Also make a viewer's token of this name, and print it.")
+    ] = "",
+    deadwatch_url: Annotated[
+        str, typer.Option(metavar="URL", help="Where the links of panels go: the api, as browsers reach it.")
+    ] = "",
+    overwrite: Annotated[bool, typer.Option(help="Also what somebody has changed in Grafana.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+) -> None:
+    """Bring folder, dashboards and data source to a Grafana; doing it again changes nothing.
+
+    GRAFANA_TOKEN=… python -m dashboards publish --url https://grafana.example.com --dry-run
+    """
+    wanted = Wanted(
+        folder=folder,
+        datasource_url=datasource_url,
+        service_account=service_account,
+        deadwatch_url=deadwatch_url,
+        overwrite=overwrite,
+    )
+    try:
+        with Grafana(url, _credentials(user)) as grafana:
+            for change in publish(grafana, wanted, dry_run=dry_run):
+                print(change)
+    except GrafanaError as error:
+        _refuse(str(error))
+
+
+@app.command("picture")
+def draw(
+    *,
+    prometheus: Annotated[str, typer.Option(metavar="URL", help="That scrapes Deadwatch.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A file for each dashboard.")] = Path("docs/img"),
+    minutes: Annotated[int, typer.Option(min=1, help="How far back.")] = 60,
+    at: Annotated[float | None, typer.Option(metavar="SECONDS", help="The end, since the epoch.")] = None,
+) -> None:
+    """Draw every dashboard from what a Prometheus knows, as SVG.
+
+    python -m dashboards picture --prometheus http://127.0.0.1:9090
+    """
+    try:
+        for board in ALL:
+            file = out / f"{board.uid}.svg"
+            file.write_text(picture.draw(board, prometheus, minutes, at))
+            print(file)
+    except (PictureError, OSError) as error:
+        _refuse(str(error))
+
+
+def _credentials(user: str) -> str | tuple[str, str]:
+    """A token, or a user with a password; the secret is in the environment, no list of processes shows it."""
+    name = PASSWORD if user else TOKEN
+    secret = os.environ.get(name, "")
+    if not secret:
+        _refuse(f"set {name} in the environment; --user NAME asks for {PASSWORD} instead of {TOKEN}")
+    return (user, secret) if user else secret
+
+
+def _refuse(line: str) -> None:
+    sys.stderr.write(f"dashboards: {line}\n")
+    raise typer.Exit(REFUSED)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,114 @@
+"""Every command that a runbook tells somebody to type at 3 a.m. is one that exists."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import typer
+from starlette.routing import Match
+
+from api.app import create_app
+from api.metrics import catalog
+from api.settings import ApiSettings
+from dashboards.boards import ALL
+from dashboards.rules.groups import NAMES
+from deadwatch.cli import app
+
+RUNBOOKS = Path(__file__).parents[2] / "docs" / "runbooks"
+PAGES = [RUNBOOKS / f"{name}.md" for name in NAMES]
+HEADINGS = ["What it means", "Who is hurt", "How to look", "How to mend", "How to prove it is over"]
+OURS = "127.0.0.1:8000"
+ELSEWHERE = {"connect:8083", "prometheus:9090", "alertmanager:9093"}
+TOOLS = {"curl", "deadwatch", "df", "grep", "jcmd", "kubectl"}
+KAFKA = {
+    "kafka-acls.sh",
+    "kafka-configs.sh",
+    "kafka-consumer-groups.sh",
+    "kafka-features.sh",
+    "kafka-get-offsets.sh",
+    "kafka-metadata-quorum.sh",
+    "kafka-share-groups.sh",
+    "kafka-topics.sh",
+}
+
+
+def commands() -> Iterator[tuple[Path, list[str]]]:
+    for page in PAGES:
+        for line in page.read_text().splitlines():
+            if line.startswith("$ "):
+                yield page, shlex.split(line.removeprefix("$ "))
+
+
+COMMANDS = [pytest.param(words, id=f"{page.stem}: {' '.join(words)[:60]}") for page, words in commands()]
+
+
+def of(*tools: str) -> list[list[str]]:
+    return [words for _, words in commands() if words[0] in tools]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_a_page_answers_every_question(page: Path) -> None:
+    text = page.read_text()
+    assert text.startswith(f"# {page.stem}\n")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
+    for section in text.split("\n## ")[1:]:
+        assert len(section.split("\n", 1)[1].split()) > 5, section
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (RUNBOOKS / link).is_file(), link
+    assert set(re.findall(r"\bdeadwatch_[a-z_]+\b", text)) <= {metric.name for metric in catalog.ALL}
+    for title in re.findall(r'dashboard "([^"]+)"', text):
+        assert any(board.title.endswith(title) for board in ALL), title
+    assert sum(words[0] in TOOLS | KAFKA for where, words in commands() if where == page) >= 2
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_command_is_one_that_exists(words: list[str]) -> None:
+    assert words[0] in TOOLS | KAFKA
+
+
+@pytest.mark.parametrize("words", of("deadwatch"), ids=" ".join)
+def test_our_command_line_takes_it(words: list[str]) -> None:
+    command: Any = typer.main.get_command(app)
+    rest, parent = words[1:], None
+    while hasattr(command, "resolve_command"):
+        context = command.make_context(command.name, rest, parent=parent)
+        _, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        parent = context
+    command.make_context(command.name, rest, parent=parent)
+
+
+def test_a_command_that_does_not_exist_would_be_noticed() -> None:
+    with pytest.raises(Exception, match="No such option: --colour"):
+        test_our_command_line_takes_it(["deadwatch", "topics", "--colour"])
+    with pytest.raises(Exception, match="No such command 'topic'"):
+        test_our_command_line_takes_it(["deadwatch", "topic"])
+
+
+@pytest.mark.parametrize("words", of("curl"), ids=" ".join)
+def test_an_address_is_one_that_answers(words: list[str], tmp_path: Path) -> None:
+    address = urlsplit(next(word for word in words if word.startswith("http")))
+    if address.netloc != OURS:
+        assert address.netloc in ELSEWHERE
+        return
+    method = words[words.index("-X") + 1] if "-X" in words else "GET"
+    assert served(tmp_path, method, address.path)
+
+
+def served(directory: Path, method: str, path: str) -> bool:
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    routes = create_app(ApiSettings(store_url=f"sqlite:///{directory}/none.db")).routes
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+
+def test_an_address_that_does_not_exist_would_be_noticed(tmp_path: Path) -> None:
+    assert not served(tmp_path, "GET", "/api/v1/nothing")
+    assert not served(tmp_path, "POST", "/api/v1/overview")
+
+
+def test_the_index_has_every_page() -> None:
+    linked = re.findall(r"^- \[(\w+)\]\((\w+)\.md\): \S", (RUNBOOKS / "README.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in linked} == {page for _, page in linked} == set(NAMES)
