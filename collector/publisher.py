@@ -112,7 +112,8 @@ class Publisher:
             return False
         self._letters.write([one.letter for one in done if one.letter is not None])
         self._positions.save(_states(parcels))
-        self._published()
+        if events:
+            self._published()
         for parcel in parcels:
             parcel.sent()
         return True

@@ -25,6 +25,7 @@ rm -rf "$target/cache/ivy" "$target"/cache/jars/*.log "$target"/cache/jars/*.loc
 
 install -m 0755 docker/entrypoint "$target/bin/entrypoint"
 install -m 0644 docker/streaming.py "$target/bin/streaming.py"
+install -m 0644 streaming/log4j2.properties "$target/bin/log4j2.properties"
 
 "$target/venv/bin/python" -m venv "$work/sbom"
 "$work/sbom/bin/python" -m pip --disable-pip-version-check --quiet install cyclonedx-bom==7.5.0

@@ -37,9 +37,22 @@ class Pod:
     name: str
     spec: Manifest
     process: "subprocess.Popen[bytes]"
-    ports: Mapping[str, int]
+    prepared: "Prepared"
     log: Path
     workdir: Path
+
+    def execute(self, *command: str) -> str:
+        """What a command prints that is run beside the process, as ``kubectl exec`` does."""
+        done = subprocess.run(
+            [*PROGRAMS[command[0]], *command[1:]],
+            env=self.prepared.environment,
+            cwd=self.workdir,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def container(self) -> Manifest:
@@ -47,7 +60,7 @@ class Pod:
         return container
 
     def url(self, port: str) -> str:
-        return f"http://{LOOPBACK}:{self.ports[port]}"
+        return f"http://{LOOPBACK}:{self.prepared.ports[port]}"
 
     def probe(self, kind: str) -> bool:
         """Whether a probe of the manifest is answered as a kubelet wants it."""
@@ -77,6 +90,16 @@ class Pod:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-25:])
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a pod is about to run."""
+
+    home: Path
+    command: list[str]
+    environment: dict[str, str]
+    ports: dict[str, int]
+
+
 @dataclass
 class Node:
     """Volumes stay from pod to pod, as claims do; ``services`` are names of services and where they are."""
@@ -99,26 +122,31 @@ class Node:
             left = [path.name for path in pod.workdir.iterdir()]
             assert not left, f"{name} wrote where its file system is read-only: {left}"
 
-    def start(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Pod:
+    def prepare(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Prepared:
+        """Its files are there; nothing runs."""
         container = spec["containers"][0]
         home = self.directory / f"{name}-{time.monotonic_ns()}"
         mounts = self._mounts(home, spec, container, manifests)
-        workdir = home / "workdir"
-        workdir.mkdir()
         ports = {port["name"]: _free_port() for port in container.get("ports", ())}
         environment = self._environment(container, mounts, ports)
         command = [*PROGRAMS[container["command"][0]], *container["command"][1:], *container.get("args", ())]
-        log = home / "log"
+        return Prepared(home, [self._placed(part, mounts) for part in command], environment, ports)
+
+    def start(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Pod:
+        prepared = self.prepare(manifests, name, spec)
+        workdir = prepared.home / "workdir"
+        workdir.mkdir()
+        log = prepared.home / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [self._placed(part, mounts) for part in command],
-                env=environment,
+                prepared.command,
+                env=prepared.environment,
                 cwd=workdir,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
             )
-        return Pod(name, spec, process, ports, log, workdir)
+        return Pod(name, spec, process, prepared, log, workdir)
 
     def _mounts(
         self, home: Path, spec: Manifest, container: Manifest, manifests: Sequence[Manifest]

@@ -102,6 +102,15 @@ def test_no_pod_has_a_token_or_variables_of_services(case: Path) -> None:
         assert (pod["automountServiceAccountToken"], pod["enableServiceLinks"]) == (False, False)
 
 
+def test_executors_have_no_token_and_share_no_mount_with_what_spark_adds() -> None:
+    spark = one(rendered(named("operator")), "SparkApplication", "streaming")["spec"]
+    assert (spark["driver"]["serviceAccount"], spark["executor"]["serviceAccount"]) == (
+        "dw-deadwatch-spark",
+        "dw-deadwatch",
+    )
+    assert "spark.local.dir" not in spark["sparkConf"]  # Spark mounts a volume there, /tmp is one of ours
+
+
 def test_only_a_driver_has_an_account_with_a_token() -> None:
     accounts = [m for m in rendered(named("operator")) if m["kind"] == "ServiceAccount"]
     assert {m["metadata"]["name"]: m["automountServiceAccountToken"] for m in accounts} == {

@@ -1,7 +1,6 @@
 """The chart as real Helm renders it."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -40,10 +39,9 @@ def tool(name: str) -> str:
     return str(next(path for path in directory().glob(f"{name}-v*")))
 
 
-def helm(*arguments: str | Path, home: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | ({"HELM_CONFIG_HOME": str(home)} if home else {})
+def helm(*arguments: str | Path, directory: Path | None = None) -> "subprocess.CompletedProcess[str]":
     command = [tool("helm"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory)
 
 
 def template(

@@ -1,5 +1,8 @@
 """The chart's pods, as rendered, on a real Kafka: ready, tested, upgraded and ended, with no count lost."""
 
+import re
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.settings import ApiSettings
 from lab import Lab
 from lab.topics import Topics
+from tests import postgres
 from tests.chart import tools
 from tests.chart.node import LOOPBACK, Node, Pod
 from tests.chart.tools import MINIMAL, Manifest, one, pods, rendered
@@ -25,6 +29,8 @@ pytestmark = pytest.mark.integration
 
 LETTERS = 40
 WITHIN_S = 240
+BACKUP = re.compile(r'"(import sqlite3;.*)"$', re.MULTILINE)
+"""The command of docs/operations.md."""
 PROCESSES = ("collector", "streaming", "redrive", "api")
 
 
@@ -159,6 +165,18 @@ def committed(lab: Lab, topic: str) -> list[int]:
         found.append(int(message.value() or b""))
 
 
+def authorization(release: Release) -> dict[str, str]:
+    """The first token, made where docs/operations.md makes it; none where the api has none yet."""
+    if "token_pepper" not in ApiSettings.model_fields:
+        return {}
+    api = release.pods["api"]
+    made = api.execute(
+        *("deadwatch", "token", "create", "test", "--role", "admin", "--on-store"),
+        *("--config", api.prepared.command[-1]),
+    )
+    return {"Authorization": f"Bearer {made.strip()}"}
+
+
 def order(release: Release, name: str) -> str:
     """A redrive that takes its time; its id."""
     body = {
@@ -172,13 +190,17 @@ def order(release: Release, name: str) -> str:
     answer = httpx2.post(
         f"{release.pods['api'].url('http')}/api/v1/redrives",
         json=body,
-        headers={"X-Requested-By": "test"},
+        headers={"X-Requested-By": "test", **authorization(release)},
         timeout=60,
         trust_env=False,
     )
     assert answer.status_code == 202, answer.text
     made: str = answer.json()["id"]
     return made
+
+
+def postgres_tool(name: str, *arguments: str) -> None:
+    subprocess.run([postgres.binaries() / name, *arguments], check=True, capture_output=True)
 
 
 def told(release: Release, path: str) -> Any:  # noqa: ANN401 -- JSON
@@ -203,6 +225,9 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
 
     until(lambda: counted(before) == LETTERS, before.pods["streaming"].tail)
     assert f"collector:{name}" in before.run("Pod", "test")
+    uri = node.secrets["store"]["uri"]
+    dump = node.directory / "deadwatch.dump"
+    postgres_tool("pg_dump", "--format=custom", f"--file={dump}", uri)
 
     redrive = order(before, name)
     until(lambda: told(before, f"/redrives/{redrive}")["moved"] > 0, before.pods["redrive"].tail)
@@ -224,6 +249,10 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     assert committed(lab, name) == list(range(LETTERS))
     assert "ready: " in after.run("Pod", "test")
     took_s |= {f"{process} again": s for process, s in after.stop(*PROCESSES).items()}
+
+    postgres_tool("pg_restore", "--clean", "--if-exists", f"--dbname={uri}", str(dump))
+    after.start("streaming", "api")
+    until(lambda: counted(after) == 2 * LETTERS, after.pods["streaming"].tail)
     record_property("seconds_to_end", {process: round(s, 1) for process, s in took_s.items()})
 
 
@@ -244,4 +273,19 @@ def test_a_minimal_installation_on_one_node_is_ready_and_counts(
     counted = "deadwatch_dead_letter_queue_records_total"
     until(lambda: release.figure(counted, **labels) == LETTERS, release.pods["streaming"].tail)
     assert f"ready: http://{LOOPBACK}" in release.run("Pod", "test")
+
+    store = node.directory / "claims" / "dw-deadwatch-store"
+    backup = BACKUP.search((tools.ROOT / "docs" / "operations.md").read_text())
+    assert backup, "the page tells no backup of SQLite"
+    code = backup[1].replace('\\"', '"').replace("/var/lib/deadwatch/store", str(store))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    fail(lab, name, LETTERS, LETTERS)
+    until(lambda: release.figure(counted, **labels) == 2 * LETTERS, release.pods["streaming"].tail)
     release.stop(*PROCESSES)
+
+    for left in store.glob("deadwatch.db*"):
+        left.unlink()
+    (store / "copy.db").rename(store / "deadwatch.db")
+    release.start("streaming", "api")
+    until(lambda: release.figure(counted, **labels) == 2 * LETTERS, release.pods["streaming"].tail)
+    release.stop("streaming", "api")

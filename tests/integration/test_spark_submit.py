@@ -1,4 +1,4 @@
-"""Streaming as Spark's operator runs it: spark-submit, the image's launcher, the master said outside; its metrics."""
+"""Streaming as Spark's operator runs it: by spark-submit and the image's launcher."""
 
 import os
 import socket
@@ -41,7 +41,8 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     """The driver, with all that it starts; its lines are in ``directory``/log."""
     environment = os.environ | variables
     environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    command: list[str | Path] = [SPARK_HOME / "bin" / "spark-submit", "--master", "local[1]", ROOT / "docker" / "streaming.py"]
+    launcher = str(ROOT / "docker" / "streaming.py")
+    command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[1]", launcher]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
     try:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -27,6 +27,7 @@ from collector.contract.events import (
 from collector.contract.quarantine import Context
 from collector.dead_letters import ATTEMPTS, DeadLetters, LetterCounts
 from collector.delivery import Delivery
+from collector.health import unheard
 from collector.outbox import PARCELS_OF_A_SOURCE, Outlet, Parcel, Parcels
 from collector.outgoing import Letter, Record
 from collector.own_topics import NoQueueError
@@ -100,13 +101,19 @@ def event(offset: int, source: str = "log:a") -> Event:
     )
 
 
-def made(broker: Broker, positions: Positions, parcels: Parcels, queue: Queue) -> Publisher:
+def made(
+    broker: Broker,
+    positions: Positions,
+    parcels: Parcels,
+    queue: Queue,
+    published: Callable[[], None] = unheard,
+) -> Publisher:
     stopping, backoff, rng = threading.Event(), Backoff(1, 2), Random(1)
     delivery = Delivery(
         broker.connect, topic="events", kafka="k:9092", backoff=backoff, rng=rng, stopping=stopping
     )
     letters = DeadLetters(queue.connect, topic="dlq.d", backoff=backoff, rng=rng, stopping=stopping)
-    return Publisher(parcels, positions, delivery, letters, stopping)
+    return Publisher(parcels, positions, delivery, letters, stopping, published=published)
 
 
 def publish(
@@ -160,6 +167,21 @@ def test_a_position_without_events_needs_no_kafka(positions: Positions) -> None:
     publish(broker, positions, ())
     assert broker.opened == 0
     assert positions.load() == {"log:a": {"offset": 0}}
+
+
+@pytest.mark.parametrize(
+    ("events", "failures", "told"),
+    [((event(1),), (), 1), ((), (), 0), ((event(1),), ("fenced",), 0)],
+    ids=["events", "a position alone", "a transaction that failed"],
+)
+def test_only_what_kafka_took_is_told(
+    positions: Positions, events: tuple[Event, ...], failures: tuple[str, ...], told: int
+) -> None:
+    parcels, published = Parcels(), list[int]()
+    publisher = made(Broker(*failures), positions, parcels, Queue(), lambda: published.append(1))
+    parcels.put(Parcel(events, {"log:a": {}}, publisher.stop))
+    publisher.run()
+    assert len(published) == told
 
 
 def test_a_fenced_publisher_ends_and_saves_nothing(positions: Positions) -> None:

@@ -66,3 +66,18 @@ def test_what_was_said_last_is_written_before_it_ends(tmp_path: Path) -> None:
         heartbeat.say(STREAMING, up=False, message="stopped")
         heartbeat.close()
     assert sources(file) == {"streaming": (0, "stopped", 7)}
+
+
+def test_work_is_done_while_all_is_well_and_the_store_takes_it(tmp_path: Path) -> None:
+    done: list[int] = []
+    with Store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        heartbeat = Heartbeat(store, NEVER_MS, lambda: 7, lambda: done.append(1))
+        heartbeat.say(STREAMING, up=True, message="starting")
+        assert eventually(lambda: "streaming" in sources(tmp_path / "store.db"))
+        heartbeat.say(KAFKA, up=False)
+        assert eventually(lambda: "kafka" in sources(tmp_path / "store.db"))
+        assert done == []
+        heartbeat.say(STREAMING, up=True)
+        heartbeat.say(KAFKA, up=True)
+        assert eventually(lambda: bool(done))
+        heartbeat.close()

@@ -107,6 +107,24 @@ def test_a_stream_that_is_asked_to_stop_waits_no_longer(
     assert store.apply(LARGE)
 
 
+def test_one_that_waits_lives(tmp_path: Path, stop: threading.Event) -> None:
+    beats: list[int] = []
+    settings = StreamingSettings(
+        store_url=f"sqlite:///{tmp_path / 'store.db'}", retry_backoff_ms=1, retry_backoff_max_ms=2
+    )
+    with PatientStore(settings, stop, Random(1), lambda: beats.append(1)) as opened:
+        disk = Disk(opened)
+        disk.allow(1)
+        before = len(beats)
+        applying = threading.Thread(target=lambda: opened.apply(LARGE))
+        applying.start()
+        try:
+            assert eventually(lambda: len(beats) > before + 3)
+        finally:
+            disk.allow(1 << 30)
+            applying.join(10)
+
+
 def test_what_does_not_pass_by_itself_is_raised(tmp_path: Path, stop: threading.Event) -> None:
     file = tmp_path / "store.db"
     file.write_bytes(b"no database at all" * 100)

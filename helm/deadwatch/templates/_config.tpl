@@ -101,7 +101,7 @@ postgresql://{{ $pg.username | urlquery }}@{{ $pg.host }}:{{ $pg.port }}/{{ $pg.
 {{- if ne .component "collector" }}
 {{- include "deadwatch.storeEnv" . }}
 {{- end }}
-{{- if eq .component "api" }}
+{{- if and (eq .component "api") .root.Values.api.auth.existingSecret }}
 - name: API_TOKEN_PEPPER
   valueFrom:
     secretKeyRef: {name: {{ $process.auth.existingSecret | quote }}, key: {{ $process.auth.pepperKey | quote }}}

@@ -63,7 +63,7 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.api.enabled (not .Values.api.auth.existingSecret) -}}
+{{- if and .Values.api.enabled (not .Values.api.auth.existingSecret) (not (dig "oidc" "issuer" "" .Values.api.settings)) -}}
 {{- $said = append $said (printf "api.auth.existingSecret is needed, the Secret that tokens are digested with: kubectl create secret generic deadwatch-api --from-literal=%s=$(openssl rand -hex 32)" .Values.api.auth.pepperKey) -}}
 {{- end -}}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) -}}
