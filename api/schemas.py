@@ -500,3 +500,4 @@ class Problem(Answer):
     status: int = Field(examples=[503])
     detail: str = Field(examples=["there is no store yet: streaming makes it at its first start"])
     request_id: str = Field(description="As in X-Request-Id, in the log and in the audit.", examples=["f3c1"])
+    trace_id: str | None = Field(None, description="Where the request is traced.", examples=[None])
