@@ -67,6 +67,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         lifespan=_lifespan,
         generate_unique_id_function=openapi.operation_id,
         telemetry=OFF if telemetry is None else telemetry.config,
+        generate_unique_id_function=openapi.operation_id,
     )
     app.state.service, app.state.telemetry = _service(settings, now_ms), telemetry
     app.state.live = _live(app.state.service)

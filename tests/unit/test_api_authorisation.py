@@ -37,10 +37,19 @@ ROUTES = {
     "GET /livez": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ,
+    "GET /jolokia/read/{bean:path}": READ,
     f"GET {V1}/overview": READ,
     f"GET {V1}/dead-letters/topics": READ,
     f"GET {V1}/dead-letters/groups": READ,
     f"GET {V1}/dead-letters/groups/{{fingerprint}}": READ,
+    f"GET {V1}/dead-letters/groups/{{fingerprint}}/note": READ,
+    f"PUT {V1}/dead-letters/groups/{{fingerprint}}/note": CHANGE,
+    f"POST {V1}/dead-letters/groups/{{fingerprint}}/archive": CHANGE,
+    f"POST {V1}/dead-letters/groups/{{fingerprint}}/unarchive": CHANGE,
+    f"GET {V1}/dead-letters/records": READ,
+    f"GET {V1}/dead-letters/records/download": READ,
+    f"GET {V1}/dead-letters/records/{{topic}}/{{partition}}/{{offset}}": READ,
+    f"GET {V1}/live": READ,
     f"GET {V1}/tasks": READ,
     f"GET {V1}/connect/tasks": READ,
     f"GET {V1}/abandoned": READ,
@@ -69,6 +78,20 @@ ROUTES = {
     f"GET {V1}/audit/export": LOOK_BACK,
 }
 
+PARAMETERS = {
+    "fingerprint": "f",
+    "order": "0",
+    "policy": "0",
+    "token": "0" * 12,
+    "bean:path": "java.lang:type=Threading",
+    "topic": "dlq.t",
+    "partition": "none",
+    "offset": "0",
+}
+"""Nothing of Kafka is asked for: there is none."""
+REFUSED = {f"GET {V1}/live": "?endless=1"}
+"""What answers for as long as somebody listens is asked for what it does not know."""
+
 LOOPBACK, PUBLIC, OPEN_READS, OPEN_METRICS = "loopback", "public", "open reads", "open metrics"
 PLACES: dict[str, dict[str, str]] = {
     LOOPBACK: {},
@@ -90,8 +113,9 @@ class Door:
 
     def ask(self, route: str, caller: str) -> httpx2.Response:
         method, path = route.split()
-        for name, value in {"fingerprint": "f", "order": "0", "policy": "0", "token": "0" * 12}.items():
+        for name, value in PARAMETERS.items():
             path = path.replace(f"{{{name}}}", value)
+        path += REFUSED.get(route, "")
         sent = self.credentials[caller]
         return self.client.request(method, path, headers={"Authorization": sent} if sent else {})
 
