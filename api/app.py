@@ -7,6 +7,8 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
+from api.console.app import PATH as CONSOLE
+from api.console.app import create_console
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
 from api.routes import (
@@ -49,7 +51,8 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     app.include_router(health.router)
     app.include_router(metrics.router)
     app.include_router(_version_1())
-    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    app.mount(CONSOLE, create_console(app.state))
+    app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
     return app
 
 

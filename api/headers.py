@@ -19,7 +19,9 @@ class SecurityHeaders:
 
         async def send_completed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY)
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_completed)

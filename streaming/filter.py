@@ -19,6 +19,8 @@ from streaming.redrive.letter import Letter
 
 MAX_CHARS: Final = 4_000
 
+_LITERAL: Final = re.compile(r'"(?:\\.|[^"\\])*"' + r"|'(?:\\.|[^'\\])*'")
+
 _GET: Final = cel.Overload(
     "headers_get",
     cel.Type.STRING,
@@ -50,6 +52,12 @@ class Filter:
         self.text = text
         self._expression = _compiled(text)
         self._used = tuple((name, field) for name, field in FIELDS.items() if re.search(rf"\b{name}\b", text))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that it may ask of a letter."""
+        code = _LITERAL.sub('""', self.text)
+        return tuple(name for name, _ in self._used if re.search(rf"\b{name}\b", code))
 
     def __reduce__(self) -> tuple[type["Filter"], tuple[str]]:
         return Filter, (self.text,)
