@@ -3,16 +3,21 @@
 import time
 from collections.abc import Callable
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import problems
+from api.audit_trail import AuditTrail
+from api.auth import Role, admitted, require
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
+from api.gate import Gate
 from api.headers import SecurityHeaders
 from api.redriving import Redriving
+from api.request_id import RequestId
 from api.routes import (
     abandoned,
+    audit,
     connect_tasks,
     dead_letters,
     delivery_timeouts,
@@ -24,12 +29,14 @@ from api.routes import (
     redrives,
     series,
     tasks,
+    tokens,
 )
 from api.schemas import Problem
-from api.service import Service
+from api.service import Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
-from api.store import Store
+from api.store import Store, Writer
+from api.token_desk import TokenDesk
 from collector.version import VERSION
 
 
@@ -44,22 +51,34 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         title="Deadwatch",
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
+        max_body_size=settings.max_body_bytes,
     )
     app.state.service = _service(settings, now_ms)
+    app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestId)
     problems.install(app)
     app.include_router(health.router)
-    app.include_router(metrics.router)
+    app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1())
-    app.mount(CONSOLE, create_console(app.state))
+    app.mount(CONSOLE, create_console(app.state, settings))
     app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
     return app
 
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     store = Store(settings.store_url)
+    writer = Writer(settings.store_url, store)
+    desk = TokenDesk(store, writer, now_ms, settings.token_pepper.get_secret_value())
     return Service(
-        settings, store, now_ms, Redriving(settings, store, now_ms), Standing(settings, store, now_ms)
+        settings=settings,
+        store=store,
+        now_ms=now_ms,
+        redriving=Redriving(settings, store, now_ms),
+        standing=Standing(settings, store, now_ms),
+        writer=writer,
+        desk=desk,
+        gate=Gate(settings, now_ms, desk),
     )
 
 
@@ -68,7 +87,11 @@ def _version_1() -> APIRouter:
         "description": "A problem.",
         "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
     }
-    router = APIRouter(prefix="/api/v1", responses=dict.fromkeys((400, 404, 409, 412, 422, 503), told))
+    router = APIRouter(
+        prefix="/api/v1",
+        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
+        dependencies=[Depends(admitted), Depends(json_only)],
+    )
     for signal in (
         overview,
         dead_letters,
@@ -80,6 +103,8 @@ def _version_1() -> APIRouter:
         redrives,
         redrive_policies,
         series,
+        tokens,
+        audit,
     ):
         router.include_router(signal.router)
     return router

@@ -1,15 +1,21 @@
-"""Errors of the api and of redrive orders, and the HTTP status of each.
+"""Errors of the api, of tokens and of redrive orders, and the HTTP status of each.
 
 * ApiError
   * StoreUnavailableError     the store cannot be read: not there yet, locked, damaged
   * StoreVersionError         the store was written by another version of this program
   * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
   * UnexpectedParameterError  a query parameter that the route does not know
+  * UnsupportedMediaTypeError a body of another kind than JSON
   * InvalidSeriesError        a chart of what is not kept
   * UnknownGroupError         no group of dead letters has this fingerprint
+  * UnauthenticatedError      nobody said who they are, or the credentials are not valid
+  * ForbiddenError            who asks has not the role
+  * ThrottledError            too many credentials from one address were not valid
+  * IdentityProviderError     the keys of the identity provider cannot be had
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from streaming.redrive.errors import (
     ConfirmError,
@@ -24,6 +30,9 @@ from streaming.redrive.errors import (
     UnknownOrderError,
     UnknownPolicyError,
 )
+from streaming.store.tokens import TokenError, TooManyTokensError, UnknownTokenError
+
+CHALLENGE: Final = 'Bearer realm="deadwatch"'
 
 
 class ApiError(Exception):
@@ -31,6 +40,11 @@ class ApiError(Exception):
 
     kind: ClassVar[str]
     title: ClassVar[str]
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What the answer carries beside the problem."""
+        return {}
 
 
 class StoreUnavailableError(ApiError):
@@ -86,6 +100,17 @@ class InvalidSeriesError(ApiError):
         self.parameter = parameter
 
 
+class UnsupportedMediaTypeError(ApiError):
+    """A body of another kind than JSON."""
+
+    kind = "unsupported-media-type"
+    title = "The body is not JSON"
+
+    def __init__(self, media_type: str) -> None:
+        super().__init__(f"a body has to say 'Content-Type: application/json', not {media_type[:100]!r}")
+        self.media_type = media_type
+
+
 class UnknownGroupError(ApiError):
     """No such group."""
 
@@ -97,14 +122,87 @@ class UnknownGroupError(ApiError):
         self.fingerprint = fingerprint
 
 
+class UnauthenticatedError(ApiError):
+    """No credentials where some are needed, or ``invalid`` ones: why, without showing them."""
+
+    kind = "unauthenticated"
+    title = "Who are you?"
+
+    def __init__(self, needed: str = "", invalid: str = "") -> None:
+        super().__init__(
+            f"{invalid}: deadwatch token create makes a new one"
+            if invalid
+            else f"this needs a token with the role {needed}: send it as 'Authorization: Bearer dw_...'"
+        )
+        self.invalid = invalid
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """How to say who one is (RFC 6750)."""
+        return {"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"' if self.invalid else CHALLENGE}
+
+
+class ForbiddenError(ApiError):
+    """The role is not enough; without one ``role`` is None."""
+
+    kind = "forbidden"
+    title = "The role does not allow it"
+
+    def __init__(self, role: str | None, needed: str) -> None:
+        has = f"your role is {role}" if role else "you have no role here"
+        super().__init__(f"this needs the role {needed}, {has}: ask an admin for a token that has it")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """That other credentials would do (RFC 6750)."""
+        return {"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope"'}
+
+
+class ThrottledError(ApiError):
+    """The credentials are not valid, like too many before them."""
+
+    kind = "too-many-failures"
+    title = "Too many credentials were not valid"
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(
+            f"too many credentials from your address were not valid: try again in {retry_after_s} s"
+        )
+        self.retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": str(self.retry_after_s)}
+
+
+class IdentityProviderError(ApiError):
+    """Whether a JWT is valid cannot be told now."""
+
+    kind = "identity-provider-unavailable"
+    title = "The identity provider cannot be asked"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": "10"}
+
+
 STATUS: dict[type[ApiError], int] = {
     StoreUnavailableError: 503,
     StoreVersionError: 503,
     InvalidCursorError: 400,
     UnexpectedParameterError: 422,
     InvalidSeriesError: 422,
+    UnsupportedMediaTypeError: 415,
     UnknownGroupError: 404,
+    UnauthenticatedError: 401,
+    ForbiddenError: 403,
+    ThrottledError: 429,
+    IdentityProviderError: 503,
 }
+
+TOKEN_STATUS: dict[type[TokenError], int] = {UnknownTokenError: 404, TooManyTokensError: 409}
 
 REDRIVE_STATUS: dict[type[RedriveError], int] = {
     UnknownOrderError: 404,

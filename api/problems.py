@@ -5,7 +5,6 @@ only, which stands in the log beside the stack.
 """
 
 import logging
-import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
@@ -15,9 +14,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from api.errors import REDRIVE_STATUS, STATUS, ApiError
+from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
 from api.headers import SECURITY
+from api.request_id import HEADER as REQUEST_ID
+from api.request_id import request_id
 from streaming.redrive.errors import RedriveError
+from streaming.store.tokens import TokenError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
 
@@ -34,12 +36,14 @@ def install(app: FastAPI) -> None:
     """Answer every failure of ``app`` with a problem."""
     app.exception_handler(ApiError)(_known)
     app.exception_handler(RedriveError)(_redrive)
+    app.exception_handler(TokenError)(_token)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(Exception)(_unexpected)
 
 
 def problem(
+    request: Request,
     kind: str,
     title: str,
     status: int,
@@ -49,25 +53,33 @@ def problem(
     **more: object,
 ) -> ProblemResponse:
     """The response that tells of one problem."""
+    request.state.problem = kind
+    named = request_id()
     body = {"type": TYPE_PREFIX + kind, "title": title, "status": status, "detail": detail, **more}
-    return ProblemResponse(body, status, {**SECURITY, **(headers or {})})
+    return ProblemResponse(
+        {**body, "request_id": named}, status, {**SECURITY, REQUEST_ID: named, **(headers or {})}
+    )
 
 
-def _known(_: Request, error: ApiError) -> ProblemResponse:
-    return problem(error.kind, error.title, STATUS[type(error)], str(error))
+def _known(request: Request, error: ApiError) -> ProblemResponse:
+    return problem(request, error.kind, error.title, STATUS[type(error)], str(error), headers=error.headers)
 
 
-def _redrive(_: Request, error: RedriveError) -> ProblemResponse:
-    return problem(error.kind, error.title, REDRIVE_STATUS[type(error)], str(error), **error.facts)
+def _token(request: Request, error: TokenError) -> ProblemResponse:
+    return problem(request, error.kind, error.title, TOKEN_STATUS[type(error)], str(error))
 
 
-def _invalid(_: Request, error: RequestValidationError) -> ProblemResponse:
+def _redrive(request: Request, error: RedriveError) -> ProblemResponse:
+    return problem(request, error.kind, error.title, REDRIVE_STATUS[type(error)], str(error), **error.facts)
+
+
+def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse:
     errors = [
         {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": found["msg"]}
         for found in error.errors()
     ]
     detail = "; ".join(f"{one['name'] or one['in']}: {one['detail']}" for one in errors)
-    return problem("invalid-request", "The request is not valid", 422, detail, errors=errors)
+    return problem(request, "invalid-request", "The request is not valid", 422, detail, errors=errors)
 
 
 def _http(request: Request, error: HTTPException) -> ProblemResponse:
@@ -76,19 +88,22 @@ def _http(request: Request, error: HTTPException) -> ProblemResponse:
     detail = (
         f"{request.method} {request.url.path}: {status.description or status.phrase}; /docs lists the routes"
     )
-    return problem(kind, status.phrase, status, detail, headers=error.headers)
+    return problem(request, kind, status.phrase, status, detail, headers=error.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> ProblemResponse:
-    request_id = uuid.uuid4().hex
-    error.add_note(f"request id {request_id}")  # the server logs the stack when this handler has answered
+    error.add_note(f"request id {request_id()}")  # the server logs the stack when this handler has answered
     logger.error(
-        "%s %r failed, request id %s: %s", request.method, request.url.path, request_id, type(error).__name__
+        "%s %r failed, request id %s: %s",
+        request.method,
+        request.url.path,
+        request_id(),
+        type(error).__name__,
     )
     return problem(
+        request,
         "unexpected",
         "The server failed",
         500,
-        f"this was not foreseen; the log tells more under the request id {request_id}",
-        request_id=request_id,
+        f"this was not foreseen; the log tells more under the request id {request_id()}",
     )

@@ -14,6 +14,7 @@ from streaming.redrive.order import OrderRequest
 from streaming.redrive.scan import Bounds
 from streaming.redrive.targets import TargetRules
 from streaming.store import schema
+from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
 from streaming.store.engine import connect
 from streaming.store.order_rows import StoredOrder
@@ -26,7 +27,7 @@ class Redriving:
     def __init__(self, settings: ApiSettings, store: Store, now_ms: Callable[[], int]) -> None:
         self._settings, self._store, self._now_ms = settings, store, now_ms
 
-    def create(self, request: OrderRequest, requested_by: str, idempotency_key: str) -> StoredOrder:
+    def create(self, request: OrderRequest, by: str, idempotency_key: str, also: Witness) -> StoredOrder:
         """The order, kept. Raises ``RedriveError``."""
         settings, topic = self._settings, request.dlq_topic
         with self._store.read() as connection:
@@ -34,21 +35,21 @@ class Redriving:
             groups = schema.groups.c
             known = set(connection.scalars(select(groups.fingerprint).where(groups.dlq_topic == topic)))
         rules = TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny, named)
-        wish = Wish(request, requested_by, idempotency_key, known.__contains__)
+        wish = Wish(request, by, idempotency_key, known.__contains__)
         with reported():
-            return self._door.create(wish, rules, self._book)
+            return self._door.create(wish, rules, self._book, also)
 
-    def cancel(self, order: str, reason: str) -> StoredOrder:
+    def cancel(self, order: str, reason: str, also: Witness) -> StoredOrder:
         """Stop it for ever. Raises ``RedriveError``."""
-        return self._changed(lambda book: book.cancel(order, reason, self._now_ms()))
+        return self._changed(lambda book: book.cancel(order, reason, self._now_ms(), also))
 
-    def pause(self, order: str, reason: str) -> StoredOrder:
+    def pause(self, order: str, reason: str, also: Witness) -> StoredOrder:
         """Stop it for now. Raises ``RedriveError``."""
-        return self._changed(lambda book: book.pause(order, reason))
+        return self._changed(lambda book: book.pause(order, reason, also))
 
-    def resume(self, order: str) -> StoredOrder:
+    def resume(self, order: str, also: Witness) -> StoredOrder:
         """Let it go on. Raises ``RedriveError``."""
-        return self._changed(lambda book: book.resume(order))
+        return self._changed(lambda book: book.resume(order, also))
 
     def _changed(self, change: Callable[[OrderBook], StoredOrder]) -> StoredOrder:
         with self._store.read():

@@ -440,3 +440,4 @@ class Problem(Answer):
     title: str = Field(examples=["The store cannot be read"])
     status: int = Field(examples=[503])
     detail: str = Field(examples=["there is no store yet: streaming makes it at its first start"])
+    request_id: str = Field(description="As in X-Request-Id, in the log and in the audit.", examples=["f3c1"])

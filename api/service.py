@@ -7,22 +7,27 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.errors import UnexpectedParameterError
+from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
+from api.gate import Gate
 from api.redriving import Redriving
 from api.settings import ApiSettings
 from api.standing import Standing
-from api.store import Store
+from api.store import Store, Writer
+from api.token_desk import TokenDesk
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, and what changes redrive orders and policies."""
+    """The settings, the store, the clock in ms, what changes orders, policies and tokens, who lets in."""
 
     settings: ApiSettings
     store: Store
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing
+    writer: Writer
+    desk: TokenDesk
+    gate: Gate
 
 
 class PageQuery(BaseModel):
@@ -43,6 +48,14 @@ def no_parameters(request: Request) -> None:
     """Refuse query parameters: a misspelt one must not pass for one that has no effect."""
     for name in request.query_params:
         raise UnexpectedParameterError(name)
+
+
+def json_only(request: Request) -> None:
+    """Refuse a body that does not say that it is JSON: no page of a foreign site can send it unasked."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    has_body = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
+    if has_body and media_type != "application/json" and not media_type.endswith("+json"):
+        raise UnsupportedMediaTypeError(media_type)
 
 
 Paging = Annotated[PageQuery, Query()]

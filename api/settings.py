@@ -1,8 +1,9 @@
 """Settings of the api: ``API_*`` variables, or ``api:`` in ``deadwatch.yaml``."""
 
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Final, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.contract import topics
@@ -10,6 +11,8 @@ from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
 from collector.settings_file import ProcessSettings
 from streaming.store.urls import checked
+
+MIN_PEPPER_CHARS: Final = 32
 
 
 class ApiSettings(ProcessSettings):
@@ -23,7 +26,11 @@ class ApiSettings(ProcessSettings):
     store_url: str = Field(
         "sqlite:///deadwatch-data/deadwatch.db", repr=False, description="The store streaming writes."
     )
-    host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
+    host: str = Field(
+        "127.0.0.1",
+        min_length=1,
+        description="Address to listen on; one that others reach needs `token_pepper`.",
+    )
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
     kafka_cluster: str = Field("default", min_length=1, description="The cluster's name, for the overview.")
     source_stale_ms: int = Field(15_000, ge=1, description="A source silent for longer counts as down.")
@@ -45,6 +52,24 @@ class ApiSettings(ProcessSettings):
         10_000, ge=0, description="A redrive that moves more needs `confirm` with the number."
     )
 
+    token_pepper: SecretStr = Field(
+        SecretStr(""),
+        description="Secret of 32 characters or more, with which tokens are digested; another one makes all "
+        "tokens invalid.",
+    )
+    local_token_file: Path | None = Field(
+        None, description="Holds an operator's token for this machine; `deadwatch up` makes it."
+    )
+    anonymous: Literal["nothing", "metrics", "reads"] = Field(
+        "nothing", description="What others than this machine may read without a token."
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Addresses of proxies whose `X-Forwarded-For` is believed."
+    )
+
+    max_body_bytes: int = Field(1_048_576, ge=1_024, description="A longer body of a request is refused.")
+    audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
+
     @field_validator("dlq_topics", "targets_allow")
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,11 +80,18 @@ class ApiSettings(ProcessSettings):
     def _refuse_other_stores(cls, store_url: str) -> str:
         return checked(store_url)
 
-    @field_validator("host")
+    @field_validator("token_pepper")
     @classmethod
-    def _refuse_public_hosts(cls, host: str) -> str:
-        if not is_loopback(host):
+    def _refuse_short_peppers(cls, pepper: SecretStr) -> SecretStr:
+        if 0 < len(pepper.get_secret_value()) < MIN_PEPPER_CHARS:
+            raise ValueError(f"is shorter than {MIN_PEPPER_CHARS} characters: openssl rand -hex 32 makes one")
+        return pepper
+
+    @model_validator(mode="after")
+    def _refuse_public_without_authentication(self) -> Self:
+        if not is_loopback(self.host) and not self.token_pepper.get_secret_value():
             raise ValueError(
-                "without authentication the server stays on this machine; use 127.0.0.1, ::1 or localhost"
+                f"host {self.host} is reached from other machines, which needs authentication: set "
+                "API_TOKEN_PEPPER (openssl rand -hex 32 makes one), or stay on 127.0.0.1 (API_HOST)"
             )
-        return host
+        return self

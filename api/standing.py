@@ -11,6 +11,7 @@ from streaming.redrive.admission import check_terms
 from streaming.redrive.cluster import Cluster
 from streaming.redrive.policy import Policy, PolicyRequest, Positions
 from streaming.redrive.targets import TargetRules
+from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
 from streaming.store.engine import connect
 from streaming.store.policies import PolicyBook
@@ -25,24 +26,26 @@ class Standing:
     def __init__(self, settings: ApiSettings, store: Store, now_ms: Callable[[], int]) -> None:
         self._settings, self._store, self._now_ms = settings, store, now_ms
 
-    def create(self, request: PolicyRequest, by: str) -> Policy:
+    def create(self, request: PolicyRequest, by: str, also: Witness) -> Policy:
         """The policy, kept. Raises ``RedriveError``."""
         policy = self._policy(str(uuid.uuid4()), request, by)
         with reported():
-            return self._book.create(policy)
+            return self._book.create(policy, also)
 
-    def change(self, policy: str, request: PolicyRequest, by: str, expected: int | None) -> Policy:
+    def change(
+        self, policy: str, request: PolicyRequest, by: str, expected: int | None, also: Witness
+    ) -> Policy:
         """The policy as it is now. Raises ``RedriveError``."""
         changed = self._policy(policy, request, by)
         with reported():
-            return self._book.change(changed, expected)
+            return self._book.change(changed, expected, also)
 
-    def delete(self, policy: str, by: str, expected: int | None) -> None:
+    def delete(self, policy: str, by: str, expected: int | None, also: Witness) -> None:
         """No more orders of it. Raises ``RedriveError``."""
         with self._store.read():
             pass  # says what a writer cannot: that there is no store yet, or one of another version
         with reported():
-            self._book.delete(policy, by, self._now_ms(), expected)
+            self._book.delete(policy, by, self._now_ms(), expected, also)
 
     def _policy(self, policy: str, request: PolicyRequest, by: str) -> Policy:
         settings, now_ms = self._settings, self._now_ms()

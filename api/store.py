@@ -6,6 +6,7 @@ there is a store again, and nobody has to be restarted. All queries of one readi
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
@@ -13,7 +14,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from api.errors import StoreUnavailableError, StoreVersionError
 from streaming.store import versions
-from streaming.store.engine import POSTGRESQL
+from streaming.store.engine import POSTGRESQL, connect
 from streaming.store.trouble import line
 from streaming.store.urls import SQLITE, parsed
 
@@ -40,6 +41,25 @@ class Store:
                 connection.exec_driver_sql("BEGIN")  # else sqlite3 gives every query a moment of its own
             _check_version(connection)
             yield connection
+
+
+class Writer:
+    """The write side, for what the api itself keeps: tokens and the audit. Used by many threads."""
+
+    def __init__(self, url: str, store: Store) -> None:
+        self._url, self._store = url, store
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction; raises as ``Store.read``."""
+        with self._store.read():
+            pass  # says what a writer cannot: that there is no store yet, or one of another version
+        with reported(), self._engine.begin() as connection:
+            yield connection
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return connect(self._url)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+MS: Final = timedelta(milliseconds=1)
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -14,3 +15,10 @@ def instant(time_ms: int) -> datetime | None:
         return EPOCH + timedelta(milliseconds=time_ms)
     except OverflowError:
         return None
+
+
+def milliseconds(time: datetime | None) -> int | None:
+    """Since the epoch; a time without zone is UTC."""
+    if time is None:
+        return None
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // MS

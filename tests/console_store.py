@@ -9,7 +9,6 @@ from streaming.redrive.order import Order, OrderRequest, Selection, Status
 from streaming.redrive.plan import Example, Plan
 from streaming.store import schema, series
 from streaming.store.buckets import TIERS
-from streaming.store.series import Series
 
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -172,7 +171,7 @@ def _sample(  # noqa: PLR0917 -- a row
 
 
 def _signals(engine: Engine, now_ms: int) -> None:
-    told: list[tuple[Series, int, dict[str, str], dict[str, object]]] = [
+    told: list[tuple[series.Series, int, dict[str, str], dict[str, object]]] = [
         (
             series.DEAD_LETTERS,
             20_790,

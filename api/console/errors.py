@@ -3,20 +3,23 @@
 * ConsoleError
   * FormError         a form that cannot be read
   * CrossSiteError    a change that does not come from a page of ours
-  * RoleError         the reader's role does not reach so far
 """
+
+from typing import ClassVar
 
 
 class ConsoleError(Exception):
     """Something the reader is told on a page."""
 
-    status = 400
-    title = "This cannot be done"
+    status: ClassVar[int] = 400
+    kind: ClassVar[str] = "console"
+    title: ClassVar[str] = "This cannot be done"
 
 
 class FormError(ConsoleError):
     """The form was not sent by a page of the console, or was cut."""
 
+    kind = "unreadable-form"
     title = "The form cannot be read"
 
 
@@ -24,6 +27,7 @@ class CrossSiteError(ConsoleError):
     """Another site may not change anything here."""
 
     status = 403
+    kind = "cross-site"
     title = "Nothing was changed"
 
     def __init__(self) -> None:
@@ -31,13 +35,3 @@ class CrossSiteError(ConsoleError):
             "the form did not come from a page of this console, or the page was open for too long: "
             "open it again and repeat"
         )
-
-
-class RoleError(ConsoleError):
-    """Somebody who may only look wants to act."""
-
-    status = 403
-    title = "This is not yours to do"
-
-    def __init__(self, needed: str) -> None:
-        super().__init__(f"it needs the role {needed}: sign in with a token that has it")

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api.console import texts
-from api.console.visitor import Visitor, visitor
+from api.console.visitor import visitor
 from collector.version import VERSION
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -57,11 +57,6 @@ def see(request: Request, path: str) -> RedirectResponse:
 def root(request: Request) -> str:
     """Where the console is mounted, behind whatever proxy."""
     return str(request.scope.get("root_path", ""))
-
-
-def viewer_of(request: Request) -> Visitor:
-    """Who looks; a dependency of views that act."""
-    return visitor(request)
 
 
 def _path(request: Request) -> str:

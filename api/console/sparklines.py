@@ -31,8 +31,9 @@ class Trend:
 
     @property
     def points(self) -> str:
-        """The line, as SVG wants it."""
-        return line(self.values)
+        """The line, as SVG wants it, without a step that has only begun and is low for that."""
+        begun = self.values[-1] < self.values[-2]
+        return line(self.values[:-1] if begun else self.values)
 
     @property
     def words(self) -> str:

@@ -1,4 +1,4 @@
-"""Who looks at a page, what they may do, and the token that their forms carry.
+"""Who looks at a page, and the token that their forms carry.
 
 A browser is known by a cookie of chance that no script and no other site sees. The token of its forms is
 made from it, so that a page of another site can neither read nor guess it; what a browser says of
@@ -9,14 +9,16 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.responses import Response
 
-from api.console.errors import CrossSiteError, RoleError
+from api import auth
+from api.auth import NOBODY, Caller, Role
+from api.console.errors import CrossSiteError
+from api.errors import ApiError
 
 BROWSER: Final = "deadwatch_browser"
 _PURPOSE: Final = b"deadwatch console form"
@@ -24,20 +26,11 @@ _CHANCE_BYTES: Final = 32
 _SAME_SITE: Final = frozenset({"same-origin", "none"})
 
 
-class Role(IntEnum):
-    """What somebody may do; each may do what the ones before it may."""
-
-    VIEWER = 1
-    OPERATOR = 2
-    ADMIN = 3
-
-
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """``name`` goes into orders and audit; ``browser`` is the cookie's value, ``fresh`` when it is new."""
+    """``browser`` is the cookie's value, ``fresh`` when it is new."""
 
-    name: str
-    role: Role
+    caller: Caller
     browser: str
     fresh: bool
     secure: bool
@@ -50,39 +43,35 @@ class Visitor:
     @property
     def operates(self) -> bool:
         """Whether redrives are theirs to start and stop."""
-        return self.role >= Role.OPERATOR
+        return self.caller.may(Role.OPERATOR)
+
+    @property
+    def administers(self) -> bool:
+        """Whether tokens are theirs to make and revoke."""
+        return self.caller.may(Role.ADMIN)
 
     def remember(self, answer: Response) -> None:
         """Give a browser that has none its cookie."""
         if self.fresh:
-            answer.set_cookie(BROWSER, self.browser, httponly=True, samesite="strict", secure=self.secure)
+            answer.set_cookie(
+                BROWSER, self.browser, httponly=True, samesite="strict", secure=self.secure, path="/"
+            )
 
 
 def visitor(request: Request) -> Visitor:
-    """Who sent the request; the same for the whole of it."""
+    """Who sent the request, the same for the whole of it; nobody where that cannot be told."""
     if not hasattr(request.state, "visitor"):
         known = request.cookies.get(BROWSER, "")
         fresh = len(known) < _CHANCE_BYTES
-        request.state.visitor = Visitor(
-            "console",
-            Role.ADMIN,
-            secrets.token_urlsafe(_CHANCE_BYTES) if fresh else known,
-            fresh,
-            request.url.scheme == "https",
-        )
+        browser = secrets.token_urlsafe(_CHANCE_BYTES) if fresh else known
+        request.state.visitor = Visitor(_caller(request), browser, fresh, secure(request))
     found: Visitor = request.state.visitor
     return found
 
 
-def _operator(request: Request) -> Visitor:
-    here = visitor(request)
-    if not here.operates:
-        raise RoleError(Role.OPERATOR.name.lower())
-    return here
-
-
-Operator = Annotated[Visitor, Depends(_operator)]
-"""Who acts; raises ``RoleError`` for somebody who may only look."""
+def secure(request: Request) -> bool:
+    """Whether cookies are to stay away from connections without TLS."""
+    return request.url.scheme == "https"
 
 
 def require_token(request: Request, token: str) -> None:
@@ -91,6 +80,13 @@ def require_token(request: Request, token: str) -> None:
     genuine = hmac.compare_digest(token.encode(), here.token.encode())
     if here.fresh or not genuine or not _from_here(request):
         raise CrossSiteError
+
+
+def _caller(request: Request) -> Caller:
+    try:
+        return auth.caller(request)
+    except ApiError:
+        return NOBODY
 
 
 def _from_here(request: Request) -> bool:

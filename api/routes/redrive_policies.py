@@ -10,6 +10,8 @@ from fastapi import APIRouter, Body, Header, Path, Response
 from sqlalchemy import Connection
 
 from api import cursor
+from api.audit import Auditing
+from api.auth import Calling
 from api.policy_schemas import (
     EXAMPLE,
     RedrivePolicies,
@@ -18,7 +20,7 @@ from api.policy_schemas import (
     RedrivePolicyChanges,
 )
 from api.redrive_schemas import Redrives
-from api.routes.redrives import NoParameters, Principal, answers
+from api.routes.redrives import NoParameters, answers
 from api.service import Paging, Service, Serving
 from api.times import instant
 from streaming.redrive.errors import RefusedOrderError
@@ -33,9 +35,13 @@ IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag tha
 
 
 @router.post("", status_code=201, dependencies=[NoParameters])
-def create(service: Serving, by: Principal, request: Request, response: Response) -> RedrivePolicy:
+def create(
+    service: Serving, who: Calling, audit: Auditing, request: Request, response: Response
+) -> RedrivePolicy:
     """Make a standing order; its redrives are made by the workers."""
-    return _answer(service, service.standing.create(request, by), response)
+    return _answer(
+        service, service.standing.create(request, who.name, audit.witness(request.reason)), response
+    )
 
 
 @router.get("", dependencies=[NoParameters])
@@ -56,21 +62,25 @@ def one(service: Serving, policy: PolicyId, response: Response) -> RedrivePolicy
 @router.put("/{policy}", dependencies=[NoParameters])
 def change(  # noqa: PLR0917 -- what the framework hands over
     service: Serving,
-    by: Principal,
+    who: Calling,
+    audit: Auditing,
     policy: PolicyId,
     request: Request,
     response: Response,
     if_match: IfMatch = None,
 ) -> RedrivePolicy:
     """Put this in its place; how far it has looked stays. `enabled` false pauses it, its order goes on."""
-    changed = service.standing.change(policy, request, by, _version(if_match))
+    also = audit.witness(request.reason)
+    changed = service.standing.change(policy, request, who.name, _version(if_match), also)
     return _answer(service, changed, response)
 
 
 @router.delete("/{policy}", status_code=204, dependencies=[NoParameters])
-def delete(service: Serving, by: Principal, policy: PolicyId, if_match: IfMatch = None) -> None:
+def delete(
+    service: Serving, who: Calling, audit: Auditing, policy: PolicyId, if_match: IfMatch = None
+) -> None:
     """No more redrives of it; one that is active goes on."""
-    service.standing.delete(policy, by, _version(if_match))
+    service.standing.delete(policy, who.name, _version(if_match), audit.witness())
 
 
 @router.get("/{policy}/redrives")

@@ -6,6 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Header, Path
 
 from api import cursor
+from api.audit import Auditing
+from api.auth import Calling
 from api.redrive_schemas import (
     EXAMPLE,
     Outcome,
@@ -25,27 +27,23 @@ from streaming.store.order_rows import StoredOrder
 
 router = APIRouter(prefix="/redrives", tags=["redrives"])
 
-
-def principal(x_requested_by: Annotated[str | None, Header(max_length=100)] = None) -> str:
-    """Who asks. Nobody is authenticated yet, so a name that is given is marked as not verified."""
-    return f"{x_requested_by} (not verified)" if x_requested_by else "anonymous"
-
-
-Principal = Annotated[str, Depends(principal)]
 OrderId = Annotated[str, Path(pattern=r"^[0-9a-f-]{1,36}$")]
 Key = Annotated[str | None, Header(min_length=1, max_length=200)]
 NoParameters = Depends(no_parameters)
+DRY_RUN = "redrives.dry-run"
 
 
 @router.post("", status_code=202, dependencies=[NoParameters])
 def create(
     service: Serving,
-    by: Principal,
+    who: Calling,
+    audit: Auditing,
     request: Annotated[OrderRequest, Body(examples=[EXAMPLE])],
     idempotency_key: Key = None,
 ) -> Redrive:
     """Ask for a redrive: a dry run unless said otherwise. The same Idempotency-Key makes one order."""
-    return answers(service, [service.redriving.create(request, by, idempotency_key or "")])[0]
+    also = audit.witness(request.reason, DRY_RUN if request.dry_run else "")
+    return answers(service, [service.redriving.create(request, who.name, idempotency_key or "", also)])[0]
 
 
 @router.get("")
@@ -86,22 +84,21 @@ def outcomes(service: Serving, order: OrderId) -> RedriveOutcomes:
 
 
 @router.post("/{order}/cancel", status_code=202, dependencies=[NoParameters])
-def cancel(service: Serving, by: Principal, order: OrderId) -> Redrive:
+def cancel(service: Serving, who: Calling, audit: Auditing, order: OrderId) -> Redrive:
     """Stop it for ever; what it has moved stays moved."""
-    return answers(service, [service.redriving.cancel(order, f"cancelled by {by}")])[0]
+    return answers(service, [service.redriving.cancel(order, f"cancelled by {who.name}", audit.witness())])[0]
 
 
 @router.post("/{order}/pause", status_code=202, dependencies=[NoParameters])
-def pause(service: Serving, by: Principal, order: OrderId) -> Redrive:
+def pause(service: Serving, who: Calling, audit: Auditing, order: OrderId) -> Redrive:
     """Stop it for now."""
-    return answers(service, [service.redriving.pause(order, f"paused by {by}")])[0]
+    return answers(service, [service.redriving.pause(order, f"paused by {who.name}", audit.witness())])[0]
 
 
 @router.post("/{order}/resume", status_code=202, dependencies=[NoParameters])
-def resume(service: Serving, by: Principal, order: OrderId) -> Redrive:
+def resume(service: Serving, audit: Auditing, order: OrderId) -> Redrive:
     """Let it go on where it was paused."""
-    del by  # the audit will want it
-    return answers(service, [service.redriving.resume(order)])[0]
+    return answers(service, [service.redriving.resume(order, audit.witness())])[0]
 
 
 def answers(service: Service, rows: Iterable[StoredOrder]) -> list[Redrive]:

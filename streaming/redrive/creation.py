@@ -14,6 +14,7 @@ from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.plan import Plan, Tally
 from streaming.redrive.scan import Bounds, scan
 from streaming.redrive.targets import TargetRules
+from streaming.store.audit import Witness, unwitnessed
 from streaming.store.order_rows import StoredOrder
 from streaming.store.orders import OrderBook
 
@@ -42,7 +43,9 @@ class Door:
     monotonic_ms: Callable[[], int]
     new_id: Callable[[], str]
 
-    def create(self, wish: Wish, rules: TargetRules, book: OrderBook) -> StoredOrder:
+    def create(
+        self, wish: Wish, rules: TargetRules, book: OrderBook, also: Witness = unwitnessed
+    ) -> StoredOrder:
         """The order, kept; the same one for the same key.
 
         Raises:
@@ -56,7 +59,7 @@ class Door:
             return before
         order, plan = self.read(wish, rules)
         check_plan(request, plan, self.max_unconfirmed)
-        return book.create(order, plan.model_dump_json(), wish.idempotency_key)
+        return book.create(order, plan.model_dump_json(), wish.idempotency_key, also)
 
     def read(self, wish: Wish, rules: TargetRules) -> tuple[Order, Plan]:
         """The order that the wish would be, and what the reading of its selection shows.

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, delete, func, select, text, tuple_, u
 from streaming.redrive.errors import IdempotencyError, OrderOverlapError, OrderStateError, UnknownOrderError
 from streaming.redrive.order import Order, Status
 from streaming.redrive.selection import may_overlap
+from streaming.store.audit import Witness, unwitnessed
 from streaming.store.batch import storable
 from streaming.store.engine import insert
 from streaming.store.order_rows import ACTIVE, StoredOrder, stored, values
@@ -27,7 +28,9 @@ class OrderBook:
     def __init__(self, engine: Engine, max_dry_runs: int = MAX_DRY_RUNS) -> None:
         self._engine, self._max_dry_runs = engine, max_dry_runs
 
-    def create(self, order: Order, plan: str, idempotency_key: str = "") -> StoredOrder:
+    def create(
+        self, order: Order, plan: str, idempotency_key: str = "", also: Witness = unwitnessed
+    ) -> StoredOrder:
         """Keep the order, or find the one that the same key has made from the same request.
 
         Raises:
@@ -43,6 +46,7 @@ class OrderBook:
                 return before
             if order.request.dry_run:
                 _forget_dry_runs(connection, self._max_dry_runs - 1)
+            also(connection, order.id)
             return add(connection, order, plan, idempotency_key)
 
     def get(self, order: str) -> StoredOrder:
@@ -59,23 +63,25 @@ class OrderBook:
         with self._engine.begin() as connection:
             return _of_key(connection, idempotency_key)
 
-    def pause(self, order: str, reason: str) -> StoredOrder:
+    def pause(self, order: str, reason: str, also: Witness = unwitnessed) -> StoredOrder:
         """Stop for now; whoever works on it sees it when the claim is renewed.
 
         Raises:
             UnknownOrderError, OrderStateError: it cannot be paused.
         """
-        return self._move(order, "paused", {Status.RUNNING: Status.PAUSED}, {Status.PAUSED}, reason)
+        return self._move(
+            order, "paused", {Status.RUNNING: Status.PAUSED}, {Status.PAUSED}, reason, also=also
+        )
 
-    def resume(self, order: str) -> StoredOrder:
+    def resume(self, order: str, also: Witness = unwitnessed) -> StoredOrder:
         """Go on where it was paused; what came back before counts no more against it.
 
         Raises:
             UnknownOrderError, OrderStateError: it cannot be resumed.
         """
-        return self._move(order, "resumed", {Status.PAUSED: Status.RUNNING}, {Status.RUNNING}, "")
+        return self._move(order, "resumed", {Status.PAUSED: Status.RUNNING}, {Status.RUNNING}, "", also=also)
 
-    def cancel(self, order: str, reason: str, now_ms: int) -> StoredOrder:
+    def cancel(self, order: str, reason: str, now_ms: int, also: Witness = unwitnessed) -> StoredOrder:
         """Stop for ever: at once where nobody holds it, else as soon as its worker sees it.
 
         Raises:
@@ -89,10 +95,18 @@ class OrderBook:
                 return found
             status = Status.CANCELLING if found.worker else Status.CANCELLED
             finished_at_ms = now_ms if status.final else 0
+            also(connection, order)
             return _set(connection, order, status, reason, finished_at_ms)
 
     def _move(
-        self, order: str, wish: str, moves: dict[Status, Status], already: set[Status], reason: str
+        self,
+        order: str,
+        wish: str,
+        moves: dict[Status, Status],
+        already: set[Status],
+        reason: str,
+        *,
+        also: Witness,
     ) -> StoredOrder:
         with self._engine.begin() as connection:
             found = _get(connection, order, lock=True)
@@ -102,6 +116,7 @@ class OrderBook:
                 raise OrderStateError(order, found.status, wish)
             if found.status is Status.PAUSED:
                 _forgive(connection, order)
+            also(connection, order)
             return _set(connection, order, moves[found.status], reason, 0)
 
 

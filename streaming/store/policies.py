@@ -15,6 +15,7 @@ from streaming.redrive.order import Order, Status
 from streaming.redrive.policies import Due, covered
 from streaming.redrive.policy import Latest, Policy
 from streaming.store import orders
+from streaming.store.audit import Witness, unwitnessed
 from streaming.store.batch import storable
 from streaming.store.order_rows import StoredOrder
 from streaming.store.policy_rows import policy_of, positions_of, values
@@ -31,7 +32,7 @@ class PolicyBook:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def create(self, policy: Policy) -> Policy:
+    def create(self, policy: Policy, also: Witness = unwitnessed) -> Policy:
         """Keep it. Raises ``RefusedOrderError`` beyond ``MAX_POLICIES``."""
         with self._engine.begin() as connection:
             orders.alone(connection)
@@ -39,9 +40,10 @@ class PolicyBook:
                 raise RefusedOrderError(f"there are {MAX_POLICIES} policies already: delete one")
             connection.execute(insert(table), {"id": policy.id, **values(policy)})
             _note(connection, policy, CREATED)
+            also(connection, policy.id)
         return policy
 
-    def change(self, changed: Policy, expected: int | None) -> Policy:
+    def change(self, changed: Policy, expected: int | None, also: Witness = unwitnessed) -> Policy:
         """Put the request, who changed it and when in place of what there is; it is looked at anew.
 
         Of the positions only those of topics that it did not cover before are taken over.
@@ -62,9 +64,12 @@ class PolicyBook:
             )
             _update(connection, after.id, values(after))
             _note(connection, after, CHANGED)
+            also(connection, after.id)
         return after
 
-    def delete(self, policy: str, by: str, now_ms: int, expected: int | None) -> None:
+    def delete(
+        self, policy: str, by: str, now_ms: int, expected: int | None, also: Witness = unwitnessed
+    ) -> None:
         """No more orders of it; those that there are go on, and its history is kept.
 
         Raises:
@@ -75,6 +80,7 @@ class PolicyBook:
             connection.execute(delete(table).where(table.c.id == policy))
             gone = replace(before, version=before.version + 1, changed_by=by, changed_at_ms=now_ms)
             _note(connection, gone, DELETED)
+            also(connection, policy)
 
     def take(self, now_ms: int, until_ms: int) -> list[Policy]:
         """The enabled ones that are due to be looked at; nobody else gets them before ``until_ms``."""

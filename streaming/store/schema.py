@@ -376,3 +376,38 @@ redrive_policy_changes = Table(
     _text("changed_by"),
     _integer("changed_at_ms"),
 )
+
+tokens = Table(
+    "tokens",  # who may call the api; a token itself is nowhere
+    metadata,
+    _text("id", key=True),  # part of the token: it may be shown
+    _text("name"),
+    _text("role"),  # viewer, operator, admin
+    _text("digest"),  # HMAC-SHA-256 of the token, hexadecimal
+    _text("created_by"),
+    _integer("created_at_ms"),
+    _integer("expires_at_ms"),  # 0: never
+    _integer("revoked_at_ms"),  # 0: it is not
+    _text("revoked_by"),
+    _integer("used_at_ms"),  # about when it was used last; 0: never
+)
+
+audit = Table(
+    "audit",  # who did what, when, why, and how it went; only its retention deletes
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    _integer("at_ms"),
+    _text("who"),
+    _text("role"),  # "": none
+    _text("token"),  # its id; "": none
+    _text("action"),
+    _text("subject"),
+    _text("why"),
+    _text("outcome"),
+    _text("request_id"),
+    _text("address"),
+    Index("audit_by_time", "at_ms"),
+    Index("audit_by_who", "who", "number"),
+    Index("audit_by_action", "action", "number"),
+    sqlite_autoincrement=True,  # a number that was deleted is not given again
+)

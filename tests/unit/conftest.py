@@ -1,5 +1,6 @@
 """A store in a file, filled row by row, and the api in front of it."""
 
+import getpass
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Boolean, Engine, LargeBinary, NullPool, Table, Text, create_engine, insert
 
 from api.app import create_app
+from api.credentials import issue
 from api.settings import ApiSettings
 from streaming.store import migrate, schema
 from streaming.store.series import Series
@@ -78,14 +80,43 @@ def add_series(add_row: Callable[..., None]) -> Callable[..., None]:
 
 
 @pytest.fixture
-def app(store_file: Path) -> FastAPI:
-    """The api on ``store_file``, whether there is a store or not, at ``NOW_MS``."""
-    return create_app(ApiSettings(store_url=f"sqlite:///{store_file}"), now_ms=lambda: NOW_MS)
+def local_token_file(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text(issue().text)
+    return file
 
 
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
-    with TestClient(app, raise_server_exceptions=False, follow_redirects=False) as opened:
+def me() -> str:
+    """The name of who holds the local token."""
+    return f"{getpass.getuser()} (local)"
+
+
+@pytest.fixture
+def local_token(local_token_file: Path) -> str:
+    return local_token_file.read_text()
+
+
+@pytest.fixture
+def app(store_file: Path, local_token_file: Path) -> FastAPI:
+    """The api on ``store_file``, whether there is a store or not, at ``NOW_MS``."""
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local_token_file)
+    return create_app(settings, now_ms=lambda: NOW_MS)
+
+
+@pytest.fixture
+def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
+    """An operator on the service's own machine."""
+    headers = {"Authorization": f"Bearer {local_token}"}
+    with TestClient(
+        app,
+        "http://127.0.0.1:8000",
+        raise_server_exceptions=False,
+        follow_redirects=False,
+        headers=headers,
+        client=("127.0.0.1", 50_000),
+    ) as opened:
         yield opened
 
 

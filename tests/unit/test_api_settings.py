@@ -19,14 +19,24 @@ def test_loopback_is_served(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["0.0.0.0", "::", "192.168.1.10", "example.org", "", "localhost.example.org"],  # noqa: S104 - refused
+    ["0.0.0.0", "::", "192.168.1.10", "example.org", "localhost.example.org"],  # noqa: S104 - refused
 )
 def test_a_public_address_is_refused_without_authentication(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("API_HOST", host)
-    with pytest.raises(SettingsError, match=r"^api settings: host: without authentication .*API_HOST\)$"):
+    refused = f"^api settings: host {re.escape(host)} is reached from other .*API_TOKEN_PEPPER.*API_HOST\\)$"
+    with pytest.raises(SettingsError, match=refused):
         load(ApiSettings)
+    monkeypatch.setenv("API_TOKEN_PEPPER", "p" * 32)
+    assert load(ApiSettings).host == host
+
+
+def test_a_pepper_that_can_be_guessed_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_TOKEN_PEPPER", "hunter2")
+    with pytest.raises(SettingsError, match=r"^api settings: token_pepper: .*32 characters") as refused:
+        load(ApiSettings)
+    assert "hunter2" not in str(refused.value)
 
 
 @pytest.mark.parametrize("url", ["", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://u:secret@h/d"])

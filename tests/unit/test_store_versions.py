@@ -22,6 +22,8 @@ UNRELEASED = (
     "redrive_policy_changes",
     "read_topics",
     "stream_figures",
+    "tokens",
+    "audit",
 )
 """Tables that a store from before the migrations did not have."""
 

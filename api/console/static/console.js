@@ -52,7 +52,7 @@ function draw(table) {
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   place.replaceChildren();
   place.hidden = false;
-  if (still) still.hidden = true;
+  still?.toggleAttribute("hidden", true);
   new uPlot({
     width: place.clientWidth, height: 180, padding: [8, 8, 0, 0],
     cursor: { y: false, points: { show: false } },

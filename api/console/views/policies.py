@@ -1,11 +1,13 @@
 """Standing orders: what each does, its orders, and its switch."""
 
+from typing import Final
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
+from api.console.acting import Act
 from api.console.forms import Filled
 from api.console.pages import page, see
-from api.console.visitor import Operator
 from api.routes import redrive_policies
 from api.routes.redrive_policies import PolicyId
 from api.service import PageQuery, Serving
@@ -13,6 +15,8 @@ from streaming.redrive.errors import UnknownPolicyError
 from streaming.store import policies
 
 router = APIRouter(prefix="/policies")
+
+CHANGED: Final = "redrive-policies.change"
 
 
 @router.get("")
@@ -36,12 +40,13 @@ def one(request: Request, service: Serving, policy: PolicyId) -> HTMLResponse:
 
 
 @router.post("/{policy}/switch")
-def switch(request: Request, service: Serving, by: Operator, policy: PolicyId, form: Filled) -> Response:
+def switch(act: Act, policy: PolicyId, form: Filled) -> Response:
     """Put it on or off: ``enabled`` is the state that is wanted, ``version`` the one that was seen."""
-    with service.store.read() as connection:
+    with act.service.store.read() as connection:
         found = policies.find(connection, policy)
     if not form.get("version", "").isdecimal():
         raise UnknownPolicyError(policy)
     wanted = found.request.model_copy(update={"enabled": form.get("enabled") == "true"})
-    service.standing.change(policy, wanted, by.name, int(form["version"]))
-    return see(request, f"/policies/{policy}")
+    also = act.audit.witness(wanted.reason, CHANGED)
+    act.service.standing.change(policy, wanted, act.who.name, int(form["version"]), also)
+    return see(act.request, f"/policies/{policy}")

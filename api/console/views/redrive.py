@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from api.console import command_line
+from api.console.acting import Act
 from api.console.errors import FormError
 from api.console.forms import Filled
 from api.console.pages import page, see
-from api.console.visitor import Operator
 from api.errors import REDRIVE_STATUS
 from api.redrive_schemas import Redrive
 from api.routes import redrives
@@ -28,45 +28,45 @@ def redrive(request: Request, service: Serving, order: OrderId) -> HTMLResponse:
     return _shown(request, service, redrives.one(service, order), "", 200)
 
 
-@router.post("/{order}/start")
-def start(request: Request, service: Serving, by: Operator, order: OrderId, form: Filled) -> Response:
+@router.post("/{order}/start", name="create")
+def start(act: Act, order: OrderId, form: Filled) -> Response:
     """Carry the dry run out: the same order in earnest, once however often the button is pressed."""
-    dry = redrives.one(service, order)
+    dry = redrives.one(act.service, order)
     if not dry.dry_run:
         raise FormError("it is no dry run")
     if form.get("confirm", "").replace(",", "").replace(" ", "") != str(dry.plan.at_most):
         problem = f"type {dry.plan.at_most} to confirm; nothing was moved"
-        return _shown(request, service, dry, problem, 422)
+        return _shown(act.request, act.service, dry, problem, 422)
     asked = dry.request.model_copy(update={"dry_run": False, "confirm": dry.plan.at_most})
     try:
-        made = service.redriving.create(asked, by.name, f"console-{dry.id}")
+        made = redrives.create(act.service, act.who, act.audit, asked, f"console-{dry.id}")
     except RedriveError as error:
-        return _shown(request, service, dry, str(error), REDRIVE_STATUS[type(error)])
-    return see(request, f"/redrives/{made.order.id}")
+        return _shown(act.request, act.service, dry, str(error), REDRIVE_STATUS[type(error)])
+    return see(act.request, f"/redrives/{made.id}")
 
 
 @router.post("/{order}/pause")
-def pause(request: Request, service: Serving, by: Operator, order: OrderId, form: Filled) -> Response:
+def pause(act: Act, order: OrderId, form: Filled) -> Response:
     """Stop it for now."""
     del form
-    redrives.pause(service, by.name, order)
-    return see(request, f"/redrives/{order}")
+    redrives.pause(act.service, act.who, act.audit, order)
+    return see(act.request, f"/redrives/{order}")
 
 
 @router.post("/{order}/resume")
-def resume(request: Request, service: Serving, by: Operator, order: OrderId, form: Filled) -> Response:
+def resume(act: Act, order: OrderId, form: Filled) -> Response:
     """Let it go on."""
     del form
-    redrives.resume(service, by.name, order)
-    return see(request, f"/redrives/{order}")
+    redrives.resume(act.service, act.audit, order)
+    return see(act.request, f"/redrives/{order}")
 
 
 @router.post("/{order}/cancel")
-def cancel(request: Request, service: Serving, by: Operator, order: OrderId, form: Filled) -> Response:
+def cancel(act: Act, order: OrderId, form: Filled) -> Response:
     """Stop it for ever."""
     del form
-    redrives.cancel(service, by.name, order)
-    return see(request, f"/redrives/{order}")
+    redrives.cancel(act.service, act.who, act.audit, order)
+    return see(act.request, f"/redrives/{order}")
 
 
 def _shown(request: Request, service: Serving, told: Redrive, problem: str, status: int) -> HTMLResponse:

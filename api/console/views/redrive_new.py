@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from api.auth import Role, require
 from api.console import redrive_form
+from api.console.acting import Act
 from api.console.forms import Filled
 from api.console.pages import UNPROCESSABLE, page, see
-from api.console.visitor import Operator
 from api.errors import REDRIVE_STATUS
-from api.routes import dead_letters
+from api.routes import dead_letters, redrives
 from api.service import PageQuery, Serving
 from streaming.redrive.errors import RedriveError
 
@@ -29,30 +30,27 @@ class NewQuery(BaseModel):
     reason: str = Field("", max_length=1_000)
 
 
-@router.get("/new")
-def new(
-    request: Request, service: Serving, by: Operator, query: Annotated[NewQuery, Query()]
-) -> HTMLResponse:
+@router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
+def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The sheet, filled in as far as the link tells."""
-    del by
     form = redrive_form.blank(query.dlq_topic, query.group, query.filter, query.reason)
     return _sheet(request, service, form, {}, 200)
 
 
 @router.post("/new")
-def check(request: Request, service: Serving, by: Operator, form: Filled) -> Response:
+def create(act: Act, form: Filled) -> Response:
     """Make the dry run and show it; what is wrong is said beside its field."""
     try:
         asked = redrive_form.request(form)
-        order = service.redriving.create(asked, by.name, "")
+        order = redrives.create(act.service, act.who, act.audit, asked)
     except redrive_form.FieldsError as error:
-        return _sheet(request, service, form, error.problems, UNPROCESSABLE)
+        return _sheet(act.request, act.service, form, error.problems, UNPROCESSABLE)
     except ValidationError as error:
-        return _sheet(request, service, form, redrive_form.problems(error), UNPROCESSABLE)
+        return _sheet(act.request, act.service, form, redrive_form.problems(error), UNPROCESSABLE)
     except RedriveError as error:
         told = {redrive_form.field_of(error): str(error)}
-        return _sheet(request, service, form, told, REDRIVE_STATUS[type(error)])
-    return see(request, f"/redrives/{order.order.id}")
+        return _sheet(act.request, act.service, form, told, REDRIVE_STATUS[type(error)])
+    return see(act.request, f"/redrives/{order.id}")
 
 
 def _sheet(

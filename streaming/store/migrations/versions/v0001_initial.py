@@ -30,6 +30,30 @@ def upgrade() -> None:
         if_not_exists=True,
     )
     op.create_table(
+        "audit",
+        sa.Column(
+            "number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("why", sa.Text(), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=False),
+        sa.Column("request_id", sa.Text(), nullable=False),
+        sa.Column("address", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+        sqlite_autoincrement=True,
+        if_not_exists=True,
+    )
+    with op.batch_alter_table("audit", schema=None) as batch_op:
+        batch_op.create_index("audit_by_action", ["action", "number"], unique=False, if_not_exists=True)
+        batch_op.create_index("audit_by_time", ["at_ms"], unique=False, if_not_exists=True)
+        batch_op.create_index("audit_by_who", ["who", "number"], unique=False, if_not_exists=True)
+
+    op.create_table(
         "batches",
         sa.Column("query_id", sa.Text(), nullable=False),
         sa.Column("batch_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -319,6 +343,21 @@ def upgrade() -> None:
         sa.Column("running", sa.Boolean(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "streams_client", "task", "thread"),
+        if_not_exists=True,
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("created_by", sa.Text(), nullable=False),
+        sa.Column("created_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("expires_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("revoked_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("revoked_by", sa.Text(), nullable=False),
+        sa.Column("used_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
         if_not_exists=True,
     )
     op.create_table(

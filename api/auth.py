@@ -1,0 +1,89 @@
+"""Who asks, and what they may: dependencies of the routes.
+
+Below ``/api/v1`` every route needs a viewer to read and an operator to change something (``admitted``);
+``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+
+from api.errors import ForbiddenError, UnauthenticatedError
+
+READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Role(StrEnum):
+    """What somebody may do; each may what the ones before it may."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+    def covers(self, needed: "Role") -> bool:
+        """Whether who has this role may what ``needed`` may."""
+        ranks = list(Role)
+        return ranks.index(self) >= ranks.index(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks; ``token`` is the id of their token, "" for nobody in particular. Without role: no right."""
+
+    name: str
+    role: Role | None
+    token: str = ""
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody said who they are."""
+        return not self.token
+
+    def may(self, needed: Role) -> bool:
+        """Whether their role covers it."""
+        return self.role is not None and self.role.covers(needed)
+
+
+NOBODY: Final = Caller("anonymous", None)
+ANYBODY: Final = Caller("anonymous", Role.VIEWER)
+"""Nobody in particular, where reading is anonymous."""
+
+
+def caller(request: Request) -> Caller:
+    """Who asks, found out once a request.
+
+    Raises:
+        UnauthenticatedError: the credentials are not valid.
+    """
+    if not hasattr(request.state, "caller"):
+        request.state.caller = request.app.state.service.gate.caller(request)
+    found: Caller = request.state.caller
+    return found
+
+
+Calling = Annotated[Caller, Depends(caller)]
+
+
+def require(role: Role) -> Callable[[Caller], Caller]:
+    """A dependency that lets pass who has this role, and says who it is."""
+
+    def required(who: Calling) -> Caller:
+        return _checked(who, role)
+
+    return required
+
+
+def admitted(request: Request, who: Calling) -> Caller:
+    """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
+    return _checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
+
+
+def _checked(who: Caller, needed: Role) -> Caller:
+    if who.may(needed):
+        return who
+    if who.anonymous:
+        raise UnauthenticatedError(needed)
+    raise ForbiddenError(who.role, needed)
