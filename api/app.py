@@ -9,6 +9,9 @@ from fastapi.responses import RedirectResponse
 from api import problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
+from api.browsing.browser import Browser
+from api.browsing.payload import Renderer
+from api.browsing.registry import Registry
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.gate import Gate
@@ -22,9 +25,11 @@ from api.routes import (
     dead_letters,
     delivery_timeouts,
     findings,
+    group_notes,
     health,
     metrics,
     overview,
+    records,
     redrive_policies,
     redrives,
     series,
@@ -68,6 +73,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     store = Store(settings.store_url)
+    registry = None if settings.schema_registry is None else Registry(settings.schema_registry)
     writer = Writer(settings.store_url, store)
     desk = TokenDesk(store, writer, now_ms, settings.token_pepper.get_secret_value())
     return Service(
@@ -76,6 +82,8 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
         now_ms=now_ms,
         redriving=Redriving(settings, store, now_ms),
         standing=Standing(settings, store, now_ms),
+        browser=Browser(settings, store),
+        renderer=Renderer(settings.browse_max_payload_bytes, registry),
         writer=writer,
         desk=desk,
         gate=Gate(settings, now_ms, desk),
@@ -95,6 +103,8 @@ def _version_1() -> APIRouter:
     for signal in (
         overview,
         dead_letters,
+        group_notes,
+        records,
         tasks,
         connect_tasks,
         abandoned,

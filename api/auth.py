@@ -71,17 +71,18 @@ def require(role: Role) -> Callable[[Caller], Caller]:
     """A dependency that lets pass who has this role, and says who it is."""
 
     def required(who: Calling) -> Caller:
-        return _checked(who, role)
+        return checked(who, role)
 
     return required
 
 
 def admitted(request: Request, who: Calling) -> Caller:
     """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
-    return _checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
+    return checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
 
 
-def _checked(who: Caller, needed: Role) -> Caller:
+def checked(who: Caller, needed: Role) -> Caller:
+    """The caller, if they have the role. Raises ``ApiError``."""
     if who.may(needed):
         return who
     if who.anonymous:

@@ -6,10 +6,11 @@ left out. A group that receives a record while somebody pages moves to the front
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, Select, func, select, tuple_
+from sqlalchemy import Connection, Select, and_, false, func, not_, select, tuple_
 
 from api.cursor import Key
 from api.errors import StoreUnavailableError, UnknownGroupError
@@ -35,6 +36,16 @@ class GroupRow:
     records: int
     first_ms: int
     last_ms: int
+    owner: str
+    comment: str
+    archive_reason: str
+    archived_at_ms: int
+    archived_records: int
+
+    @property
+    def archived(self) -> bool:
+        """Whether it is done with: one that has grown since is back."""
+        return self.archived_at_ms > 0 and self.records <= self.archived_records
 
     @property
     def key(self) -> Key:
@@ -55,16 +66,39 @@ class SampleRow:
     value_bytes: int
 
 
-def groups_query(after: Key | None, limit: int) -> Select[tuple[object, ...]]:
+class Shelf(StrEnum):
+    """Which groups a list holds: those to look at, those that were archived and have not grown since, all."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    ALL = "all"
+
+
+def groups_query(after: Key | None, limit: int, shelf: Shelf = Shelf.ACTIVE) -> Select[tuple[object, ...]]:
     """Up to ``limit`` groups that come behind ``after``; an index on both columns has their order."""
     table = schema.groups
-    query = select(table).order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
+    query = on_shelf(shelf).order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
     return query if after is None else query.where(tuple_(table.c.last_ms, table.c.fingerprint) < after)
 
 
-def groups_after(connection: Connection, after: Key | None, limit: int) -> list[GroupRow]:
+def on_shelf(shelf: Shelf) -> Select[tuple[object, ...]]:
+    """The groups on it, in no order."""
+    note = schema.group_notes.c
+    archived = and_(
+        func.coalesce(note.archived_at_ms, 0) > 0, schema.groups.c.records <= note.archived_records
+    )
+    if shelf is Shelf.ALL:
+        return _with_notes()
+    return _with_notes().where(
+        archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false()))
+    )
+
+
+def groups_after(
+    connection: Connection, after: Key | None, limit: int, shelf: Shelf = Shelf.ACTIVE
+) -> list[GroupRow]:
     """Up to ``limit`` groups that come behind ``after``."""
-    return [GroupRow(**row) for row in connection.execute(groups_query(after, limit)).mappings()]
+    return [GroupRow(**row) for row in connection.execute(groups_query(after, limit, shelf)).mappings()]
 
 
 def group(connection: Connection, fingerprint: str) -> GroupRow:
@@ -73,11 +107,23 @@ def group(connection: Connection, fingerprint: str) -> GroupRow:
     Raises:
         UnknownGroupError: there is none.
     """
-    query = select(schema.groups).where(schema.groups.c.fingerprint == fingerprint)
-    row = connection.execute(query).mappings().first()
+    row = (
+        connection.execute(_with_notes().where(schema.groups.c.fingerprint == fingerprint)).mappings().first()
+    )
     if row is None:
         raise UnknownGroupError(fingerprint)
     return GroupRow(**row)
+
+
+def _with_notes() -> Select[tuple[object, ...]]:
+    note = schema.group_notes.c
+    texts = (note.owner, note.comment, note.archive_reason)
+    numbers = (note.archived_at_ms, note.archived_records)
+    return select(
+        schema.groups,
+        *(func.coalesce(column, "").label(column.name) for column in texts),
+        *(func.coalesce(column, 0).label(column.name) for column in numbers),
+    ).select_from(schema.groups.outerjoin(schema.group_notes))
 
 
 def count_groups(connection: Connection) -> int:

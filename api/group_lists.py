@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, tuple_
 
 from api import cursor
 from api.cursor import Key
-from api.dead_letters import GroupRow
+from api.dead_letters import GroupRow, Shelf, on_shelf
 from streaming.dialects import CONNECT
 from streaming.filter import Filter
 from streaming.redrive.errors import FilterError
@@ -49,12 +49,13 @@ class Order(StrEnum):
 
 
 class State(StrEnum):
-    """How a group gets on; an hour is what divides them."""
+    """How a group gets on; an hour is what divides them. All are those that are not archived."""
 
     ALL = "all"
     NEW = "new"
     GROWING = "growing"
     QUIET = "quiet"
+    ARCHIVED = "archived"
 
 
 _COLUMN: Final[Mapping[Order, Any]] = {
@@ -86,7 +87,9 @@ class Found:
 
 
 def state_of(row: GroupRow, now_ms: int) -> State:
-    """New: seen first within the hour. Growing: a record within the hour. Else quiet."""
+    """Archived, unless it has grown since. New: seen first within the hour. Growing: a record within it."""
+    if row.archived:
+        return State.ARCHIVED
     if row.first_ms >= now_ms - HOUR_MS:
         return State.NEW
     return State.GROWING if row.last_ms >= now_ms - HOUR_MS else State.QUIET
@@ -95,7 +98,7 @@ def state_of(row: GroupRow, now_ms: int) -> State:
 def group_filter(text: str) -> Filter:
     """The filter. Raises ``FilterError``, also for a field that no group has."""
     compiled = Filter(text)
-    for name in compiled.fields:
+    for name in sorted(compiled.fields):
         if name not in GROUP_FIELDS:
             hint = f"open a group to look at its records; groups have {', '.join(GROUP_FIELDS)}"
             raise FilterError(f"{name!r} differs from record to record", hint=hint)
@@ -137,8 +140,10 @@ def query(asked: Asked, after: Key | None, limit: int, now_ms: int) -> Select[tu
         State.NEW: (_table.first_ms >= hour_ago,),
         State.GROWING: (_table.last_ms >= hour_ago, _table.first_ms < hour_ago),
         State.QUIET: (_table.last_ms < hour_ago,),
+        State.ARCHIVED: (),
     }
-    wanted = select(schema.groups).where(*conditions[asked.state])
+    shelf = Shelf.ARCHIVED if asked.state is State.ARCHIVED else Shelf.ACTIVE
+    wanted = on_shelf(shelf).where(*conditions[asked.state])
     if after is not None:
         wanted = wanted.where(tuple_(column, _table.fingerprint) < after)
     return wanted.order_by(column.desc(), _table.fingerprint.desc()).limit(limit)

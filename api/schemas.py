@@ -191,10 +191,46 @@ class DeadLetterGroup(Answer):
     records: int = Field(examples=[10])
     first_seen: datetime | None = Field(examples=[TIME])
     last_seen: datetime | None = Field(examples=[TIME])
+    owner: str = Field(description="Who cares for it.", examples=["team payments"])
+    comment: str = Field(examples=["converter is being fixed"])
+    archived: bool = Field(description="Done with; false again as soon as it grows.", examples=[False])
+    archive_reason: str = Field(examples=[""])
+    archived_at: datetime | None = Field(description="Also of a group that has grown since.", examples=[None])
 
 
 class DeadLetterGroups(Page[DeadLetterGroup]):
     """Groups by cause, the one with the newest record first."""
+
+
+class GroupNoteRequest(BaseModel):
+    """What is said of a group; it takes the place of what was said before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    owner: str = Field("", max_length=200, description="Who cares for it.", examples=["team payments"])
+    comment: str = Field("", max_length=4_000, examples=["converter is being fixed"])
+
+
+class ArchiveRequest(BaseModel):
+    """Why a group is done with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str = Field(min_length=1, max_length=1_000, examples=["fixed in 4.1, records redriven"])
+
+
+class GroupNote(Answer):
+    """What people say of a group."""
+
+    fingerprint: str = Field(examples=["3f1c0a9be27d4455"])
+    version: int = Field(description="Counts the changes; the ETag.", examples=[1])
+    owner: str = Field(examples=["team payments"])
+    comment: str = Field(examples=["converter is being fixed"])
+    archive_reason: str = Field(examples=[""])
+    archived_at: datetime | None = Field(examples=[None])
+    archived_records: int = Field(description="Records the group had then.", examples=[0])
+    changed_by: str = Field(examples=["alice"])
+    changed_at: datetime | None = Field(examples=[TIME])
 
 
 class Header(Answer):

@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.browsing.browser import Browser
+from api.browsing.payload import Renderer
 from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
 from api.gate import Gate
 from api.redriving import Redriving
@@ -18,13 +20,15 @@ from api.token_desk import TokenDesk
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, what changes orders, policies and tokens, who lets in."""
+    """The settings, the store, the clock in ms, what changes the store, who lets in, what shows Kafka."""
 
     settings: ApiSettings
     store: Store
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing
+    browser: Browser
+    renderer: Renderer
     writer: Writer
     desk: TokenDesk
     gate: Gate

@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Literal, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from api.browsing.registry import SchemaRegistry
 from collector.contract import topics
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
@@ -50,6 +51,31 @@ class ApiSettings(ProcessSettings):
     )
     redrive_max_unconfirmed: int = Field(
         10_000, ge=0, description="A redrive that moves more needs `confirm` with the number."
+    )
+
+    browse_max_records: int = Field(
+        50_000, ge=1, description="Records of Kafka that are read at most for one page of records."
+    )
+    browse_max_bytes: int = Field(
+        67_108_864,
+        ge=1,
+        description="Bytes of keys and values that are read at most for one page of records.",
+    )
+    browse_timeout_ms: int = Field(
+        8_000, ge=100, description="How long that reading may take; a page then holds what was found."
+    )
+    browse_max_readers: int = Field(4, ge=1, le=30, description="How many may read Kafka at one time.")
+    browse_max_payload_bytes: int = Field(
+        65_536, ge=16, le=8_388_608, description="Of a key, value or header that is shown; the rest is cut."
+    )
+    browse_download_max_records: int = Field(
+        100_000, ge=1, description="Records of a download; it ends with the cursor of the rest."
+    )
+    unmask_role: Literal["viewer", "operator", "admin"] = Field(
+        "operator", description="Who may see payloads, and filter by them: this role and those above."
+    )
+    schema_registry: SchemaRegistry | None = Field(
+        None, description="Where schemas of Avro payloads are; without, such payloads are shown as bytes."
     )
 
     token_pepper: SecretStr = Field(

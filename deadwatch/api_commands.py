@@ -1,41 +1,39 @@
-"""The commands that talk to the api of a running service: tables for people, ``--json`` for scripts.
+"""The commands that talk to the api of a running service: tables for people, ``--json`` for scripts."""
 
-Exit codes: 0 done, 1 refused by the service or not completed, 2 a wrong command line.
-"""
-
-import json
-import sys
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from collector.process import REFUSED
-from deadwatch import redrive_command, redrive_tables
-from deadwatch.api_client import RefusedError, SaidError, connect
+from deadwatch import complete, redrive_command, redrive_tables
+from deadwatch.api_client import Api
+from deadwatch.api_command import EXIT_CODES, Answer, Json, Limit, of_api, shown
 from deadwatch.redrive_request import Said, body
 
-Url = Annotated[str, typer.Option(envvar="DEADWATCH_URL", metavar="URL", help="Of the service.")]
-Json = Annotated[bool, typer.Option("--json", help="The api's answer as JSON.")]
-OrderId = Annotated[str, typer.Argument(metavar="ID", help="Of a redrive; deadwatch jobs lists them.")]
-Limit = Annotated[int, typer.Option(min=1, max=500, help="How many at most, the newest first.")]
-
-AT = "http://127.0.0.1:8000"
-Answer = Mapping[str, Any]
+OrderId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="Of a redrive; deadwatch jobs lists them.", autocompletion=complete.orders
+    ),
+]
+Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept.")]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command ``deadwatch``."""
-    for command in (topics, groups, show, redrive, jobs, cancel, resume):
-        app.command()(command)
+    for command in (topics, groups, show, redrive, jobs, cancel, pause, resume):
+        app.command(epilog=EXIT_CODES)(of_api(command))
 
 
 def redrive(
-    dlq_topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The dead letter topic.")],
+    api: Api,
+    dlq_topic: Annotated[
+        str,
+        typer.Argument(metavar="TOPIC", help="The dead letter topic.", autocompletion=complete.topics),
+    ],
     *,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept.")],
+    reason: Reason,
     everything: Annotated[bool, typer.Option("--all", help="All records.")] = False,
     group: Annotated[str | None, typer.Option(metavar="ID", help="Records of one cause.")] = None,
     expression: Annotated[str | None, typer.Option("--filter", metavar="CEL", help="docs/filter.md")] = None,
@@ -52,8 +50,7 @@ def redrive(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be moved, and end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
-    url: Url = AT,
-) -> None:
+) -> int:
     """Put dead letters back: shows what would be moved, asks, moves, and follows until the end.
 
     deadwatch redrive dlq.orders --all --reason 'converter fixed' --dry-run
@@ -75,54 +72,90 @@ def redrive(
         max_records=max_records,
         max_attempts=max_attempts,
     )
-    ask = redrive_command.ask_terminal
-    end(lambda: redrive_command.run(connect(url), body(said), dry_run, yes, as_json, ask))
+    return redrive_command.run(api, body(said), dry_run, yes, as_json, redrive_command.ask_terminal)
 
 
 def jobs(
-    order: Annotated[str, typer.Argument(metavar="[ID]", help="Only this one.")] = "",
+    api: Api,
+    order: Annotated[
+        str, typer.Argument(metavar="[ID]", help="Only this one.", autocompletion=complete.orders)
+    ] = "",
     *,
+    follow: Annotated[bool, typer.Option("--follow", help="Show how far it is until it is over.")] = False,
     limit: Limit = 20,
     as_json: Json = False,
-    url: Url = AT,
-) -> None:
-    """List redrives, the newest first."""
-    if order:
-        end(lambda: shown(connect(url).get(f"/redrives/{order}"), as_json, _job))
-    end(lambda: shown(connect(url).get("/redrives", limit=limit), as_json, _jobs))
+) -> int:
+    """List redrives, the newest first, or look at one.
+
+    deadwatch jobs --limit 5
+
+    deadwatch jobs 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a --follow (exit code 0: it was completed)
+    """
+    if not order:
+        return shown(api.pages("/redrives", limit), as_json, _jobs)
+    if follow:
+        return redrive_command.watch(api, order, Console(quiet=as_json), as_json)
+    return shown(api.get(f"/redrives/{order}"), as_json, _job)
 
 
-def cancel(order: OrderId, *, as_json: Json = False, url: Url = AT) -> None:
-    """Stop a redrive for ever; what it has moved stays moved."""
-    end(lambda: shown(connect(url).post(f"/redrives/{order}/cancel"), as_json, _job))
+def cancel(api: Api, order: OrderId, *, as_json: Json = False) -> int:
+    """Stop a redrive for ever; what it has moved stays moved.
+
+    deadwatch cancel 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"/redrives/{order}/cancel"), as_json, _job)
 
 
-def resume(order: OrderId, *, as_json: Json = False, url: Url = AT) -> None:
-    """Let a paused redrive go on."""
-    end(lambda: shown(connect(url).post(f"/redrives/{order}/resume"), as_json, _job))
+def pause(api: Api, order: OrderId, *, as_json: Json = False) -> int:
+    """Stop a redrive for now; resume lets it go on where it was.
+
+    deadwatch pause 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"/redrives/{order}/pause"), as_json, _job)
 
 
-def topics(*, limit: Limit = 50, as_json: Json = False, url: Url = AT) -> None:
-    """List dead letter topics."""
-    end(lambda: shown(connect(url).get("/dead-letters/topics", limit=limit), as_json, _topics))
+def resume(api: Api, order: OrderId, *, as_json: Json = False) -> int:
+    """Let a paused redrive go on.
+
+    deadwatch resume 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"/redrives/{order}/resume"), as_json, _job)
 
 
-def groups(*, limit: Limit = 50, as_json: Json = False, url: Url = AT) -> None:
-    """List the causes of dead letters."""
-    end(lambda: shown(connect(url).get("/dead-letters/groups", limit=limit), as_json, _groups))
+def topics(api: Api, *, limit: Limit = 50, as_json: Json = False) -> int:
+    """List dead letter topics.
+
+    deadwatch topics --json | jq '.items[].dlq_topic'
+    """
+    return shown(api.pages("/dead-letters/topics", limit), as_json, _topics)
+
+
+def groups(api: Api, *, limit: Limit = 50, as_json: Json = False) -> int:
+    """List the causes of dead letters.
+
+    deadwatch groups --limit 10
+    """
+    return shown(api.pages("/dead-letters/groups", limit), as_json, _groups)
 
 
 def show(
+    api: Api,
     fingerprint: Annotated[
-        str, typer.Argument(metavar="ID", help="Of a cause; deadwatch groups lists them.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Of a cause; deadwatch groups lists them.",
+            autocompletion=complete.groups,
+        ),
     ],
     *,
     as_json: Json = False,
-    url: Url = AT,
-) -> None:
-    """Show one cause of dead letters and its newest records, without their payload."""
-    path = f"/dead-letters/groups/{fingerprint}"
-    end(lambda: shown(connect(url).get(path), as_json, redrive_tables.group))
+) -> int:
+    """Show one cause of dead letters and its newest records, without their payload.
+
+    deadwatch show 3f9a0c12b7de4581
+    """
+    return shown(api.get(f"/dead-letters/groups/{fingerprint}"), as_json, redrive_tables.group)
 
 
 def _jobs(told: Answer) -> Table:
@@ -143,22 +176,3 @@ def _topics(told: Answer) -> Table:
 def _groups(told: Answer) -> Table:
     names = ("fingerprint", "dlq_topic", "consumer", "error_class", "records", "last_seen", "message_pattern")
     return redrive_tables.table("Causes", names, ([one[name] for name in names] for one in told["items"]))
-
-
-def shown(told: Answer, as_json: bool, table: Callable[[Answer], Table]) -> int:
-    """Print an answer; the exit code."""
-    if as_json:
-        print(json.dumps(told))
-    else:
-        Console().print(table(told))
-    return redrive_command.DONE
-
-
-def end(command: Callable[[], int]) -> None:
-    """Run a command and end with its exit code; what is refused is said in one line."""
-    try:
-        code = command()
-    except RefusedError as error:
-        sys.stderr.write(f"deadwatch: {error}\n")
-        code = REFUSED if isinstance(error, SaidError) else redrive_command.UNDONE
-    raise typer.Exit(code)

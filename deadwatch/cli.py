@@ -10,7 +10,16 @@ import typer
 from collector.process import REFUSED, configure_logging
 from collector.settings_file import SettingsError
 from collector.version import VERSION
-from deadwatch import api_commands, demo, examination, lab_command, policy_commands, store_command
+from deadwatch import (
+    api_commands,
+    audit_command,
+    demo,
+    examination,
+    lab_command,
+    policy_commands,
+    store_command,
+    token_commands,
+)
 from deadwatch import up as up_command
 from deadwatch.one_line import OneLine
 from deadwatch.service import DATA, Options, configure
@@ -149,7 +158,9 @@ def look_after(
 
 
 api_commands.add_to(app)
+audit_command.add_to(app)
 app.add_typer(policy_commands.app, name="policies")
+app.add_typer(token_commands.app, name="token")
 
 
 def _end(command: Callable[[], int]) -> None:

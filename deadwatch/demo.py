@@ -40,6 +40,7 @@ def _serve(lab: Lab, data: Path, *, once: bool, port: int, picture: Path | None)
     require_free(service.api.host, service.api.port)
     logs = data / "logs"
     logs.mkdir()
+    service.admit_local_user()
     print(f"starting the service: {service.url}/docs  metrics: {service.url}/metrics", flush=True)
     with (
         running(Supervisor(service.programs(logs))) as alive,

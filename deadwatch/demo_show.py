@@ -47,7 +47,9 @@ class Show:
     _deadline_s: float = field(default_factory=lambda: time.monotonic() + ALL_WITHIN_S)
 
     def __post_init__(self) -> None:
-        self._last_act = LastAct(connect(self.service.url), self.screen.present, RECORDS)
+        self._last_act = LastAct(
+            connect(self.service.url, self.service.local_token), self.screen.present, RECORDS
+        )
 
     def wait_until_ready(self) -> None:
         """Until the api answers, every source was heard through the whole pipeline, and a redrive can run."""

@@ -1,7 +1,7 @@
 """``deadwatch policies``: standing orders of redrives, from a terminal."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,8 @@ import yaml
 from rich.table import Table
 
 from deadwatch import redrive_tables
-from deadwatch.api_client import Api, SaidError, connect
-from deadwatch.api_commands import AT, Json, Url, end, shown
+from deadwatch.api_client import DONE, Api, SaidError
+from deadwatch.api_command import EXIT_CODES, Json, of_api, shown
 from deadwatch.one_line import OneLine
 
 PATH = "/redrive-policies"
@@ -23,42 +23,52 @@ app = typer.Typer(
 )
 
 
-@app.command("list")
-def listed(*, as_json: Json = False, url: Url = AT) -> None:
-    """List the policies."""
-    end(lambda: shown(connect(url).get(PATH), as_json, table))
+def listed(api: Api, *, as_json: Json = False) -> int:
+    """List the policies.
+
+    deadwatch policies list --json | jq '.items[] | select(.enabled)'
+    """
+    return shown(api.get(PATH), as_json, table)
 
 
-@app.command()
 def create(
+    api: Api,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON, docs/redrive-semantics.md.")],
     *,
     as_json: Json = False,
-    url: Url = AT,
-) -> None:
+) -> int:
     """Make a policy from a file.
 
     deadwatch policies create orders.yaml
     """
-    end(lambda: shown(connect(url).post(PATH, read(file)), as_json, _one))
+    return shown(api.post(PATH, read(file)), as_json, _one)
 
 
-@app.command()
-def enable(policy: PolicyId, *, as_json: Json = False, url: Url = AT) -> None:
+def enable(api: Api, policy: PolicyId, *, as_json: Json = False) -> int:
     """Let a policy make redrives again."""
-    end(lambda: shown(switched(connect(url), policy, enabled=True), as_json, _one))
+    return shown(switched(api, policy, enabled=True), as_json, _one)
 
 
-@app.command()
-def disable(policy: PolicyId, *, as_json: Json = False, url: Url = AT) -> None:
+def disable(api: Api, policy: PolicyId, *, as_json: Json = False) -> int:
     """Let a policy make no more redrives for now; one that is active goes on."""
-    end(lambda: shown(switched(connect(url), policy, enabled=False), as_json, _one))
+    return shown(switched(api, policy, enabled=False), as_json, _one)
 
 
-@app.command()
-def delete(policy: PolicyId, *, url: Url = AT) -> None:
+def delete(api: Api, policy: PolicyId) -> int:
     """Delete a policy; one redrive that is active goes on, its history stays."""
-    end(lambda: _deleted(url, policy))
+    api.delete(f"{PATH}/{policy}")
+    return DONE
+
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "list": listed,
+    "create": create,
+    "enable": enable,
+    "disable": disable,
+    "delete": delete,
+}
+for command, run in COMMANDS.items():
+    app.command(command, epilog=EXIT_CODES)(of_api(run))
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -82,11 +92,6 @@ def switched(api: Api, policy: str, *, enabled: bool) -> Answer:
     body = {**told["request"], "enabled": enabled}
     changed: Answer = api.put(f"{PATH}/{policy}", body, f'"{told["version"]}"')
     return changed
-
-
-def _deleted(url: str, policy: str) -> int:
-    connect(url).delete(f"{PATH}/{policy}")
-    return 0
 
 
 def _one(told: Answer) -> Table:

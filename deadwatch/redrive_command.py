@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from deadwatch import redrive_tables
-from deadwatch.api_client import Api, SaidError
+from deadwatch.api_client import DONE, INTERRUPTED, UNDONE, Api, SaidError
 
 POLL_S: Final = 0.5
-DONE, UNDONE, INTERRUPTED = 0, 1, 130
 OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
 
 Answer = Mapping[str, Any]
@@ -40,8 +39,13 @@ def run(  # noqa: PLR0917 -- what was said, and the four ways to answer
         return _end(told, as_json, UNDONE)
     order = api.post("/redrives", {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
     console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
+    return watch(api, order["id"], console, as_json)
+
+
+def watch(api: Api, order: str, console: Console, as_json: bool) -> int:
+    """Follow an order to its end; the exit code: 0 it is completed."""
     try:
-        told = follow(api, order["id"], console)
+        told = follow(api, order, console)
     except KeyboardInterrupt:
         console.print("it goes on; deadwatch jobs shows it", highlight=False)
         return INTERRUPTED

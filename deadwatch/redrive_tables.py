@@ -1,12 +1,25 @@
 """Redrives and dead letters as tables for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from deadwatch.printed import printed
+
 Answer = Mapping[str, Any]
+
+COPIED: Final = frozenset({"id", "fingerprint"})
+"""Columns that are never broken: people copy from them."""
+COLOURS: Final = {
+    **dict.fromkeys(("RUNNING", "enabled", "valid"), "green"),
+    **dict.fromkeys(("PAUSED", "CANCELLING", "disabled", "expired"), "yellow"),
+    **dict.fromkeys(("FAILED", "revoked"), "red"),
+    **dict.fromkeys(("CANCELLED",), "dim"),
+}
+"""Of cells that say how something is; a terminal without colours, or NO_COLOR, shows none."""
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -15,9 +28,10 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]])
     filled = [tuple("" if cell is None else cell for cell in row) for row in rows]
     for index, heading in enumerate(headings):
         numeric = bool(filled) and all(isinstance(row[index], int | float) for row in filled)
-        made.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+        justify: JustifyMethod = "right" if numeric else "left"
+        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in COPIED)
     for row in filled:
-        made.add_row(*(Text(_cell(cell)) for cell in row))
+        made.add_row(*(Text(_cell(cell), COLOURS.get(str(cell), "")) for cell in row))
     return made
 
 
@@ -87,4 +101,4 @@ def duration(span_ms: int) -> str:
 
 
 def _cell(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return printed(", ".join(map(str, value)) if isinstance(value, list) else str(value))

@@ -14,6 +14,7 @@ from pathlib import Path
 from api.settings import ApiSettings
 from collector.settings import CollectorSettings
 from collector.settings_file import ProcessSettings, SettingsError, load
+from deadwatch import local_token
 from deadwatch.agreement import refuse_contradictions
 from deadwatch.supervisor import Program
 from streaming.redrive.settings import RedriveSettings
@@ -53,6 +54,17 @@ class Service:
         """Where the api answers."""
         return f"http://{self.api.host}:{self.api.port}"
 
+    @property
+    def local_token(self) -> str:
+        """What opens the api to who may read the data directory; "": nothing does yet."""
+        file = self.api.local_token_file
+        return local_token.find(file, self.url) if file else ""
+
+    def admit_local_user(self) -> None:
+        """Make a new local token, before the api starts. Raises ``SettingsError``."""
+        if self.api.local_token_file:
+            local_token.make(self.api.local_token_file)
+
     def programs(self, logs: Path | None = None) -> tuple[Program, ...]:
         """The processes to run; their lines go to a file each in ``logs``, or to our own stderr."""
         arguments = ("--config", str(self.config)) if self.config else ()
@@ -77,6 +89,13 @@ def configure(options: Options) -> Service:
     if api.port == 0:
         os.environ["API_PORT"] = str(_free_port(api.host))
     return Service(*_load(config), options.data, config)
+
+
+def store_url(settings: ApiSettings | StreamingSettings, data: Path) -> str:
+    """The store that the settings name, else the one below ``data``."""
+    if "store_url" in settings.model_fields_set:
+        return settings.store_url
+    return f"sqlite:///{(data / 'deadwatch.db').absolute()}"
 
 
 def forget_variables() -> None:
@@ -112,6 +131,7 @@ def unsaid(data: Path, processes: Sequence[ProcessSettings]) -> dict[str, str]:
     values: Mapping[str, str] = {
         "quarantine_auto_create_topics_enable": "true",
         "data": str(data / "collector"),
+        "local_token_file": str(data / local_token.NAME),
         "checkpoint": str(data / "checkpoint"),
         "store_url": f"sqlite:///{(data / 'deadwatch.db').absolute()}",
     }

@@ -28,6 +28,7 @@ def run(service: Service) -> int:
     """
     require_free(service.api.host, service.api.port)
     with locked(service.data):
+        service.admit_local_user()
         supervisor = Supervisor(service.programs())
         supervisor.switch.on_signals()
         threading.Thread(target=_announce, args=(service.url,), daemon=True).start()

@@ -6,7 +6,6 @@ only the beginning is seen. What cannot be evaluated for a letter (a header that
 zero) does not match and says why; nothing is ever raised. ``docs/filter.md`` is the manual.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +17,6 @@ from streaming.redrive.errors import FilterError
 from streaming.redrive.letter import Letter
 
 MAX_CHARS: Final = 4_000
-
-_LITERAL: Final = re.compile(r'"(?:\\.|[^"\\])*"' + r"|'(?:\\.|[^'\\])*'")
 
 _GET: Final = cel.Overload(
     "headers_get",
@@ -51,13 +48,9 @@ class Filter:
         """Raises ``FilterError`` with the position and, where there is one, a hint."""
         self.text = text
         self._expression = _compiled(text)
-        self._used = tuple((name, field) for name, field in FIELDS.items() if re.search(rf"\b{name}\b", text))
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields that it may ask of a letter."""
-        code = _LITERAL.sub('""', self.text)
-        return tuple(name for name, _ in self._used if re.search(rf"\b{name}\b", code))
+        self._used = tuple(
+            (name, field) for name, field in FIELDS.items() if _asks(self._expression.serialize(), name)
+        )
 
     def __reduce__(self) -> tuple[type["Filter"], tuple[str]]:
         return Filter, (self.text,)
@@ -65,6 +58,11 @@ class Filter:
     def __call__(self, letter: Letter) -> bool:
         """Whether the letter matches."""
         return self.verdict(letter).matches
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that it asks for."""
+        return frozenset(name for name, _ in self._used)
 
     def verdict(self, letter: Letter) -> Verdict:
         """Whether the letter matches, and what kept that from being told."""
@@ -94,6 +92,12 @@ def _compiled(text: str) -> Any:  # noqa: ANN401 -- the library has no types
             "texts and lists cannot be put together here", hint="leave out + between texts, map and filter"
         )
     return expression
+
+
+def _asks(compiled: bytes, name: str) -> bool:
+    """Whether a compiled expression has the identifier: field 4 of cel.expr.Expr, field 1 of its Ident."""
+    ident = b"\x0a" + bytes([len(name)]) + name.encode()
+    return b"\x22" + bytes([len(ident)]) + ident in compiled
 
 
 def _reference(overload: str) -> bytes:

@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import Field
 
 from api import cursor, dead_letter_topics, dead_letters, redrives
 from api.brokers import QueueRow, queue_rows
 from api.dead_letter_topics import TopicRow
-from api.dead_letters import GroupRow, SampleRow
+from api.dead_letters import GroupRow, SampleRow, Shelf
 from api.rows import series_rows
 from api.schemas import (
     DeadLetterGroup,
@@ -20,7 +21,7 @@ from api.schemas import (
     Sample,
     SeriesPoint,
 )
-from api.service import Paging, Serving, no_parameters
+from api.service import PageQuery, Paging, Serving, no_parameters
 from api.times import instant
 from streaming.store import trends
 from streaming.store.series import DEAD_LETTERS
@@ -29,6 +30,14 @@ router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 
 
 Fingerprint = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
+
+
+class GroupsQuery(PageQuery):
+    """Which groups."""
+
+    shelf: Shelf = Field(
+        Shelf.ACTIVE, description="active: not archived, or grown since; archived: those that did not; all."
+    )
 
 
 @router.get("/topics")
@@ -42,11 +51,11 @@ def topics(service: Serving, query: Paging) -> DeadLetterTopics:
 
 
 @router.get("/groups")
-def groups(service: Serving, query: Paging) -> DeadLetterGroups:
+def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLetterGroups:
     """Dead letters grouped by cause, the group with the newest record first."""
     after = None if query.after is None else cursor.decode(query.after, names=1)
     with service.store.read() as connection:
-        rows = dead_letters.groups_after(connection, after, query.limit + 1)
+        rows = dead_letters.groups_after(connection, after, query.limit + 1, query.shelf)
     page, following = cursor.cut(rows, query.limit)
     return DeadLetterGroups(items=[_group(row) for row in page], next=following)
 
@@ -110,6 +119,11 @@ def _group(row: GroupRow) -> DeadLetterGroup:
         records=row.records,
         first_seen=instant(row.first_ms),
         last_seen=instant(row.last_ms),
+        owner=row.owner,
+        comment=row.comment,
+        archived=row.archived,
+        archive_reason=row.archive_reason,
+        archived_at=instant(row.archived_at_ms),
     )
 
 

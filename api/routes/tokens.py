@@ -31,7 +31,7 @@ def create(
     expires_at_ms = 0 if days is None else service.now_ms() + days * DAY_MS
     also = audit.witness(f"{request.role} for {request.name}")
     made, credential = service.desk.create(request.name, request.role, expires_at_ms, who.name, also)
-    return NewToken(**dict(_told(made, service.now_ms())), token=credential.text)
+    return NewToken(**dict(told_of(made, service.now_ms())), token=credential.text)
 
 
 @router.get("/tokens", dependencies=[ADMIN])
@@ -40,7 +40,7 @@ def listed(service: Serving, query: Paging) -> Tokens:
     after = None if query.after is None else cursor.decode(query.after, names=1)
     rows = [row for row in service.desk.every() if after is None or row.key < after]
     page, following = cursor.cut(rows[: query.limit + 1], query.limit)
-    return Tokens(items=[_told(row, service.now_ms()) for row in page], next=following)
+    return Tokens(items=[told_of(row, service.now_ms()) for row in page], next=following)
 
 
 @router.delete("/tokens/{token}", status_code=204, dependencies=[ADMIN, NoParameters])
@@ -57,7 +57,8 @@ def me(who: Calling) -> Me:
     return Me(name=who.name, role=who.role, token=who.token or None)
 
 
-def _told(row: tokens.Token, now_ms: int) -> Token:
+def told_of(row: tokens.Token, now_ms: int) -> Token:
+    """A token as the api tells of it."""
     return Token(
         id=row.id,
         name=row.name,

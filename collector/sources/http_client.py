@@ -4,7 +4,9 @@ An answer that is longer is cut off there, and one that is packed stays so: neit
 for, and it is said to be none.
 """
 
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import httpx2
@@ -31,8 +33,9 @@ class _Cut(httpx2.SyncByteStream):
 
 
 class _Bounded(httpx2.HTTPTransport):
-    def __init__(self, most_bytes: int) -> None:
-        super().__init__(trust_env=False)
+    def __init__(self, most_bytes: int, ca_location: Path | None) -> None:
+        verify = True if ca_location is None else ssl.create_default_context(cafile=ca_location)
+        super().__init__(verify=verify, trust_env=False)
         self._most_bytes = most_bytes
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -48,11 +51,16 @@ class _Bounded(httpx2.HTTPTransport):
         )
 
 
-def client(timeout_ms: int, most_bytes: int = MOST_BYTES) -> httpx2.Client:
-    """A client of its own connections; the environment's proxies are not used."""
+def client(
+    timeout_ms: int, most_bytes: int = MOST_BYTES, *, ca_location: Path | None = None
+) -> httpx2.Client:
+    """A client of its own connections; the environment's proxies are not used.
+
+    ``ca_location`` is a PEM file of authorities, else the system's are trusted.
+    """
     return httpx2.Client(
         timeout=timeout_ms / 1_000,
         trust_env=False,
-        transport=_Bounded(most_bytes),
+        transport=_Bounded(most_bytes, ca_location),
         headers={"Accept-Encoding": "identity"},
     )

@@ -1,6 +1,6 @@
 """What Kafka tells an order at its creation: topics, and the first and the last offset of each partition."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -64,9 +64,21 @@ class Cluster:
             begin = self._offsets(every, admin.OffsetSpec.earliest())
             return Extents(begin, self._offsets(every, admin.OffsetSpec.latest()))
         except KafkaException as error:
-            raise unavailable(
-                f"topic {topic} does not tell its offsets", error.args[0], self._connection
-            ) from error
+            raise self._untold(topic, error) from error
+
+    def begin_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
+        """The first offset of each partition at or after a time; -1: there is none.
+
+        Raises ``KafkaUnavailableError``.
+        """
+        places = [TopicPartition(topic, partition) for partition in partitions]
+        try:
+            return self._offsets(places, admin.OffsetSpec.for_timestamp(time_ms))
+        except KafkaException as error:
+            raise self._untold(topic, error) from error
+
+    def _untold(self, topic: str, error: KafkaException) -> KafkaUnavailableError:
+        return unavailable(f"topic {topic} does not tell its offsets", error.args[0], self._connection)
 
     def _offsets(self, places: list[TopicPartition], spec: object) -> dict[int, int]:
         asked = self._admin.list_offsets(

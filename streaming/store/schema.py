@@ -253,6 +253,25 @@ samples = Table(
     _integer("value_bytes"),
 )
 
+group_notes = Table(
+    "dead_letter_group_notes",  # what people say of a group; one row for each they said something of
+    metadata,
+    Column(
+        "fingerprint",
+        Text,
+        ForeignKey("dead_letter_groups.fingerprint", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    _integer("version"),  # counts the changes from 1
+    _text("owner"),
+    _text("comment"),
+    _text("archive_reason"),
+    _integer("archived_at_ms"),  # 0: it is not
+    _integer("archived_records"),  # the group had then: with more it is back
+    _text("changed_by"),
+    _integer("changed_at_ms"),
+)
+
 group_trends = Table(
     "dead_letter_group_trends",  # records of every group by the hour, for a day
     metadata,

@@ -198,10 +198,10 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   // A page that cannot be had again says so and keeps what it shows.
   const stale = document.getElementById("stale");
-  const failed = () => { if (stale) stale.hidden = false; };
+  const failed = (event) => { if (stale && !event.target.matches("[data-optional]")) stale.hidden = false; };
   document.body.addEventListener("htmx:sendError", failed);
   document.body.addEventListener("htmx:responseError", (event) => {
-    if (event.detail.xhr.status === 401) location.reload(); else failed();
+    if (event.detail.xhr.status === 401) location.reload(); else failed(event);
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
     if (stale) stale.hidden = true;

@@ -1,12 +1,12 @@
 """One cause: how it grew, its newest records, what was tried, and what to do."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from api.console import command_line, comparison, stack_traces
 from api.console.charts import bars
 from api.console.pages import page
-from api.routes import dead_letters, redrives
+from api.routes import dead_letters, group_notes, redrives
 from api.routes.dead_letters import Fingerprint
 from api.schemas import DeadLetterGroupDetail, Sample
 from api.service import Serving
@@ -26,6 +26,7 @@ def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLR
         request,
         "group.html",
         told=told,
+        note=group_notes.note(service, fingerprint, Response()),
         trend=bars(told.trend, service.now_ms()),
         samples=[(sample, _traces(sample)) for sample in told.samples],
         differing=comparison.differing(told.samples),

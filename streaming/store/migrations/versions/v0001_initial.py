@@ -372,6 +372,21 @@ def upgrade() -> None:
         if_not_exists=True,
     )
     op.create_table(
+        "dead_letter_group_notes",
+        sa.Column("fingerprint", sa.Text(), nullable=False),
+        sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("comment", sa.Text(), nullable=False),
+        sa.Column("archive_reason", sa.Text(), nullable=False),
+        sa.Column("archived_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("archived_records", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("changed_by", sa.Text(), nullable=False),
+        sa.Column("changed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.ForeignKeyConstraint(["fingerprint"], ["dead_letter_groups.fingerprint"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("fingerprint"),
+        if_not_exists=True,
+    )
+    op.create_table(
         "dead_letter_group_trends",
         sa.Column("fingerprint", sa.Text(), nullable=False),
         sa.Column("hour_s", sa.BigInteger(), autoincrement=False, nullable=False),

@@ -1,0 +1,40 @@
+"""Who sees payloads: by role, and only with an entry in the audit for every look."""
+
+from typing import Annotated, Final
+
+from fastapi import Depends
+
+from api.audit import UNMASKED, Audit, Auditing
+from api.auth import Caller, Calling, Role, checked
+from api.service import Serving
+
+PAYLOAD_FIELDS: Final = frozenset({"key", "value", "headers"})
+"""Fields of a filter by which payloads could be guessed."""
+
+
+class Sight:
+    """What the caller of one request may see."""
+
+    def __init__(self, needed: Role, who: Caller, audit: Audit) -> None:
+        self._needed, self._who, self._audit = needed, who, audit
+
+    def unmask(self, subject: str, why: str) -> None:
+        """Let payloads be shown as they are, once it stands in the audit.
+
+        Raises:
+            ApiError: the caller may not, or it cannot be kept.
+        """
+        checked(self._who, self._needed)
+        self._audit.record(UNMASKED, subject, why)
+
+    def filter_by(self, fields: frozenset[str]) -> None:
+        """Let a filter ask for these fields. Raises ``ApiError`` where it could guess what is masked."""
+        if not PAYLOAD_FIELDS.isdisjoint(fields):
+            checked(self._who, self._needed)
+
+
+def _sight(service: Serving, who: Calling, audit: Auditing) -> Sight:
+    return Sight(Role(service.settings.unmask_role), who, audit)
+
+
+Seeing = Annotated[Sight, Depends(_sight)]

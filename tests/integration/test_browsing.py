@@ -1,0 +1,252 @@
+"""Dead letters browsed in a real Kafka: complete, filtered, in pages, without moving anybody's offset."""
+
+import csv
+import io
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from api.audit import UNMASKED
+from api.auth import Role
+from api.browsing.windows import GROUP
+from api.credentials import issue
+from api.settings import ApiSettings
+from collector.contract import headers as names
+from collector.kafka import KafkaConnection
+from lab import Lab
+from lab.topics import Topics
+from streaming.store.store import Store
+
+pytestmark = pytest.mark.integration
+
+RECORDS, PARTITIONS = 700, 3
+BEGAN_MS = int(time.time()) * 1_000 - 3_600_000
+"""Brokers refuse times of the future."""
+RECORDS_URL = "/api/v1/dead-letters/records"
+Serve = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="module")
+def topic(lab: Lab) -> str:
+    """Records a second apart, spread unevenly over three partitions, with an aborted transaction between."""
+    name = f"dlq.browse-{uuid.uuid4().hex[:8]}"
+    Topics(lab.bootstrap_servers).create(name, partitions=PARTITIONS)
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
+    for number in range(RECORDS):
+        if number == RECORDS // 2:
+            assert producer.flush(30) == 0
+            abort(lab, name)
+        producer.produce(
+            name,
+            json.dumps({"number": number, "name": "Ada"}).encode(),
+            b"k%d" % number,
+            partition=0 if number % 7 else number % PARTITIONS,
+            timestamp=BEGAN_MS + number * 1_000,
+            headers=[(names.CONNECT_MESSAGE, b"failed at %d" % number), ("tenant", b"acme")],
+        )
+    assert producer.flush(30) == 0
+    return name
+
+
+def abort(lab: Lab, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": lab.bootstrap_servers, "transactional.id": uuid.uuid4().hex})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for partition in range(PARTITIONS):
+        for _ in range(200):
+            producer.produce(topic, b"never", partition=partition, timestamp=BEGAN_MS)
+    producer.flush(30)
+    producer.abort_transaction(30)
+
+
+@pytest.fixture
+def serve(lab: Lab, tmp_path: Path) -> Iterator[Serve]:
+    opened: list[TestClient] = []
+    url = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    with Store(url):
+        pass
+
+    token = issue().text
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text(token)
+
+    def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
+        kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
+        told = {"browse_timeout_ms": 30_000, "local_token_file": file, **settings}
+        client = TestClient(
+            create_app(ApiSettings(store_url=url, kafka=kafka, **told)),
+            "http://127.0.0.1:8000",
+            headers={} if role is Role.VIEWER else {"Authorization": f"Bearer {token}"},
+            client=("127.0.0.1", 50_000),
+        )
+        opened.append(client)
+        return client
+
+    yield begin
+    for client in opened:
+        client.close()
+
+
+def pages(client: TestClient, **asked: Any) -> Iterator[Any]:  # noqa: ANN401
+    after: dict[str, str] = {}
+    while True:
+        answer = client.get(RECORDS_URL, params={**asked, **after})
+        assert answer.status_code == 200, answer.text
+        yield answer.json()
+        if answer.json()["next"] is None:
+            return
+        after = {"after": answer.json()["next"]}
+
+
+def numbers(items: list[Any]) -> list[int]:
+    return [int(one["message"].removeprefix("failed at ")) for one in items]
+
+
+@pytest.mark.parametrize(("order", "limit"), [("oldest", 97), ("newest", 97), ("newest", 500)])
+def test_pages_hold_every_record_once_and_in_order(serve: Serve, topic: str, order: str, limit: int) -> None:
+    found = [*pages(serve(), topic=topic, order=order, limit=limit)]
+    read = [number for page in found for number in numbers(page["items"])]
+    assert read == sorted(range(RECORDS), reverse=order == "newest")
+    assert (found[-1]["unread"], found[-1]["unread_offsets"]) == ([], 0)
+
+
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+@pytest.mark.parametrize("budget", [{"browse_max_records": 40}, {"browse_max_bytes": 900}])
+def test_a_scan_that_ran_out_of_budget_goes_on(
+    serve: Serve, topic: str, order: str, budget: dict[str, int]
+) -> None:
+    asked = {"topic": topic, "order": order, "limit": 500}
+    found = [*pages(serve(**budget), **asked, filter='message.endsWith("99")')]
+    assert len(found) > 5
+    assert sorted(number for page in found for number in numbers(page["items"])) == list(range(99, 700, 100))
+    left = [page["unread_offsets"] for page in found]
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) == len(left)
+
+
+def test_no_group_is_made_and_no_offset_is_kept(lab: Lab, serve: Serve, topic: str) -> None:
+    assert [*pages(serve(), topic=topic, limit=500)]
+    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
+    assert GROUP not in {one.group_id for one in admin.list_consumer_groups().result(30).valid}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"from": BEGAN_MS + 690_000}, range(690, 700)),
+        ({"from": BEGAN_MS + 100_000, "to": BEGAN_MS + 110_000}, range(100, 110)),
+        ({"filter": 'message.matches("at 1[0-9]$")'}, range(10, 20)),
+        ({"from": BEGAN_MS + 800_000}, []),
+    ],
+)
+def test_a_selection_is_what_it_says(
+    serve: Serve, topic: str, asked: dict[str, Any], expected: list[int]
+) -> None:
+    told = {
+        name: value if name == "filter" else datetime.fromtimestamp(value / 1_000, UTC).isoformat()
+        for name, value in asked.items()
+    }
+    found = [*pages(serve(), topic=topic, order="oldest", limit=500, **told)]
+    assert [number for page in found for number in numbers(page["items"])] == list(expected)
+
+
+def test_a_place_is_browsed_and_looked_at(serve: Serve, topic: str) -> None:
+    client = serve()
+    (page,) = pages(client, topic=topic, partition=1, offset=2, order="oldest", limit=500)
+    assert page["items"]
+    assert {one["partition"] for one in page["items"]} == {1}
+    first = page["items"][0]
+    assert first["offset"] >= 2
+    answer = client.get(f"{RECORDS_URL}/{topic}/1/{first['offset']}").json()
+    assert answer == first
+    aborted = next(
+        offset for offset in range(2, 500) if offset not in {one["offset"] for one in page["items"]}
+    )
+    missing = client.get(f"{RECORDS_URL}/{topic}/1/{aborted}")
+    assert (missing.status_code, missing.json()["type"]) == (404, "urn:deadwatch:problem:unknown-record")
+    assert "transaction" in missing.json()["detail"]
+    assert "the partition ends" in client.get(f"{RECORDS_URL}/{topic}/1/99999").json()["detail"]
+    assert client.get(f"{RECORDS_URL}/{topic}/3/0").status_code == 404
+
+
+def test_values_are_masked(serve: Serve, topic: str) -> None:
+    answer = serve().get(RECORDS_URL, params={"topic": topic, "limit": 1})
+    (record,) = answer.json()["items"]
+    assert record["value"]["content"] == {"number": "<number>", "name": "<text of 3>"}
+    assert (record["value"]["masked"], record["key"]["content"]) == (True, None)
+    assert {one["name"]: one["value"]["content"] for one in record["headers"]} == {
+        names.CONNECT_MESSAGE: "failed at 699",
+        "tenant": None,
+    }
+    assert "Ada" not in answer.text
+    assert "acme" not in answer.text
+
+
+def test_payloads_are_for_the_role_and_every_look_is_in_the_audit(serve: Serve, topic: str) -> None:
+    anybody, operator = serve(), serve(Role.OPERATOR)
+    asked: dict[str, Any] = {"topic": topic, "limit": 1, "unmasked": True, "why": "case 7"}
+    by_value: dict[str, Any] = {"topic": topic, "filter": 'value.contains("Ada")'}
+    for refused in (asked, by_value):
+        answer = anybody.get(RECORDS_URL, params=refused)
+        assert (answer.status_code, "Ada" in answer.text) == (401, False)
+    (record,) = operator.get(RECORDS_URL, params=asked).json()["items"]
+    assert record["value"]["content"] == {"number": 699, "name": "Ada"}
+    assert (record["key"]["content"], record["headers"][1]["value"]["content"]) == ("k699", "acme")
+    place = f"{topic}/{record['partition']}/{record['offset']}"
+    assert operator.get(f"{RECORDS_URL}/{place}", params={"unmasked": True}).json() == record
+    assert (
+        operator.get(f"{RECORDS_URL}/download", params={"topic": topic, "unmasked": True}).text.count("Ada")
+        == RECORDS
+    )
+    assert operator.get(RECORDS_URL, params=by_value).status_code == 200
+    kept = operator.get("/api/v1/audit").json()["items"]
+    looks = [(one["subject"], one["why"]) for one in kept if one["action"] == UNMASKED]
+    assert sorted(looks) == sorted([(topic, "case 7"), (place, ""), (topic, "")])
+
+
+@pytest.mark.parametrize("name", ["streams-plaintext-input", "__consumer_offsets", "dlq.nobody"])
+def test_other_topics_cannot_be_browsed(serve: Serve, name: str) -> None:
+    answer = serve().get(RECORDS_URL, params={"topic": name})
+    assert (answer.status_code, answer.json()["type"]) == (
+        404,
+        "urn:deadwatch:problem:unknown-dead-letter-topic",
+    )
+
+
+def test_a_topic_on_the_deny_list_cannot_be_browsed(serve: Serve, topic: str) -> None:
+    assert serve(dlq_topics_deny=(topic,)).get(RECORDS_URL, params={"topic": topic}).status_code == 404
+
+
+def test_a_cursor_belongs_to_its_question(serve: Serve, topic: str) -> None:
+    client = serve()
+    after = client.get(RECORDS_URL, params={"topic": topic, "limit": 1}).json()["next"]
+    for other in ({"order": "oldest"}, {"filter": "offset > 3"}, {"partition": 0}):
+        answer = client.get(RECORDS_URL, params={"topic": topic, "after": after, **other})
+        assert (answer.status_code, answer.json()["type"]) == (400, "urn:deadwatch:problem:invalid-cursor")
+
+
+def test_a_download_holds_all_or_says_where_it_was_cut(serve: Serve, topic: str) -> None:
+    asked = {"topic": topic, "order": "oldest"}
+    whole = serve().get(f"{RECORDS_URL}/download", params=asked)
+    assert whole.headers["content-type"] == "application/jsonl"
+    assert numbers([json.loads(line) for line in whole.text.splitlines()]) == [*range(RECORDS)]
+    cut = serve(browse_download_max_records=600)
+    *first, last = [
+        json.loads(one) for one in cut.get(f"{RECORDS_URL}/download", params=asked).text.splitlines()
+    ]
+    rest = cut.get(f"{RECORDS_URL}/download", params={**asked, "after": last["next"], "as": "csv"})
+    assert "attachment" in rest.headers["content-disposition"]
+    rows = [*csv.DictReader(io.StringIO(rest.text))]
+    assert numbers(first) + numbers(rows) == [*range(RECORDS)]
+    assert {row["value_format"] for row in rows} == {"json"}
