@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sqlalchemy import Boolean, Engine, LargeBinary, Table, Text, insert
+from sqlalchemy import Boolean, Connection, Engine, LargeBinary, Table, Text, insert
 
 from streaming.redrive.order import Order, OrderRequest, Selection, Status
 from streaming.redrive.plan import Example, Plan
@@ -28,10 +28,9 @@ Caused by: com.example.orders.NoPriceException: no price for article 4711
 
 def fill(engine: Engine, now_ms: int) -> None:
     """Everything that a page can show, at ``now_ms``."""
-    _groups(engine, now_ms)
-    _signals(engine, now_ms)
-    _states(engine, now_ms)
-    _orders(engine, now_ms)
+    with engine.begin() as connection:
+        for part in (_groups, _signals, _states, _orders):
+            part(connection, now_ms)
 
 
 def many_groups(engine: Engine, count: int, now_ms: int) -> None:
@@ -41,12 +40,11 @@ def many_groups(engine: Engine, count: int, now_ms: int) -> None:
         connection.execute(insert(schema.groups), rows)
 
 
-def add(engine: Engine, table: Table, **values: object) -> None:
+def add(connection: Connection, table: Table, **values: object) -> None:
     """A row; columns that are not given are empty, 0, false or null."""
     row = {column.name: values.pop(column.name, _empty(column.type)) for column in table.columns}
     assert not values
-    with engine.begin() as connection:
-        connection.execute(insert(table).values(row))
+    connection.execute(insert(table).values(row))
 
 
 def _empty(kind: object) -> object:
@@ -74,7 +72,7 @@ def _group(fingerprint: str, now_ms: int, age_ms: int, **more: Any) -> dict[str,
     } | more
 
 
-def _groups(engine: Engine, now_ms: int) -> None:
+def _groups(connection: Connection, now_ms: int) -> None:
     rows = [
         _group(MAIN_GROUP, now_ms, 2 * MINUTE_MS, records=20_412),
         _group(
@@ -124,14 +122,13 @@ def _groups(engine: Engine, now_ms: int) -> None:
             consumer=HOSTILE,
         ),
     ]
-    with engine.begin() as connection:
-        connection.execute(insert(schema.groups), rows)
-    _samples(engine, now_ms)
+    connection.execute(insert(schema.groups), rows)
+    _samples(connection, now_ms)
     hour_s = now_ms // 1_000 // 3_600 * 3_600
     for number in range(20):
         records = (number * 7 % 11) * 40 + 12
         add(
-            engine,
+            connection,
             schema.group_trends,
             fingerprint=MAIN_GROUP,
             hour_s=hour_s - number * 3_600,
@@ -139,7 +136,7 @@ def _groups(engine: Engine, now_ms: int) -> None:
         )
 
 
-def _samples(engine: Engine, now_ms: int) -> None:
+def _samples(connection: Connection, now_ms: int) -> None:
     for offset in (42, 43, 57):
         headers = [
             ["__connect.errors.topic", "orders"],
@@ -149,15 +146,20 @@ def _samples(engine: Engine, now_ms: int) -> None:
             ["__connect.errors.exception.stacktrace", TRACE],
             ["tenant", "acme" if offset % 2 else "globex"],
         ]
-        _sample(engine, MAIN_GROUP, offset, now_ms, headers, b'{"order": 17, "price": null}')
-    _sample(engine, HOSTILE_GROUP, 1, now_ms, [[HOSTILE, HOSTILE], ["long", "x" * 1_000_000]], None)
+        _sample(connection, MAIN_GROUP, offset, now_ms, headers, b'{"order": 17, "price": null}')
+    _sample(connection, HOSTILE_GROUP, 1, now_ms, [[HOSTILE, HOSTILE], ["long", "x" * 1_000_000]], None)
 
 
 def _sample(  # noqa: PLR0917 -- a row
-    engine: Engine, fingerprint: str, offset: int, now_ms: int, headers: list[list[str]], value: bytes | None
+    connection: Connection,
+    fingerprint: str,
+    offset: int,
+    now_ms: int,
+    headers: list[list[str]],
+    value: bytes | None,
 ) -> None:
     add(
-        engine,
+        connection,
         schema.samples,
         fingerprint=fingerprint,
         dlq_topic="dlq.orders",
@@ -170,7 +172,7 @@ def _sample(  # noqa: PLR0917 -- a row
     )
 
 
-def _signals(engine: Engine, now_ms: int) -> None:
+def _signals(connection: Connection, now_ms: int) -> None:
     told: list[tuple[series.Series, int, dict[str, str], dict[str, object]]] = [
         (
             series.DEAD_LETTERS,
@@ -225,7 +227,7 @@ def _signals(engine: Engine, now_ms: int) -> None:
         key = counted.key({"kafka_cluster": "default", **labels})
         times = {"first_ms": now_ms - 5 * HOUR_MS, "last_ms": now_ms - 2 * MINUTE_MS}
         add(
-            engine,
+            connection,
             schema.series,
             name=counted.name,
             labels=key,
@@ -233,22 +235,22 @@ def _signals(engine: Engine, now_ms: int) -> None:
             detail=json.dumps(detail),
             **times,
         )
-        add(engine, schema.bucketed_series, id=number + 1, name=counted.name, labels=key)
-        _buckets(engine, number + 1, now_ms // 1_000, value)
+        add(connection, schema.bucketed_series, id=number + 1, name=counted.name, labels=key)
+        _buckets(connection, number + 1, now_ms // 1_000, value)
 
 
-def _buckets(engine: Engine, number: int, now_s: int, value: int) -> None:
+def _buckets(connection: Connection, number: int, now_s: int, value: int) -> None:
     width = TIERS[0].step_s
     for step in range(0, 700, 3 if value > 100 else 130):
         start_s = (now_s - step * width) // width * width
         grown = 1 + (step * 13 % 17) if value > 100 else 1
-        add(engine, schema.buckets, series=number, tier=0, start_s=start_s, value=grown)
+        add(connection, schema.buckets, series=number, tier=0, start_s=start_s, value=grown)
 
 
-def _states(engine: Engine, now_ms: int) -> None:
+def _states(connection: Connection, now_ms: int) -> None:
     seen = {"kafka_cluster": "default", "observed_at_ms": now_ms - 4_000}
     add(
-        engine,
+        connection,
         schema.abandoned,
         kafka_cluster="default",
         worker="10.0.0.7:8083",
@@ -265,7 +267,7 @@ def _states(engine: Engine, now_ms: int) -> None:
     )
     task = {"worker": "10.0.0.7:8083", "connect_cluster": "http://10.0.0.7:8083", "counted": True}
     add(
-        engine,
+        connection,
         schema.connect_tasks,
         **seen,
         **task,
@@ -279,7 +281,7 @@ def _states(engine: Engine, now_ms: int) -> None:
         judged=True,
     )
     add(
-        engine,
+        connection,
         schema.connect_tasks,
         **seen,
         **task,
@@ -291,7 +293,7 @@ def _states(engine: Engine, now_ms: int) -> None:
         stalled_because="1 204 records of ledger-1 wait and its committed offset has not moved",
     )
     add(
-        engine,
+        connection,
         schema.findings,
         **seen,
         kind="dlq_compacted",
@@ -302,7 +304,7 @@ def _states(engine: Engine, now_ms: int) -> None:
     )
     for topic, records in (("dlq.orders", 20_102), ("dlq.payments", 318), ("dlq.ledger", 0)):
         add(
-            engine,
+            connection,
             schema.dead_letter_topics,
             **seen,
             dlq_topic=topic,
@@ -319,7 +321,7 @@ def _states(engine: Engine, now_ms: int) -> None:
         ("connect:10.0.0.8:8083", "connect", False),
     ):
         add(
-            engine,
+            connection,
             schema.sources,
             name=name,
             kind=kind,
@@ -329,7 +331,7 @@ def _states(engine: Engine, now_ms: int) -> None:
             heartbeat_ms=now_ms + HOUR_MS,
         )
     add(
-        engine,
+        connection,
         schema.batches,
         query_id="q",
         batch_id=1,
@@ -340,7 +342,7 @@ def _states(engine: Engine, now_ms: int) -> None:
     )
 
 
-def _orders(engine: Engine, now_ms: int) -> None:
+def _orders(connection: Connection, now_ms: int) -> None:
     plan = Plan(
         to_move=20_100,
         at_most=20_100,
@@ -391,7 +393,7 @@ def _orders(engine: Engine, now_ms: int) -> None:
             cut_off={0: 6_667, 1: 6_702},
         )
         add(
-            engine,
+            connection,
             schema.redrive_orders,
             id=order,
             dlq_topic="dlq.orders",
