@@ -45,6 +45,7 @@ fmt: $(DEV) ## format the code
 
 docs: $(RUNTIME) ## write the generated part of the documentation anew
 	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
+	@$(BIN)/python -m api.openapi docs/openapi.json
 
 migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
 	@$(BIN)/python -m streaming.store.migrations $(NAME)

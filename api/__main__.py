@@ -10,6 +10,7 @@ import uvicorn
 from api.app import create_app
 from api.settings import ApiSettings
 from collector.process import REFUSED, begin
+from streaming.redrive.memory import leave_records_alone
 
 GRACEFUL_SHUTDOWN_S = 3
 
@@ -18,6 +19,7 @@ logger = logging.getLogger("api")
 
 def main() -> None:
     """Serve until asked to stop; exit code 0 then, 2 when the settings or the port cannot be used."""
+    leave_records_alone()
     settings = begin(ApiSettings, "Serves metrics and the API from the store.")
     for chatty in ("uvicorn.error", "uvicorn.asgi"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
-from api import problems
+from api import openapi, problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
 from api.browsing.browser import Browser
@@ -16,6 +17,7 @@ from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.gate import Gate
 from api.headers import SecurityHeaders
+from api.live import Live, Look
 from api.redriving import Redriving
 from api.request_id import RequestId
 from api.routes import (
@@ -27,6 +29,8 @@ from api.routes import (
     findings,
     group_notes,
     health,
+    jolokia,
+    live,
     metrics,
     overview,
     records,
@@ -36,8 +40,7 @@ from api.routes import (
     tasks,
     tokens,
 )
-from api.schemas import Problem
-from api.service import Service, json_only
+from api.service import PageQuery, Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
@@ -57,14 +60,18 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
         max_body_size=settings.max_body_bytes,
+        generate_unique_id_function=openapi.operation_id,
     )
     app.state.service = _service(settings, now_ms)
+    app.state.live = _live(app.state.service)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
     problems.install(app)
+    openapi.install(app)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
+    app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1())
     app.mount(CONSOLE, create_console(app.state, settings))
     app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
@@ -90,18 +97,20 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     )
 
 
-def _version_1() -> APIRouter:
-    told = {
-        "description": "A problem.",
-        "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
+def _live(service: Service) -> Live:
+    looks: dict[str, Look] = {
+        "overview": partial(overview.overview, service),
+        "groups": partial(dead_letters.groups, service, dead_letters.GroupsQuery()),
+        "redrives": partial(redrives.listed, service, PageQuery()),
     }
-    router = APIRouter(
-        prefix="/api/v1",
-        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
-        dependencies=[Depends(admitted), Depends(json_only)],
-    )
+    return Live(looks, service.settings.live_interval_ms, service.settings.live_max_clients)
+
+
+def _version_1() -> APIRouter:
+    router = APIRouter(prefix="/api/v1", dependencies=[Depends(admitted), Depends(json_only)])
     for signal in (
         overview,
+        live,
         dead_letters,
         group_notes,
         records,

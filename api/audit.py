@@ -86,7 +86,7 @@ def address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _audit(service: Serving, request: Request, who: Calling) -> Audit:
+async def _audit(service: Serving, request: Request, who: Calling) -> Audit:
     return Audit(service, request, who)
 
 

@@ -4,7 +4,7 @@ Below ``/api/v1`` every route needs a viewer to read and an operator to change s
 ``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``).
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
@@ -67,16 +67,16 @@ def caller(request: Request) -> Caller:
 Calling = Annotated[Caller, Depends(caller)]
 
 
-def require(role: Role) -> Callable[[Caller], Caller]:
+def require(role: Role) -> Callable[[Caller], Awaitable[Caller]]:
     """A dependency that lets pass who has this role, and says who it is."""
 
-    def required(who: Calling) -> Caller:
+    async def required(who: Calling) -> Caller:
         return checked(who, role)
 
     return required
 
 
-def admitted(request: Request, who: Calling) -> Caller:
+async def admitted(request: Request, who: Calling) -> Caller:
     """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
     return checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
 

@@ -13,6 +13,7 @@
   * UnknownRecordError        no record has this offset any more, or never had
   * InvalidSelectionError     what is asked of a dead letter topic contradicts itself
   * BrowseBusyError           as many readings of Kafka as are allowed are under way
+  * LiveBusyError             as many watch live events as may
   * UnauthenticatedError      nobody said who they are, or the credentials are not valid
   * ForbiddenError            who asks has not the role
   * ThrottledError            too many credentials from one address were not valid
@@ -200,6 +201,21 @@ class BrowseBusyError(ApiError):
         return {"Retry-After": "1"}
 
 
+class LiveBusyError(ApiError):
+    """Every place is taken."""
+
+    kind = "live-busy"
+    title = "Too many watch live events"
+
+    def __init__(self, clients: int) -> None:
+        super().__init__(f"{clients} watch already, as many as live_max_clients allows: try again later")
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """When to come again."""
+        return {"Retry-After": "10"}
+
+
 class UnauthenticatedError(ApiError):
     """No credentials where some are needed, or ``invalid`` ones: why, without showing them."""
 
@@ -279,6 +295,7 @@ STATUS: dict[type[ApiError], int] = {
     UnknownRecordError: 404,
     InvalidSelectionError: 422,
     BrowseBusyError: 429,
+    LiveBusyError: 429,
     UnauthenticatedError: 401,
     ForbiddenError: 403,
     ThrottledError: 429,

@@ -23,7 +23,9 @@ class RedrivePolicy(Answer):
     id: str = Field(examples=[ID])
     version: int = Field(examples=[1])
     enabled: bool = Field(examples=[True])
-    status_reason: str | None = Field(description="Why it makes no order; null: nothing keeps it.")
+    status_reason: str | None = Field(
+        description="Why it makes no order; null: nothing keeps it.", examples=[None]
+    )
     latest_order: str | None = Field(description="Its newest redrive.", examples=[ID])
     dlq_topics: list[str] = Field(description="Topics that it has looked at.", examples=[["dlq.orders"]])
     changed_by: str = Field(examples=["anonymous"])

@@ -6,7 +6,9 @@ Texts are as stored: "" is "not known". A row that cannot be understood is an er
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection, func, select
 
@@ -15,6 +17,9 @@ from streaming.store import schema
 from streaming.store.series import Series
 
 T = TypeVar("T")
+
+MOST_KNOWN: Final = 65_536
+"""Rows of series whose labels are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
     columns = (table.labels, table.value, table.first_ms, table.last_ms, table.detail)
     rows = connection.execute(select(*columns).where(table.name == series.name))
     return [
-        SeriesRow(_labels(series, labels), value, first_ms, last_ms, detail)
+        SeriesRow(_labels(series.labels, labels), value, first_ms, last_ms, detail)
         for labels, value, first_ms, last_ms, detail in rows
     ]
 
@@ -108,8 +113,12 @@ def decoded(text: str) -> object:
     return value
 
 
-def _labels(series: Series, text: str) -> dict[str, str]:
+@lru_cache(MOST_KNOWN)
+def _labels(names: tuple[str, ...], text: str) -> Mapping[str, str]:
+    """The labels of a row; remembered, since a row keeps them while its value grows."""
     labels = decoded(text)
-    if not isinstance(labels, dict) or set(labels) != set(series.labels):
-        raise StoreUnavailableError(f"series {series.name} has a row with other labels: it is damaged")
-    return {name: str(value) for name, value in labels.items()}
+    if not isinstance(labels, dict) or set(labels) != set(names):
+        raise StoreUnavailableError(
+            f"a series of {', '.join(names)} has a row with other labels: it is damaged"
+        )
+    return MappingProxyType({name: str(value) for name, value in labels.items()})

@@ -469,6 +469,29 @@ class Findings(Page[Finding]):
     """What will go wrong, the newest finding first."""
 
 
+class JolokiaRequest(Answer):
+    """What was asked for."""
+
+    mbean: str = Field(examples=["kafka.connect:type=connect-worker-metrics"])
+    type: Literal["read"] = "read"
+    attribute: str | None = Field(None, examples=["abandoned-tasks-total"])
+
+
+class JolokiaAnswer(Answer):
+    """As a Jolokia agent answers: also what is not there is an answer, with its own ``status``."""
+
+    request: JolokiaRequest
+    value: dict[str, int] | dict[str, dict[str, int]] | int | None = Field(
+        None,
+        description="Attributes of one bean; of a pattern, by the beans' names; of one attribute, its value.",
+        examples=[{"abandoned-tasks-current": 1, "abandoned-tasks-total": 1}],
+    )
+    status: int = Field(description="200, 400 or 404.", examples=[200])
+    timestamp: int = Field(description="Seconds since the epoch.", examples=[1_800_000_000])
+    error_type: str | None = Field(None, examples=[None])
+    error: str | None = Field(None, examples=[None])
+
+
 class Problem(Answer):
     """A failure, as RFC 9457 has it; ``type`` is stable."""
 

@@ -43,18 +43,21 @@ class PageQuery(BaseModel):
     after: str | None = Field(None, description="``next`` of the page before.")
 
 
-def _service(request: Request) -> Service:
+# What does not wait is no work for a thread: dependencies are ``async`` to be called at once.
+
+
+async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-def no_parameters(request: Request) -> None:
+async def no_parameters(request: Request) -> None:
     """Refuse query parameters: a misspelt one must not pass for one that has no effect."""
     for name in request.query_params:
         raise UnexpectedParameterError(name)
 
 
-def json_only(request: Request) -> None:
+async def json_only(request: Request) -> None:
     """Refuse a body that does not say that it is JSON: no page of a foreign site can send it unasked."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     has_body = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"

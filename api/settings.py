@@ -71,6 +71,8 @@ class ApiSettings(ProcessSettings):
     browse_download_max_records: int = Field(
         100_000, ge=1, description="Records of a download; it ends with the cursor of the rest."
     )
+    live_interval_ms: int = Field(1_000, ge=100, description="How often the store is read for live events.")
+    live_max_clients: int = Field(200, ge=1, description="How many may watch live events at one time.")
     unmask_role: Literal["viewer", "operator", "admin"] = Field(
         "operator", description="Who may see payloads, and filter by them: this role and those above."
     )

@@ -33,7 +33,7 @@ class Sight:
             checked(self._who, self._needed)
 
 
-def _sight(service: Serving, who: Calling, audit: Auditing) -> Sight:
+async def _sight(service: Serving, who: Calling, audit: Auditing) -> Sight:
     return Sight(Role(service.settings.unmask_role), who, audit)
 
 

@@ -10,11 +10,12 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import clients, publish, redrive, scan, streaming
+from benchmarks import api, clients, publish, redrive, scan, streaming
 from benchmarks.row import Row
 
 RESULTS = Path(__file__).with_name("results.json")
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {
+    "api": api.rows,
     "clients": clients.rows,
     "collector": lambda: chain(scan.rows(), publish.rows()),
     "redrive": redrive.rows,

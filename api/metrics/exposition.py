@@ -9,11 +9,13 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from typing import Final
 
 from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 from sqlalchemy import Connection
 
 from api.errors import ApiError
@@ -25,6 +27,8 @@ from collector.version import VERSION
 
 MAX_LABEL_CHARS: Final = 256
 DIGEST_CHARS: Final = 12
+MOST_KNOWN: Final = 65_536
+"""Samples whose labels are remembered."""
 OPENMETRICS: Final = "application/openmetrics-text"
 
 _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
@@ -35,9 +39,25 @@ logger = logging.getLogger(__name__)
 
 def expose(store: Store, moment: Moment, accept: str) -> tuple[bytes, str]:
     """The body of a scrape and its content type."""
-    encode, content_type = choose_encoder(accept)
-    scrape = Scrape(read(store, moment), openmetrics=content_type.startswith(OPENMETRICS))
-    return encode(scrape), content_type
+    _, content_type = choose_encoder(accept)
+    return encoded(read(store, moment), content_type), content_type
+
+
+def encoded(samples: Iterable[Sample], content_type: str) -> bytes:
+    """The families of the catalogue in its order, with the samples they have, in the format of the type.
+
+    The library writes what stands before the samples; their lines are written here, because a row keeps its
+    labels from scrape to scrape and only the value has to be written anew.
+    """
+    openmetrics = content_type.startswith(OPENMETRICS)
+    lines: dict[str, list[str]] = defaultdict(list)
+    for sample in samples:
+        metric = sample.metric
+        lines[metric.name].append(
+            f"{metric.name}{_labels(metric.labels, sample.labels)} {_number(sample.value)}\n"
+        )
+    parts = [part for metric in catalog.ALL for part in (_head(metric, content_type), *lines[metric.name])]
+    return "".join([*parts, "# EOF\n" if openmetrics else ""]).encode()
 
 
 def read(store: Store, moment: Moment) -> list[Sample]:
@@ -64,29 +84,46 @@ def _read_part(connection: Connection, moment: Moment, reader: Reader) -> list[S
         return None
 
 
-class Scrape(Collector):
-    """The families of one scrape, in the order of the catalogue."""
+@cache
+def _head(metric: Metric, content_type: str) -> str:
+    """Help and type of a family.
 
-    def __init__(self, samples: Iterable[Sample], *, openmetrics: bool) -> None:
-        self._samples: dict[str, list[Sample]] = defaultdict(list)
-        for sample in samples:
-            self._samples[sample.metric.name].append(sample)
-        self._openmetrics = openmetrics
+    To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the latter has no type.
+    """
+    openmetrics = content_type.startswith(OPENMETRICS)
+    if openmetrics and metric.kind is Kind.COUNTER and metric.family in _NAMES:
+        family = Family(metric.name, metric.help, "unknown")
+    else:
+        family = Family(metric.family, metric.help, metric.kind)
+    encode, _ = choose_encoder(content_type)
+    return encode(_One(family)).decode().removesuffix("# EOF\n")
+
+
+class _One(Collector):
+    def __init__(self, family: Family) -> None:
+        self._family = family
 
     def collect(self) -> Iterator[Family]:
-        """Every metric of the catalogue, with the samples it has."""
-        for metric in catalog.ALL:
-            family = self._family(metric)
-            for sample in self._samples.get(metric.name, ()):
-                values = map(label_value, sample.labels)
-                family.add_sample(metric.name, dict(zip(metric.labels, values, strict=True)), sample.value)
-            yield family
+        """The family."""
+        yield self._family
 
-    def _family(self, metric: Metric) -> Family:
-        """To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the latter has no type."""
-        if self._openmetrics and metric.kind is Kind.COUNTER and metric.family in _NAMES:
-            return Family(metric.name, metric.help, "unknown")
-        return Family(metric.family, metric.help, metric.kind)
+
+@lru_cache(MOST_KNOWN)
+def _labels(names: tuple[str, ...], values: tuple[str, ...]) -> str:
+    """The labels of a line, by their names, as both formats have them."""
+    told = (
+        f'{name}="{_escaped(label_value(value))}"' for name, value in sorted(zip(names, values, strict=True))
+    )
+    return f"{{{','.join(told)}}}" if names else ""
+
+
+def _number(value: float) -> str:
+    text: str = floatToGoString(value)  # type: ignore[no-untyped-call]  # the library's
+    return text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
 def label_value(text: str) -> str:

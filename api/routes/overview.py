@@ -7,7 +7,6 @@ from sqlalchemy import Connection
 
 from api.abandoned import Abandoned, evidence_rows, reconcile
 from api.connect_tasks import connect_task_rows
-from api.dead_letter_topics import topics
 from api.dead_letters import count_groups
 from api.findings import FindingRow, finding_rows
 from api.redrive_workers import workforce
@@ -72,10 +71,11 @@ def _count(totals: Totals, counted: Series) -> Count:
 
 def _dead_letters(connection: Connection, totals: Totals) -> DeadLettersNow:
     total = _total(totals, series.DEAD_LETTERS)
+    rows = series_rows(connection, series.DEAD_LETTERS)
     return DeadLettersNow(
         total=total.value,
         last_seen=instant(total.last_ms),
-        topics=len(topics(series_rows(connection, series.DEAD_LETTERS), ())),
+        topics=len({(row.labels[series.CLUSTER], row.labels["dlq_topic"]) for row in rows}),
         groups=count_groups(connection),
         lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
     )

@@ -1,19 +1,25 @@
 """A scrape says what the store says, in both formats, completely or not at all."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import Metric
+from prometheus_client.core import Metric as Family
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.registry import Collector
 from sqlalchemy import Engine, Table, text, update
 
 from api.metrics import catalog
-from api.metrics.exposition import MAX_LABEL_CHARS, label_value
-from api.metrics.samples import Moment, of_sources
+from api.metrics.catalog import Kind
+from api.metrics.exposition import MAX_LABEL_CHARS, encoded, label_value
+from api.metrics.samples import Moment, Sample, of_sources
 from api.sources import SourceRow
 from collector.version import VERSION
 from streaming.store import schema, series
@@ -253,3 +259,47 @@ def test_an_ordinary_label_value_stays_as_it_is() -> None:
 def test_a_source_is_up_while_it_says_so_and_is_heard(*, up: bool, age_ms: int, expected: int) -> None:
     row = SourceRow("a", "log", up, "", since_ms=0, heartbeat_ms=100_000 - age_ms)
     assert [s.value for s in of_sources([row], Moment(100_000, 15_000))] == [expected]
+
+
+class Collected(Collector):
+    """The same samples, for the library to write."""
+
+    def __init__(self, samples: list[Sample], formats: str) -> None:
+        self._samples, self._openmetrics = samples, formats == OPENMETRICS["Accept"]
+
+    def collect(self) -> Iterator[Family]:
+        names = {metric.name for metric in catalog.ALL}
+        for metric in catalog.ALL:
+            alone = self._openmetrics and metric.kind is Kind.COUNTER and metric.family in names
+            family = (
+                Family(metric.name, metric.help, "unknown")
+                if alone
+                else Family(metric.family, metric.help, metric.kind)
+            )
+            for sample in self._samples:
+                if sample.metric is metric:
+                    values = map(label_value, sample.labels)
+                    family.add_sample(
+                        metric.name, dict(zip(metric.labels, values, strict=True)), sample.value
+                    )
+            yield family
+
+
+SAMPLES = st.lists(
+    st.sampled_from(catalog.ALL).flatmap(
+        lambda metric: st.builds(
+            Sample,
+            st.just(metric),
+            st.tuples(*(st.text(st.characters(codec="utf-8"), max_size=8) for _ in metric.labels)),
+            st.one_of(st.integers(-(2**53), 2**63), st.floats(allow_nan=False)),
+        )
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("accept", ["", OPENMETRICS["Accept"]])
+@given(samples=SAMPLES)
+def test_the_lines_are_those_that_the_library_writes(accept: str, samples: list[Sample]) -> None:
+    encode, content_type = choose_encoder(accept)
+    assert encoded(samples, content_type) == encode(Collected(samples, accept))

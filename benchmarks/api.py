@@ -1,0 +1,215 @@
+"""How fast the api answers with 100 000 groups and 10 000 series in the store while a stream writes.
+
+The api is a process of its own on SQLite; batches of a thousand groups and series are applied beside it, one
+after the other with a second between. A peer is the bound that the house has set itself: ``ours`` and
+``peer`` are answers a second, for a latency those that one caller could get at the 95th percentile.
+"""
+
+import http.client
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import insert
+
+from benchmarks.row import Row
+from streaming.store import schema
+from streaming.store.batch import Batch, SeriesDelta
+from streaming.store.engine import connect
+from streaming.store.series import DEAD_LETTERS
+from streaming.store.store import Store
+
+GROUPS: Final = 100_000
+SERIES: Final = 10_000
+CALLERS: Final = 4
+CALLS: Final = 40
+LOAD_S: Final = 10.0
+START_S: Final = 60
+METRICS_MS: Final = 250.0
+LIST_MS: Final = 50.0
+REQUESTS_S: Final = 500.0
+LISTS: Final = (
+    "/api/v1/dead-letters/groups",
+    "/api/v1/dead-letters/topics",
+    "/api/v1/findings",
+    "/api/v1/redrives",
+    "/api/v1/delivery-timeouts",
+)
+LOAD: Final = (
+    "/api/v1/dead-letters/groups?limit=20",
+    "/api/v1/findings",
+    "/api/v1/abandoned",
+    "/api/v1/dead-letters/groups/0000000000000001",
+)
+
+
+def labels(number: int) -> dict[str, str]:
+    """Of the series of that number."""
+    return {
+        "kafka_cluster": "default",
+        "dlq_topic": f"dlq.orders-{number % 200}",
+        "source_topic": f"orders-{number % 200}",
+        "dialect": "connect",
+        "connector": f"sink-{number % 500}",
+        "error_class": f"org.apache.kafka.connect.errors.DataException{number}",
+    }
+
+
+def fill(url: str) -> None:
+    """The store that is asked."""
+    now_ms = time.time_ns() // 1_000_000
+    times = {"first_ms": now_ms - 60_000, "last_ms": now_ms}
+    name = DEAD_LETTERS.name
+    series = [
+        {"name": name, "labels": DEAD_LETTERS.key(labels(one)), "value": one, "detail": "{}", **times}
+        for one in range(SERIES)
+    ]
+    told = {"kafka_cluster": "default", "dialect": "connect", "error_class": "DataException", **times}
+    texts = {"message_pattern": "failed at offset #", "message": "failed at offset 17", "consumer": "sink"}
+    groups = [
+        {
+            "fingerprint": f"{one:016x}",
+            "dlq_topic": f"dlq.orders-{one % 200}",
+            "source_topic": f"orders-{one % 200}",
+            "records": one,
+            **told,
+            **texts,
+            "last_ms": now_ms - one,
+        }
+        for one in range(GROUPS)
+    ]
+    with connect(url).begin() as connection:
+        connection.execute(insert(schema.series), series)
+        connection.execute(insert(schema.groups), groups)
+
+
+def write(store: Store, done: threading.Event) -> None:
+    """Batches until it is ``done``."""
+    number = 0
+    while not done.wait(1):
+        now_ms = time.time_ns() // 1_000_000
+        deltas = tuple(
+            SeriesDelta(DEAD_LETTERS, DEAD_LETTERS.key(labels(one)), 1, now_ms, now_ms, "{}")
+            for one in range(number % 9 * 1_000, number % 9 * 1_000 + 1_000)
+        )
+        store.apply(
+            Batch(
+                query_id="bench", batch_id=number, committed_at_ms=now_ms, offsets={}, marks={}, series=deltas
+            )
+        )
+        number += 1
+
+
+@contextmanager
+def served(url: str) -> Iterator[int]:
+    """The port of an api on the store."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "api"],
+        env={**inherited, "API_PORT": "0", "API_STORE_URL": url},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None  # noqa: S101 -- it was asked for
+        for line in process.stderr:
+            if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", line):
+                yield int(found[1])
+                return
+        raise RuntimeError("the api did not begin")
+    finally:
+        process.terminate()
+        process.wait(START_S)
+
+
+class Caller:
+    """One connection."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
+
+    def took_ms(self, path: str) -> float:
+        """How long one answer takes."""
+        begin_s = time.perf_counter()
+        self._connection.request("GET", path)
+        answer = self._connection.getresponse()
+        answer.read()
+        if answer.status != http.client.OK:
+            raise RuntimeError(f"{path}: status {answer.status}")
+        return (time.perf_counter() - begin_s) * 1_000
+
+
+def p95_ms(port: int, path: str) -> float:
+    """The 95th percentile of one caller, after the first answer."""
+    caller = Caller(port)
+    caller.took_ms(path)
+    return statistics.quantiles((caller.took_ms(path) for _ in range(CALLS)), n=20)[-1]
+
+
+def answers_per_second(port: int) -> float:
+    """Of several callers at once, each with one request under way."""
+    counts: list[int] = []
+    until_s = time.perf_counter() + LOAD_S
+
+    def call() -> None:
+        caller, number = Caller(port), 0
+        while time.perf_counter() < until_s:
+            caller.took_ms(LOAD[number % len(LOAD)])
+            number += 1
+        counts.append(number)
+
+    callers = [threading.Thread(target=call) for _ in range(CALLERS)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    return sum(counts) / LOAD_S
+
+
+def latency(port: int, path: str, bound_ms: float) -> Row:
+    """A latency beside its bound."""
+    return _row(f"api: {path}, p95 under {bound_ms:.0f} ms", 1_000 / p95_ms(port, path), 1_000 / bound_ms)
+
+
+def _row(work: str, ours: float, bound: float) -> Row:
+    ratio = ours / bound
+    return Row(work=work, ours=ours, peer=bound, ratio=round(ratio, 3), goal=1.0, holds=ratio >= 1)
+
+
+def rows() -> Iterator[Row]:
+    """Latencies, then the load."""
+    with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
+        with (
+            Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store,
+            served_beside(url, store) as port,
+        ):
+            yield latency(port, "/metrics", METRICS_MS)
+            for path in LISTS:
+                yield latency(port, path, LIST_MS)
+            work = f"api: lists and details, {CALLERS} callers, answers/s"
+            yield _row(work, answers_per_second(port), REQUESTS_S)
+
+
+@contextmanager
+def served_beside(url: str, store: Store) -> Iterator[int]:
+    """The api's port while the store is written."""
+    fill(url)
+    done = threading.Event()
+    writing = threading.Thread(target=write, args=(store, done))
+    with served(url) as port:
+        writing.start()
+        try:
+            yield port
+        finally:
+            done.set()
+            writing.join()
