@@ -17,6 +17,8 @@ from api.body_limit import BodyLimit
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
 from api.browsing.registry import Registry
+from api.console.app import PATH as CONSOLE
+from api.console.app import create_console
 from api.gate import Gate
 from api.headers import SecurityHeaders
 from api.live import Live, Look
@@ -67,7 +69,6 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
         lifespan=_lifespan,
         generate_unique_id_function=openapi.operation_id,
         telemetry=OFF if telemetry is None else telemetry.config,
-        generate_unique_id_function=openapi.operation_id,
     )
     app.state.service, app.state.telemetry = _service(settings, now_ms), telemetry
     app.state.live = _live(app.state.service)
@@ -81,7 +82,8 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(_version_1(settings.max_body_bytes))
-    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    app.mount(CONSOLE, create_console(app.state, settings))
+    app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
     return app
 
 

@@ -76,12 +76,22 @@ class Shelf(StrEnum):
 
 def groups_query(after: Key | None, limit: int, shelf: Shelf = Shelf.ACTIVE) -> Select[tuple[object, ...]]:
     """Up to ``limit`` groups that come behind ``after``; an index on both columns has their order."""
-    table, note = schema.groups, schema.group_notes
-    query = _with_notes().order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
-    archived = and_(func.coalesce(note.c.archived_at_ms, 0) > 0, table.c.records <= note.c.archived_records)
-    if shelf is not Shelf.ALL:
-        query = query.where(archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false())))
+    table = schema.groups
+    query = on_shelf(shelf).order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
     return query if after is None else query.where(tuple_(table.c.last_ms, table.c.fingerprint) < after)
+
+
+def on_shelf(shelf: Shelf) -> Select[tuple[object, ...]]:
+    """The groups on it, in no order."""
+    note = schema.group_notes.c
+    archived = and_(
+        func.coalesce(note.archived_at_ms, 0) > 0, schema.groups.c.records <= note.archived_records
+    )
+    if shelf is Shelf.ALL:
+        return _with_notes()
+    return _with_notes().where(
+        archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false()))
+    )
 
 
 def groups_after(

@@ -28,7 +28,8 @@ class SecurityHeaders:
         async def send_completed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(SECURITY)
+                for name, value in SECURITY.items():
+                    headers.setdefault(name, value)
                 if not headers.get("content-type", "").startswith("text/html"):
                     headers.setdefault(POLICY, NOTHING_ACTIVE)
             await send(message)

@@ -77,4 +77,4 @@ def ready(url: str) -> bool:
 def _announce(url: str) -> None:
     while not ready(url):
         time.sleep(READY_POLL_S)
-    print(f"Deadwatch is up: {url}/docs  metrics: {url}/metrics", flush=True)
+    print(f"Deadwatch is up: {url}/docs  console: {url}/console/  metrics: {url}/metrics", flush=True)

@@ -148,6 +148,14 @@ def find(connection: Connection, order: str) -> StoredOrder:
     return _get(connection, order)
 
 
+def naming_group(connection: Connection, dlq_topic: str, fingerprint: str) -> list[StoredOrder]:
+    """The orders, dry runs aside, whose selection is this group of the topic."""
+    query = select(table).where(table.c.dlq_topic == dlq_topic, table.c.dry_run.is_(False))
+    query = query.where(table.c.request.contains(f'"{fingerprint}"', autoescape=True))
+    found = [stored(row) for row in connection.execute(query).mappings()]
+    return [one for one in found if one.order.request.selection.group == fingerprint]
+
+
 def longest_settle_window_ms(connection: Connection, dlq_topic: str) -> int:
     """Of the topic's newest orders, dry runs aside; the default where there are none."""
     query = select(table).where(table.c.dlq_topic == dlq_topic, table.c.dry_run.is_(False))

@@ -22,6 +22,7 @@ from streaming.store.schema import (
     connect_tasks,
     dead_letter_topics,
     findings,
+    group_notes,
     group_trends,
     groups,
     instances,
@@ -79,6 +80,7 @@ KEPT: Final = (
     redrive_policy_changes,
     tokens,
     audit,
+    group_notes,
 )
 """What people and processes have written."""
 

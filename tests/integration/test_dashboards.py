@@ -30,7 +30,8 @@ from lab.topics import Topics
 from tests import monitoring
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
-from tests.integration.test_up import Up, died, running, stalled, until
+from tests.integration.test_up import Up, died, running, stalled
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 

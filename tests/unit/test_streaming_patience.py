@@ -112,7 +112,7 @@ def test_one_that_waits_lives(tmp_path: Path, stop: threading.Event) -> None:
     settings = StreamingSettings(
         store_url=f"sqlite:///{tmp_path / 'store.db'}", retry_backoff_ms=1, retry_backoff_max_ms=2
     )
-    with PatientStore(settings, stop, Random(1), lambda: beats.append(1)) as opened:
+    with PatientStore(settings, stop, Random(1), beat=lambda: beats.append(1)) as opened:
         disk = Disk(opened)
         disk.allow(1)
         before = len(beats)

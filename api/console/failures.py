@@ -1,0 +1,89 @@
+"""What a page says when something fails: what happened, and what to do."""
+
+import logging
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from api.console import sessions
+from api.console.errors import ConsoleError
+from api.console.pages import page, see
+from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError, UnauthenticatedError
+from api.request_id import request_id
+from streaming.redrive.errors import RedriveError
+from streaming.store.tokens import TokenError
+
+logger = logging.getLogger(__name__)
+
+
+def install(console: FastAPI) -> None:
+    """Answer every failure of the console with a page."""
+    console.exception_handler(UnauthenticatedError)(_unauthenticated)
+    console.exception_handler(ApiError)(_known)
+    console.exception_handler(TokenError)(_token)
+    console.exception_handler(RedriveError)(_redrive)
+    console.exception_handler(ConsoleError)(_ours)
+    console.exception_handler(RequestValidationError)(_invalid)
+    console.exception_handler(HTTPException)(_http)
+    console.exception_handler(Exception)(_unexpected)
+
+
+def told(request: Request, kind: str, status: int, title: str, detail: str) -> HTMLResponse:
+    """The page of a problem."""
+    request.state.problem = kind
+    return page(request, "problem.html", status, title=title, detail=detail, code=status)
+
+
+def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
+    """To the sign-in, with the place kept; a part of a page is told so and its script opens the page anew."""
+    if request.method != "GET" or "hx-request" in request.headers:
+        answer: Response = told(request, error.kind, 401, error.title, "sign in, then do it again")
+    else:
+        place = request.url.path.removeprefix(str(request.scope.get("root_path", ""))) or "/"
+        query = f"?{request.url.query}" if request.url.query else ""
+        said = {"next": place + query} | ({"ended": "1"} if error.invalid else {})
+        answer = see(request, f"/sign-in?{urlencode(said)}")
+    if error.invalid:
+        sessions.end(answer)
+    return answer
+
+
+def _token(request: Request, error: TokenError) -> HTMLResponse:
+    return told(request, error.kind, TOKEN_STATUS[type(error)], error.title, str(error))
+
+
+def _known(request: Request, error: ApiError) -> HTMLResponse:
+    return told(request, error.kind, STATUS[type(error)], error.title, str(error))
+
+
+def _redrive(request: Request, error: RedriveError) -> HTMLResponse:
+    return told(request, error.kind, REDRIVE_STATUS[type(error)], error.title, str(error))
+
+
+def _ours(request: Request, error: ConsoleError) -> HTMLResponse:
+    return told(request, error.kind, error.status, error.title, str(error))
+
+
+def _invalid(request: Request, error: RequestValidationError) -> HTMLResponse:
+    detail = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors())
+    return told(request, "invalid-request", 422, "The address is not valid", detail)
+
+
+def _http(request: Request, error: HTTPException) -> HTMLResponse:
+    status = HTTPStatus(error.status_code)
+    kind = status.phrase.lower().replace(" ", "-")
+    return told(request, kind, status, status.phrase, status.description or status.phrase)
+
+
+def _unexpected(request: Request, error: Exception) -> HTMLResponse:
+    named = request_id()
+    error.add_note(f"request id {named}")
+    logger.error(
+        "%s %r failed, request id %s: %s", request.method, request.url.path, named, type(error).__name__
+    )
+    detail = f"this was not foreseen; the log of the api tells more under the request id {named}"
+    return told(request, "unexpected", 500, "The server failed", detail)

@@ -1,0 +1,155 @@
+"""The redrive sheet's fields, and the order that they ask for."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from streaming.redrive.errors import FilterError, RedriveError
+from streaming.redrive.order import OrderRequest
+
+Form = Mapping[str, str]
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "dlq_topic": "",
+    "select": "all",
+    "group": "",
+    "filter": "",
+    "from": "",
+    "to": "",
+    "target": "origin",
+    "target_topic": "",
+    "target_group": "",
+    "target_map": "",
+    "records_per_second": "50",
+    "max_records": "",
+    "max_attempts": "5",
+    "reason": "",
+}
+"""Every field, and what stands in it at first."""
+
+SHEET: Final = "sheet"
+"""Stands for the whole sheet where a problem belongs to no field."""
+
+_FIELDS: Final[Mapping[str, str]] = {
+    "dlq_topic": "dlq_topic",
+    "reason": "reason",
+    "limits.records_per_second": "records_per_second",
+    "limits.max_records": "max_records",
+    "retry.max_attempts": "max_attempts",
+    "selection.group": "group",
+    "selection.filter": "filter",
+}
+"""Where the sheet has what the order's model calls so."""
+
+
+class FieldsError(Exception):
+    """What is wrong, by field."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = problems
+
+
+def blank(dlq_topic: str, group: str, expression: str, reason: str) -> dict[str, str]:
+    """The sheet as a link opens it."""
+    select = "group" if group else "filter" if expression else "all"
+    return {
+        **DEFAULTS,
+        "dlq_topic": dlq_topic,
+        "group": group,
+        "filter": expression,
+        "reason": reason,
+        "select": select,
+    }
+
+
+def complete(form: Form) -> dict[str, str]:
+    """The form with every field there is."""
+    return {name: form.get(name, default) for name, default in DEFAULTS.items()}
+
+
+def request(form: Form) -> OrderRequest:
+    """The dry run that the sheet asks for. Raises ``FieldsError`` and ``ValidationError``."""
+    said = complete(form)
+    problems = _missing(said)
+    if problems:
+        raise FieldsError(problems)
+    return OrderRequest.model_validate(
+        {
+            "dlq_topic": said["dlq_topic"],
+            "selection": _selection(said),
+            "target": _target(said),
+            "limits": {
+                "records_per_second": said["records_per_second"] or None,
+                "max_records": said["max_records"] or None,
+            },
+            "retry": {"max_attempts": said["max_attempts"] or DEFAULTS["max_attempts"]},
+            "reason": said["reason"],
+            "dry_run": True,
+        }
+    )
+
+
+def problems(error: ValidationError) -> dict[str, str]:
+    """What the order's model refuses, by field of the sheet."""
+    told: dict[str, str] = {}
+    for one in error.errors():
+        place = ".".join(str(part) for part in one["loc"])
+        told[_FIELDS.get(place, SHEET)] = one["msg"].removeprefix("Value error, ")
+    return told
+
+
+def field_of(error: RedriveError) -> str:
+    """The field that an error is about."""
+    return "filter" if isinstance(error, FilterError) else SHEET
+
+
+def _missing(said: Form) -> dict[str, str]:
+    needed = {"dlq_topic": "choose a dead letter topic", "reason": "say why: it is kept with the order"}
+    needed |= {
+        "group": {"group": "name the group's fingerprint"},
+        "filter": {"filter": 'write a filter, such as attempts < 3; "all" selects everything'},
+        "time": {} if said["from"] or said["to"] else {"from": "say from when or until when"},
+    }.get(said["select"], {})
+    needed |= {
+        "topic": {"target_topic": "name the topic"},
+        "retry": {"target_group": "name the consumer group"},
+        "map": {"target_map": "write old=new, one pair a line"},
+    }.get(said["target"], {})
+    return {name: problem for name, problem in needed.items() if name == "from" or not said[name]}
+
+
+def _selection(said: Form) -> dict[str, Any]:
+    match said["select"]:
+        case "group":
+            return {"group": said["group"]}
+        case "filter":
+            return {"filter": said["filter"]}
+        case "time":
+            return {name: _zoned(said[name]) for name in ("from", "to") if said[name]}
+    return {"all": True}
+
+
+def _zoned(text: str) -> str:
+    """A time of the sheet is UTC where it says no zone, as the sheet tells."""
+    return text if text.endswith("Z") or "+" in text else f"{text}Z"
+
+
+def _target(said: Form) -> dict[str, Any]:
+    match said["target"]:
+        case "topic":
+            return {"kind": "topic", "topic": said["target_topic"]}
+        case "retry":
+            return {"kind": "retry", "consumergroup": said["target_group"]}
+        case "map":
+            return {"kind": "map", "map": _pairs(said["target_map"])}
+    return {"kind": "origin"}
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """``old=new`` by lines or commas. Raises ``FieldsError``."""
+    pairs = [pair.split("=") for pair in text.replace(",", "\n").split("\n") if pair.strip()]
+    if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004 -- a pair
+        raise FieldsError({"target_map": "each line is old=new"})
+    return {old.strip(): new.strip() for old, new in pairs}

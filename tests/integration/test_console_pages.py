@@ -1,0 +1,248 @@
+"""Every page of the console in a real Chromium, on a store as a day of trouble leaves it; without Kafka."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, sync_playwright
+from sqlalchemy import NullPool, create_engine
+
+from api.app import create_app
+from api.auth import Role
+from api.settings import ApiSettings
+from collector.kafka import KafkaConnection
+from streaming.store import migrate
+from tests import console_store
+from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, RUNNING
+from tests.integration.console_browser import DEVICES, chromium, missing, window
+from tests.waiting import until
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
+]
+
+GROUPS = int(os.environ.get("DEADWATCH_CONSOLE_GROUPS", "20000"))
+"""100 000 is what the console is made for."""
+MAX_BYTES = 150_000
+INTERACTIVE_MS = 1_000
+PAGES = {
+    "overview": "/",
+    "groups": "/groups",
+    "archived": "/groups?state=archived",
+    "broken-filter": "/groups?filter=ataempts+%3C+3",
+    "group": f"/groups/{MAIN_GROUP}",
+    "hostile": f"/groups/{HOSTILE_GROUP}",
+    "topics": "/topics",
+    "redrives": "/redrives",
+    "redrive-new": "/redrives/new?dlq_topic=dlq.orders&filter=attempts+%3C+3",
+    "dry-run": f"/redrives/{DRY}",
+    "running": f"/redrives/{RUNNING}",
+    "done": f"/redrives/{DONE}",
+    "policies": "/policies",
+    "parked": "/parked",
+    "tasks": "/tasks",
+    "deliveries": "/delivery-timeouts",
+    "findings": "/findings",
+    "health": "/health",
+    "settings": "/settings",
+    "audit": "/audit",
+    "tokens": "/tokens",
+    "not-found": "/nothing",
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """The api on a filled store."""
+
+    base: str
+    tokens: dict[Role, str]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('console') / 'store.db'}"
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+    migrate.upgrade(engine)
+    now_ms = time.time_ns() // 1_000_000
+    console_store.fill(engine, now_ms)
+    console_store.many_groups(engine, GROUPS, now_ms)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
+        app = create_app(ApiSettings(store_url=url, kafka=KafkaConnection(bootstrap_servers=nobody)))
+        tokens = {
+            role: app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)[1].text
+            for role in Role
+        }
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started, "the api does not start")
+        yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", tokens)
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, chromium(playwright) as running:
+        yield running
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_page_is_for_everybody(served: Served, browser: Browser, device: str, scheme: str) -> None:
+    found: dict[str, list[str]] = {}
+    with window(browser, served.base, device, scheme) as seen:
+        seen.go("/sign-in")
+        seen.shoot(f"sign-in-{device}-{scheme}")
+        issues = {"sign-in": seen.issues()}
+        seen.sign_in(served.tokens[Role.ADMIN])
+        for name, path in PAGES.items():
+            answer = seen.go(path)
+            assert answer.status in {200, 404, 422}, name
+            seen.shoot(f"{name}-{device}-{scheme}")
+            issues[name] = seen.issues()
+            if seen.overflow() > 0:
+                issues[name].append(f"is {seen.overflow()} pixels too wide")
+        found = {name: told for name, told in issues.items() if told}
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", ["overview", "groups", "group", "redrive-new", "hostile"])
+def test_a_page_is_small_and_soon_there(served: Served, browser: Browser, name: str) -> None:
+    times = []
+    for _ in range(3):  # the quickest counts: other tests share the machine
+        with window(browser, served.base) as seen:
+            seen.sign_in(served.tokens[Role.OPERATOR])
+        with window(browser, served.base) as seen:
+            seen.page.context.add_cookies([])
+            seen.go(PAGES[name] if name != "redrive-new" else "/groups?order=records")
+            timing = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+            times.append(float(seen.page.evaluate(timing)))
+            assert 1_000 < seen.received < MAX_BYTES
+    assert min(times) < INTERACTIVE_MS
+
+
+def test_texts_of_others_stay_texts(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        for path in ("/groups", f"/groups/{HOSTILE_GROUP}", "/"):
+            seen.go(path)
+            assert "owned" not in seen.page.title()
+            assert seen.page.locator("main script, main img").count() == 0
+            text = seen.page.inner_text("main")
+            assert not {"\u202e", "\x1b"} & set(text)
+            assert len(text) < 100_000
+
+
+def test_a_filter_is_completed_and_told_what_is_wrong_while_it_is_written(
+    served: Served, browser: Browser
+) -> None:
+    with window(browser, served.base) as seen:
+        page = seen.page
+        seen.go("/groups")
+        page.keyboard.press("/")
+        page.keyboard.type("error_c")
+        page.get_by_role("option").first.wait_for()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        assert page.input_value("#filter") == "error_class"
+        page.keyboard.type(" = 3")
+        page.get_by_text("write == to compare").wait_for()
+        page.fill("#filter", 'error_class.contains("Currency")')
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.locator("[data-row]").all_inner_texts() == ["CurrencyMismatchException"]
+        seen.shoot("filtered")
+
+
+def test_the_keyboard_is_enough(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        page = seen.page
+        seen.go("/")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+        with page.expect_navigation():
+            page.keyboard.type("gg")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.textContent") == "CurrencyMismatchException"
+        page.keyboard.press("?")
+        page.get_by_role("dialog").wait_for()
+        page.keyboard.press("Escape")
+        assert page.get_by_role("dialog").count() == 0
+
+
+def test_times_are_the_readers_with_utc_on_hover(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        seen.go("/groups")
+        time_element = seen.page.locator("main time").first
+        assert "ago" in time_element.inner_text()
+        assert "UTC" in (time_element.get_attribute("title") or "")
+
+
+def test_the_colours_can_be_switched_and_stay(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        ground = "getComputedStyle(document.body).backgroundColor"
+        seen.go("/")
+        light = seen.page.evaluate(ground)
+        seen.page.get_by_role("button", name="Dark").click()
+        assert seen.page.evaluate(ground) != light
+        seen.go("/groups")
+        assert seen.page.evaluate(ground) != light
+
+
+def test_pages_can_be_read_without_a_script(served: Served, browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    for name in ("overview", "groups", "group", "running"):
+        page.goto(served.base + PAGES[name])
+        assert "UTC" in page.inner_text("main")
+    page.goto(f"{served.base}/groups")
+    page.fill("#filter", "dialect == 'spring'")
+    page.click("main button.primary")
+    assert page.locator("[data-row]").count() == 1
+    context.close()
+
+
+def test_the_overview_goes_on_by_itself_and_says_when_it_cannot(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        seen.go("/")
+        with seen.page.expect_response(lambda answer: answer.url.endswith("/console/")):
+            pass
+        seen.page.route("**/console/", lambda route: route.fulfill(status=503, body="away"))
+        seen.page.locator("#stale").wait_for(state="visible")
+        seen.page.unroute("**/console/")
+        seen.page.locator("#stale").wait_for(state="hidden")
+
+
+def test_a_form_of_another_site_changes_nothing(served: Served, browser: Browser) -> None:
+    """The page is another origin on this machine: the browser asks it, so nobody watches for other hosts."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{served.base}/sign-in")
+    page.fill("#token", served.tokens[Role.OPERATOR])
+    page.click("main button.primary")
+    page.get_by_role("button", name="Sign out").wait_for()
+    foreign = served.base.replace("127.0.0.1", "localhost").removesuffix("/console")
+    form = f'<form method="post" action="{served.base}/redrives/{RUNNING}/cancel"><button>Win</button></form>'
+    page.route(f"{foreign}/**", lambda route: route.fulfill(body=form, content_type="text/html"))
+    page.goto(f"{foreign}/prize")
+    with page.expect_navigation():
+        page.click("button")
+    assert (
+        page.get_by_role("heading", name="Nothing was changed")
+        .or_(page.get_by_role("heading", name="Who are you?"))
+        .is_visible()
+    )
+    page.goto(f"{served.base}/redrives/{RUNNING}")
+    assert page.get_by_role("button", name="Cancel").is_visible(), "it still runs"
+    context.close()
