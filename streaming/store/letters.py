@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Final
 
 from sqlalchemy import Connection, case, delete, func, select
 
@@ -11,6 +12,9 @@ from streaming.store.engine import among, chunks, greater, insert, lesser, satur
 from streaming.store.limits import GROUPS, OTHER, admitted, limited, other_group, other_sample
 from streaming.store.schema import groups, samples
 from streaming.store.storable import counted, storable_values
+
+MAX_SAMPLES: Final = 10_000
+"""Of all groups together: with what a sample may hold, they are most of a store after a flood."""
 
 
 def merge(
@@ -32,12 +36,18 @@ def merge(
     trends.merge(connection, added, now_ms)
     kept = [one if one.fingerprint in admissible else other_sample(one) for one in found]
     upsert(connection, samples, [storable_values(asdict(sample)) for sample in kept])
-    _trim(connection, {sample.fingerprint for sample in kept}, samples_per_group)
+    _trim(connection, {sample.fingerprint for sample in kept}, kept_of_a_group(samples_per_group, stored))
     return tuple(
         limited(GROUPS, one.records, one.first_ms, one.last_ms)
         for one in deltas
         if one.fingerprint not in admissible
     )
+
+
+def kept_of_a_group(samples_per_group: int, groups_stored: int) -> int:
+    """How many samples a group keeps: the more groups, the fewer; one at least where any are kept."""
+    shared = max(1, MAX_SAMPLES // max(1, groups_stored))
+    return min(samples_per_group, shared)
 
 
 def _known(connection: Connection, keys: Iterable[str]) -> set[str]:
