@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from collector.contract.events import encode
 from streaming.redrive import moved, report
@@ -36,6 +36,7 @@ SLICE_MS: Final = 200
 CHUNK: Final = 1_000
 """Records that are decided before they are handed over: Kafka takes them while the next ones are decided."""
 IDLE_MS: Final = 20
+WRITTEN: Final = frozenset({Result.SENT, Result.PARKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +239,9 @@ class Mover:
 
     def _aborted(self, aborted: AbortedError, batch: Batch, now_ms: int) -> Step:
         """Nothing has happened; find whose fault it was."""
-        right = missing_right(aborted, self._order.id, self._user)
+        topics = {one.target_topic for one in batch.outcomes if one.result in WRITTEN}
+        refused = self._routes.unwritable({*topics, self._frame.events_topic}) if _unnamed(aborted) else []
+        right = missing_right(aborted, self._order.id, self._user, refused)
         if right:
             return Paused(right)
         refusal = self._refusal(aborted)
@@ -279,6 +282,11 @@ class Mover:
         return Paused(
             f"{_name(target)} made no progress within task_timeout_ms ({limit_ms}): mend it, then resume"
         )
+
+
+def _unnamed(aborted: AbortedError) -> bool:
+    """Whether a topic is refused that Kafka does not name."""
+    return aborted.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and not aborted.failures
 
 
 def _name(target: tuple[str, int]) -> str:

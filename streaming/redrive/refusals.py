@@ -1,5 +1,6 @@
 """What a failed transaction says about the target that failed it."""
 
+from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Final
 
@@ -48,13 +49,17 @@ def blame(code: int) -> Blame:
     return Blame.RECORD if code in OF_THE_RECORD else Blame.TARGET
 
 
-def missing_right(aborted: AbortedError, order: str, user: str) -> str:
-    """One line for people: which right, for whom; "" where none is missing."""
+def missing_right(aborted: AbortedError, order: str, user: str, topics: Iterable[str] = ()) -> str:
+    """One line for people: which right, for whom; "" where none is missing.
+
+    Where Kafka does not say which topic it refuses, it is one of ``topics``.
+    """
+    unnamed = ", ".join(topics) or "deadwatch.events"
     group = f"deadwatch-redrive-{order}"
     places = {**aborted.failures, ("", -1): aborted.error}
     for (topic, _), error in places.items():
         if error.code() in RIGHTS:
-            right = RIGHTS[error.code()].format(topic=topic or "deadwatch.events", group=group)
+            right = RIGHTS[error.code()].format(topic=topic or unnamed, group=group)
             return f"Kafka refuses {user} {right}: grant it, then resume"
     return ""
 

@@ -1,9 +1,10 @@
 """Where letters go, asked once for all letters that say the same, with the cluster's topics as of lately."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import admin as typed_admin
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -11,6 +12,8 @@ from collector.contract.topics import PARKED_SUFFIX
 from streaming.redrive.letter import Letter
 from streaming.redrive.order import Order
 from streaming.redrive.targets import Skip, TargetPlace, TargetRules, target_of
+
+admin: Any = typed_admin  # its types leave out what is used here
 
 Rules = Callable[[dict[str, int]], TargetRules]
 TIMEOUT_S: Final = 10.0
@@ -53,6 +56,20 @@ class Routes:
             self.refresh()
         same = self._rules.partitions.get(topic) == self._rules.partitions.get(dlq)
         return topic, partition if same else None
+
+    def unwritable(self, topics: Iterable[str]) -> list[str]:
+        """Those that we may not write to; all of them where Kafka does not tell."""
+        wanted = sorted(topics)
+        asked = TopicCollection(wanted)
+        try:
+            told: Any = self._admin.describe_topics(
+                asked, include_authorized_operations=True, request_timeout=TIMEOUT_S
+            )
+            allowed = {name: found.result().authorized_operations for name, found in told.items()}
+        except KafkaException:
+            return wanted
+        write = admin.AclOperation.WRITE
+        return [name for name in wanted if write not in (allowed[name] or [])] or wanted
 
     def _create(self, topic: str, partitions: int) -> None:
         future = self._admin.create_topics([NewTopic(topic, partitions)])[topic]

@@ -66,6 +66,7 @@ class Transactions:
                 "transaction.timeout.ms": delivery_timeout_ms + 60_000,
                 "delivery.timeout.ms": delivery_timeout_ms,
                 "partitioner": "murmur2_random",
+                "error_cb": _told_by_the_calls,
                 "on_delivery": partial(_delivered, self._failures, self._runs),
                 "queue.buffering.max.messages": QUEUE_RECORDS,
                 "message.max.bytes": 100 << 20,
@@ -142,8 +143,16 @@ class Transactions:
         if error.fatal() and error.code() not in REFUSALS:
             raise FencedError(error.str())
         if not error.fatal():
-            self._drop()
+            self._drop_after(error)
         raise AbortedError(error, dict(self._failures))
+
+    def _drop_after(self, error: KafkaError) -> None:
+        """One of which Kafka has taken no partition, for want of a right, cannot be ended: it never began."""
+        try:
+            self._drop()
+        except FencedError:
+            if error.code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise
 
     def _drop(self) -> None:
         try:
@@ -168,6 +177,11 @@ class Transactions:
                 return
             if self._give_up():
                 raise GivenUpError
+
+
+def _told_by_the_calls(error: KafkaError) -> None:
+    """Without it a fatal error is raised while a delivery report is handed over."""
+    del error
 
 
 def _delivered(

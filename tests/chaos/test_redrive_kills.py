@@ -31,6 +31,7 @@ KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
 FULL = KILLS >= 30
 RECORDS = int(os.environ.get("DEADWATCH_CHAOS_RECORDS", "200000" if FULL else "4800"))
 RESTARTS = 2 if FULL else 1
+SLOWLY = 1_500 if FULL else None
 WIDTH = 12
 WITHIN_S = 1_800 if FULL else 120
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def reader(broker: LoneBroker, isolation: str = "read_committed") -> Consumer:
     return Consumer(config | {"bootstrap.servers": broker.bootstrap_servers, "isolation.level": isolation})
 
 
-def fill(broker: LoneBroker, topic: str) -> Order:
+def fill(broker: LoneBroker, topic: str, rate: int | None) -> Order:
     """Dead letters of every partition, and the order to put them back."""
     dlq = f"dlq.{topic}"
     servers: dict[str, str | int | float | bool] = {"bootstrap.servers": broker.bootstrap_servers}
@@ -68,7 +69,7 @@ def fill(broker: LoneBroker, topic: str) -> Order:
             producer.poll(0)
     assert producer.flush(60) == 0
     request = {"dlq_topic": dlq, "selection": {"all": True}, "dry_run": False, "reason": "chaos"}
-    limits = {"records_per_second": None, "max_in_flight": 1_000 if FULL else 40}
+    limits = {"records_per_second": rate, "max_in_flight": 1_000 if FULL else 40}
     return Order(
         id=f"{Random(topic).getrandbits(64):x}",
         request=OrderRequest.model_validate(request | {"limits": limits, "retry": {"retry_backoff_ms": 0}}),
@@ -188,7 +189,7 @@ def work_to_the_end(workers: Workers) -> None:
 def test_every_record_arrives_exactly_once_whenever_workers_are_killed(
     broker: LoneBroker, tmp_path: Path, account: Account, overlap: bool
 ) -> None:
-    order = fill(broker, "orders")
+    order = fill(broker, "orders", SLOWLY if overlap else None)  # so that two are there at every kill
     file = tmp_path / "order.json"
     file.write_text(order.model_dump_json(by_alias=True))
     workers = Workers(broker, file)

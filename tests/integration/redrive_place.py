@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, Producer, TopicPartition
+from confluent_kafka import admin as typed_admin
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -25,6 +26,7 @@ from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.work import House
 from streaming.redrive.worker import run
 
+admin: Any = typed_admin  # its types leave out what is used here
 WITHIN_S = 60
 NAMES = itertools.count()
 AT_ONCE = {"retry_backoff_ms": 0}
@@ -188,13 +190,18 @@ class Place:
 
     def uncommitted(self) -> bool:
         """Whether the origin holds records of a transaction that is open."""
-        ends = []
-        for isolation in ("read_uncommitted", "read_committed"):
-            config = {"bootstrap.servers": self.servers, "group.id": "ends", "isolation.level": isolation}
-            consumer = Consumer({**config, "enable.auto.commit": False})
-            places = [TopicPartition(self.topic, n) for n in range(self.width(self.topic))]
-            ends.append([consumer.get_watermark_offsets(one, timeout=10)[1] for one in places])
-            consumer.close()
+        client: Any = AdminClient({"bootstrap.servers": self.servers})
+        places = [TopicPartition(self.topic, n) for n in range(self.width(self.topic))]
+        spec = admin.OffsetSpec.latest()
+        ends = [
+            [
+                found.result().offset
+                for found in client.list_offsets(
+                    dict.fromkeys(places, spec), isolation_level=isolation
+                ).values()
+            ]
+            for isolation in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
+        ]
         return ends[0] != ends[1]
 
     def read(self, topic: str = "") -> list[Seen]:
@@ -252,8 +259,8 @@ def until(condition: Callable[[], bool], within_s: float = WITHIN_S) -> None:
 
 def create(servers: str, **widths: int) -> None:
     wanted = [NewTopic(name, width, 1) for name, width in widths.items()]
-    admin = AdminClient({"bootstrap.servers": servers})
-    for future in admin.create_topics(wanted).values():
+    client = AdminClient({"bootstrap.servers": servers})
+    for future in client.create_topics(wanted).values():
         future.result(30)
 
 

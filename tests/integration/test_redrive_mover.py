@@ -4,11 +4,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from streaming.redrive.letter import letter_of
 from streaming.redrive.order import Status
 from tests.integration.redrive_place import Place, ours, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 
 pytestmark = pytest.mark.integration
+
+LETTER = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 
 def test_a_record_comes_back_as_it_was_with_our_headers_beside_its_own(place: Place) -> None:
@@ -23,7 +26,9 @@ def test_a_record_comes_back_as_it_was_with_our_headers_beside_its_own(place: Pl
         assert (record.key, record.timestamp) == (letter.key, letter.timestamp)
         assert record.partition == letter.partition
         assert record.headers[: len(letter.headers)] == letter.headers
+        told = letter_of(*(getattr(letter, name) for name in LETTER))
         assert ours(record) | {"moved-at-ms": ""} == {
+            "group": told.fingerprint,
             "id": order.id,
             "attempts": "1",
             "origin": f"{place.topic}/{record.partition}/{int(dict(letter.headers)['own']) // 3}",
