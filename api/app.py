@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
@@ -66,7 +67,11 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     app.add_middleware(RequestId)
     problems.install(app)
     app.include_router(health.router)
-    app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
+    app.include_router(
+        metrics.router,
+        dependencies=[Depends(require(Role.VIEWER))],
+        responses=_problems(401, 403, 429, 503),
+    )
     app.include_router(_version_1(settings.max_body_bytes))
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     return app
@@ -100,15 +105,17 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     )
 
 
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document."""
+    content = {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}}
+    return {status: {"description": "A problem.", "content": content} for status in statuses}
+
+
 def _version_1(max_body_bytes: int) -> APIRouter:
-    told = {
-        "description": "A problem.",
-        "content": {problems.ProblemResponse.media_type: {"schema": Problem.model_json_schema()}},
-    }
     router = APIRouter(
         prefix="/api/v1",
         max_body_size=max_body_bytes,
-        responses=dict.fromkeys((400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503), told),
+        responses=_problems(400, 401, 403, 404, 409, 412, 413, 415, 422, 429, 503),
         dependencies=[Depends(admitted), Depends(json_only)],
     )
     for signal in (
