@@ -81,6 +81,11 @@ def require(role: Role) -> Callable[[Caller], Awaitable[Caller]]:
 
 async def admitted(request: Request, who: Calling) -> Caller:
     """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
+    return admit(request, who)
+
+
+def admit(request: Request, who: Caller) -> Caller:
+    """As ``admitted``, where there is no route yet. Raises ``ApiError``."""
     return checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
 
 
