@@ -361,10 +361,8 @@ class ConnectTask(Answer):
     observed_at: datetime | None = Field(examples=[TIME])
 
 
-class ConnectTasks(Answer):
+class ConnectTasks(Page[ConnectTask]):
     """Those stalled for longest first, then the latest errors."""
-
-    items: list[ConnectTask]
 
 
 class AbandonedFigures(Answer):
@@ -399,10 +397,8 @@ class AbandonedInstance(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
-class AbandonedInstances(Answer):
+class AbandonedInstances(Page[AbandonedInstance]):
     """Those that still run first, then the latest."""
-
-    items: list[AbandonedInstance]
 
 
 class DeliveryTimeout(Answer):
@@ -422,10 +418,8 @@ class DeliveryTimeout(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
-class DeliveryTimeouts(Answer):
+class DeliveryTimeouts(Page[DeliveryTimeout]):
     """By topic and client, latest first."""
-
-    items: list[DeliveryTimeout]
 
 
 class SeriesLine(Answer):
