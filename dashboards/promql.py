@@ -189,7 +189,7 @@ class Scope:
 
         A series that was not there then has grown by its whole value if it is in fewer scrapes of the window
         than were read whole: it began within it. So the very first scrape, and the first after an outage, do
-        not count what has long been counted. Where neither says anything, and after a reset, ``increase`` does.
+        not count what has long been counted. After a reset, or where neither says a thing, ``increase`` does.
         """
         self._require_counter(metric)
         window = window or self.window
