@@ -8,6 +8,7 @@ from dashboards.picture_data import Drawn, colour
 
 ROW: Final = 22
 BAR: Final = 26
+NAME_CHAR: Final = 7.2
 
 
 def stat(drawn: Drawn) -> str:
@@ -28,7 +29,7 @@ def ranking(drawn: Drawn) -> str:
     largest = max(1e-9, *(one.last for one in series))
     room = int((area.height - 8) // BAR)
     steps = drawn.defaults["thresholds"]["steps"]
-    names = min(max(len(one.name) for one in series) * 6.6 + 12, area.width * 0.45)
+    names = min(max(len(one.name) for one in series) * NAME_CHAR + 22, area.width * 0.45)
     whole = area.width - names - 90
     parts = []
     for number, one in enumerate(series[:room]):

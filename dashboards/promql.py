@@ -5,7 +5,7 @@ An expression knows its labels; a metric, a label of a selector or a label of ``
 
 Every replica of the api reads the same store and shows the same figures, so a series is read as the maximum
 over ``instance`` and ``pod``. A counter is read by ``rate``, ``increase`` or ``grown``; ``total`` is for the
-difference of two.
+difference of two counters.
 """
 
 from collections.abc import Mapping, Sequence
@@ -185,16 +185,19 @@ class Scope:
         return self._read(metric, only, f"increase({{}}[{window or self.window}]{_offset(offset)})")
 
     def grown(self, metric: Metric, window: str = "", **only: Value) -> Expr:
-        """Growth of a counter, with the whole value of a series that first appeared in the window.
+        """Growth of a counter, to the record: now less then, over a change of pods too.
 
-        A series is new when it is in fewer scrapes of the window than were read whole: it then began at 0.
-        The very first scrape, and the first after an outage, do not count what has long been counted.
+        A series that was not there then has grown by its whole value if it is in fewer scrapes of the window
+        than were read whole: it began within it. So the very first scrape, and the first after an outage, do
+        not count what has long been counted. After a reset, or where neither says a thing, ``increase`` does.
         """
         self._require_counter(metric)
         window = window or self.window
         series = self.selector(metric, **only)
-        new = f"{series} and ({self._compared(series, '<', window)})"
-        return self._over_replicas(metric, new).or_(self.increase(metric, window, "", **only))
+        now, then = (self._over_replicas(metric, text) for text in (series, f"{series} offset {window}"))
+        began = f"{series} and ({self._compared(series, '<', window)})"
+        whole = self._over_replicas(metric, began)
+        return now.minus(then).is_(">=", 0).or_(whole).or_(self.increase(metric, window, "", **only))
 
     def known(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The series of a counter that were there before the window began; the value says nothing."""

@@ -1,7 +1,7 @@
 """What Prometheus has to make of the rules: for each alert, series, a moment, and who is told of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Series = Mapping[str, str]
 """Values by series, as promtool notes them; the job is added, and a store that is read whole."""
@@ -10,6 +10,7 @@ UP = "1x2000"
 STORE = 'deadwatch_store_up{job="deadwatch", instance="a"}'
 DLQ = 'kafka_cluster="c", dlq_topic="dlq.a"'
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
+POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
 BACKLOG = f"deadwatch_dead_letter_queue_backlog_records{{{DLQ}}}"
 OLDEST = f"deadwatch_dead_letter_queue_oldest_record_timestamp_seconds{{{DLQ}}}"
 SENT = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="sent"}}'
@@ -72,9 +73,7 @@ class Case:
     value: str = ""
     summary: str = ""
     store: str = UP
-    severity: str = ""
     window: str = ""
-    values: Mapping[str, object] = field(default_factory=dict)
 
 
 def counter(alert: str, series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
@@ -291,6 +290,41 @@ CASES: list[Case] = [
         "1 redrives are RUNNING and move nothing",
     ),
     Case("DeadwatchRedriveStuck", "is silent while records move", {RUNNING: "1x60", SENT: "7+1x60"}, "40m"),
+    Case(
+        "DeadwatchDeadLetters",
+        "counts to the record, however scrapes lie",
+        {LETTERS: "0x20 7x4 8x40"},
+        "27m",
+        ON_TOPIC,
+        "8",
+        "8 new dead letters on dlq.a",
+    ),
+    Case(
+        "DeadwatchDeadLetters",
+        "counts what came while one pod followed another",
+        {POD_A: "3x9", POD_B: "_x10 5x60"},
+        "14m",
+        ON_TOPIC,
+        "2",
+        "2 new dead letters on dlq.a",
+        window="10m",
+    ),
+    Case(
+        "DeadwatchDeadLetters",
+        "counts nothing when a pod follows another",
+        {POD_A: "3x9", POD_B: "_x10 3x60"},
+        "14m",
+        window="10m",
+    ),
+    Case(
+        "DeadwatchDeadLetters",
+        "counts two replicas once",
+        {POD_A: "0x9 3x60", POD_B: "0x9 3x60"},
+        "14m",
+        ON_TOPIC,
+        "3",
+        "3 new dead letters on dlq.a",
+    ),
     Case(
         "DeadwatchNewErrorClass",
         "fires on a class that the topic did not know",

@@ -31,6 +31,11 @@ RANGED = re.compile(
 )
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
+GROWN = re.compile(
+    r"max without \(instance, pod\) \((deadwatch_\w+\{[^}]*\})\) - "
+    r"max without \(instance, pod\) \(\1 offset [$\w]+\)"
+)
+
 BOARDS = [json.loads((generate.GENERATED / f"{board.uid}.json").read_text()) for board in ALL]
 PANELS = [
     pytest.param(board, panel, id=f"{board['uid']}: {panel['title']}")
@@ -59,9 +64,10 @@ def known(expression: str) -> None:
 
 
 def raw_counters(expression: str, *allowed: str) -> list[str]:
-    """Counters outside of rate, increase and the form of a series that first appears."""
+    """Counters outside of rate, increase, now less then, and the form of a series that first appears."""
     for text in allowed:
         expression = expression.replace(text, "")
+    expression = GROWN.sub("", expression)
     rest = RANGED.sub("", APPEARED.sub("(count_over_time(deadwatch_x{}[", expression))
     return [name for name in COUNTERS if f"{name}{{" in rest]
 

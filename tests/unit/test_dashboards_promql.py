@@ -26,11 +26,14 @@ def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
     assert SCOPE.selector(catalog.REDRIVE_JOBS, status=("A", "B")).endswith('status=~"A|B"}')
 
 
-def test_growth_counts_a_series_that_first_appears() -> None:
-    assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").sum("dlq_topic").text == (
-        f"sum by (dlq_topic) (max without (instance, pod) ({LETTERS} and (count_over_time({LETTERS}[5m])"
-        ' < on (job, instance) group_left () sum_over_time(deadwatch_store_up{job=~"$job"}[5m])))'
-        f" or max without (instance, pod) (increase({LETTERS}[5m])))"
+def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
+    whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
+    assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").text == (
+        f"(((max without (instance, pod) ({LETTERS})"
+        f" - max without (instance, pod) ({LETTERS} offset 5m)) >= 0)"
+        f" or max without (instance, pod) ({LETTERS} and (count_over_time({LETTERS}[5m])"
+        f" < on (job, instance) group_left () {whole})))"
+        f" or max without (instance, pod) (increase({LETTERS}[5m]))"
     )
 
 
