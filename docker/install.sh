@@ -24,7 +24,7 @@ DEADWATCH_CACHE=$target/cache "$target/venv/bin/python" -m jars --conf spark
 rm -rf "$target/cache/ivy" "$target"/cache/jars/*.log "$target"/cache/jars/*.lock
 
 install -m 0755 docker/entrypoint "$target/bin/entrypoint"
-install -m 0644 docker/streaming.py "$target/bin/streaming.py"
+install -m 0644 docker/spark_streaming.py "$target/bin/spark_streaming.py"
 install -m 0644 streaming/log4j2.properties "$target/bin/log4j2.properties"
 
 "$target/venv/bin/python" -m venv "$work/sbom"

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-JAR = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)\.jar")
+JAR = re.compile(r"(?P<name>.+)-(?P<version>\d[\w.+-]*)\.jar")
+"""The version begins at the last part that begins with a digit: names have numbers too."""
 
 
 def jars(target: Path) -> Iterator[dict[str, Any]]:

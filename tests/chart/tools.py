@@ -49,9 +49,10 @@ def template(
     values: Mapping[str, Any] | None = None,
     apis: Sequence[str] = (),
     more: Iterable[str | Path] = (),
+    release: str = "dw",
 ) -> "subprocess.CompletedProcess[str]":
     """``helm template`` with value files, values and the APIs that the cluster has."""
-    arguments: list[str | Path] = ["template", "dw", CHART, "--namespace", "deadwatch", *more]
+    arguments: list[str | Path] = ["template", release, CHART, "--namespace", "deadwatch", *more]
     for file in files:
         arguments += ["--values", file]
     for name, value in (values or {}).items():
@@ -66,9 +67,10 @@ def rendered(
     values: Mapping[str, Any] | None = None,
     apis: Sequence[str] = (),
     more: Iterable[str | Path] = (),
+    release: str = "dw",
 ) -> list[Manifest]:
     """The manifests; a refusal is an error with Helm's words."""
-    made = template(*files, values=values, apis=apis, more=more)
+    made = template(*files, values=values, apis=apis, more=more, release=release)
     assert made.returncode == 0, made.stderr
     return [one for one in yaml.safe_load_all(made.stdout) if one]
 

@@ -41,7 +41,7 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     """The driver, with all that it starts; its lines are in ``directory``/log."""
     environment = os.environ | variables
     environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    launcher = str(ROOT / "docker" / "streaming.py")
+    launcher = str(ROOT / "docker" / "spark_streaming.py")
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[1]", launcher]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
@@ -77,8 +77,12 @@ def test_the_driver_becomes_ready_and_tells_sparks_own_metrics(lab: Lab, tmp_pat
     }
     with submitted(tmp_path, variables) as driver:
         log = tmp_path / "log"
-        until(lambda: answers(f"http://127.0.0.1:{health}/readyz") == "ok\n", log.read_text)
-        assert driver.poll() is None
+
+        def ready() -> bool:
+            assert driver.poll() is None, log.read_text()
+            return answers(f"http://127.0.0.1:{health}/readyz") == "ok\n"
+
+        until(ready, log.read_text)
         of_driver = answers(f"http://127.0.0.1:{ui}/metrics/prometheus")
         assert "deadwatch_streaming" in of_driver
         assert "spark_" in answers(f"http://127.0.0.1:{ui}/metrics/executors/prometheus")
