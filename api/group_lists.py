@@ -23,7 +23,7 @@ from streaming.store import schema
 
 HOUR_MS: Final = 3_600_000
 BATCH: Final = 1_000
-LOOKED_AT_MOST: Final = 20_000
+LOOKED_AT_MOST: Final = 10_000
 GROUP_FIELDS: Final = (
     "dialect",
     "topic",
