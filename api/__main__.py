@@ -30,6 +30,8 @@ def main() -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
             timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
         )
     )

@@ -1,15 +1,19 @@
 """The application: routes, problems and headers put together."""
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
 from api import openapi, problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
+from api.body_limit import BodyLimit
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
 from api.browsing.registry import Registry
@@ -20,6 +24,7 @@ from api.headers import SecurityHeaders
 from api.live import Live, Look
 from api.redriving import Redriving
 from api.request_id import RequestId
+from api.retention import Retention
 from api.routes import (
     abandoned,
     audit,
@@ -44,6 +49,7 @@ from api.service import PageQuery, Service, json_only
 from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
+from api.telemetry import OFF, Telemetry, telemetry_of
 from api.token_desk import TokenDesk
 from collector.version import VERSION
 
@@ -55,15 +61,18 @@ def system_now_ms() -> int:
 
 def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms) -> FastAPI:
     """The api on the store of ``settings``, which need not exist yet."""
+    telemetry = telemetry_of(settings.otel_endpoint, os.environ)
     app = FastAPI(
         title="Deadwatch",
         version=VERSION,
         description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
-        max_body_size=settings.max_body_bytes,
+        lifespan=_lifespan,
+        telemetry=OFF if telemetry is None else telemetry.config,
         generate_unique_id_function=openapi.operation_id,
     )
-    app.state.service = _service(settings, now_ms)
+    app.state.service, app.state.telemetry = _service(settings, now_ms), telemetry
     app.state.live = _live(app.state.service)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestId)
@@ -72,10 +81,22 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = system_now_ms)
     app.include_router(health.router)
     app.include_router(metrics.router, dependencies=[Depends(require(Role.VIEWER))])
     app.include_router(jolokia.router, dependencies=[Depends(require(Role.VIEWER))])
-    app.include_router(_version_1())
+    app.include_router(_version_1(settings.max_body_bytes))
     app.mount(CONSOLE, create_console(app.state, settings))
     app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    days = service.settings.audit_retention_days
+    async with Retention(service.writer, service.now_ms, days).kept():
+        yield
+    service.desk.close()
+    telemetry: Telemetry | None = app.state.telemetry
+    if telemetry is not None:
+        await to_thread.run_sync(telemetry.close)
 
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
@@ -106,8 +127,12 @@ def _live(service: Service) -> Live:
     return Live(looks, service.settings.live_interval_ms, service.settings.live_max_clients)
 
 
-def _version_1() -> APIRouter:
-    router = APIRouter(prefix="/api/v1", dependencies=[Depends(admitted), Depends(json_only)])
+def _version_1(max_body_bytes: int) -> APIRouter:
+    router = APIRouter(
+        prefix="/api/v1",
+        max_body_size=max_body_bytes,
+        dependencies=[Depends(admitted), Depends(json_only)],
+    )
     for signal in (
         overview,
         live,

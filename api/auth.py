@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
 
 from api.errors import ForbiddenError, UnauthenticatedError
 
@@ -47,13 +48,14 @@ class Caller:
         return self.role is not None and self.role.covers(needed)
 
 
+BEARER: Final = HTTPBearer(auto_error=False, scheme_name="token", description="`dw_...` or a JWT.")
 NOBODY: Final = Caller("anonymous", None)
 ANYBODY: Final = Caller("anonymous", Role.VIEWER)
 """Nobody in particular, where reading is anonymous."""
 
 
-def caller(request: Request) -> Caller:
-    """Who asks, found out once a request.
+def caller(request: Request, _: Annotated[object, Security(BEARER)] = None) -> Caller:
+    """Who asks, found out once a request; the OpenAPI document says how one says it.
 
     Raises:
         UnauthenticatedError: the credentials are not valid.

@@ -6,7 +6,7 @@ key of the list's own length, or is refused.
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
 from api.errors import InvalidCursorError
@@ -25,6 +25,7 @@ class Keyed(Protocol):
 
 
 R = TypeVar("R", bound=Keyed)
+T = TypeVar("T")
 
 
 def cut(rows: Sequence[R], limit: int) -> tuple[Sequence[R], str | None]:
@@ -34,14 +35,28 @@ def cut(rows: Sequence[R], limit: int) -> tuple[Sequence[R], str | None]:
     return rows[:limit], encode(rows[limit - 1].key)
 
 
+def page(
+    rows: Iterable[T], key: Callable[[T], Key], after: str | None, limit: int, *, numbers: int, names: int
+) -> tuple[list[T], str | None]:
+    """A page of a list that is read whole, sorted by ``key``, and the cursor of the next.
+
+    Keys have so many numbers, then so many names; no two rows have the same. Raises ``InvalidCursorError``.
+    """
+    begin = None if after is None else decode(after, names, numbers)
+    placed = sorted(((key(row), row) for row in rows), key=lambda one: one[0])
+    behind = [one for one in placed if begin is None or one[0] > begin]
+    following = encode(behind[limit - 1][0]) if len(behind) > limit else None
+    return [row for _, row in behind[:limit]], following
+
+
 def encode(key: Key) -> str:
     """The cursor that stands for ``key``."""
     text = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(cursor: str, names: int) -> Key:
-    """The key behind a cursor of a list whose keys have ``names`` names.
+def decode(cursor: str, names: int, numbers: int = 1) -> Key:
+    """The key behind a cursor of a list whose keys have ``numbers`` numbers, then ``names`` names.
 
     Raises:
         InvalidCursorError: it is not one that ``encode`` made for such a list.
@@ -51,7 +66,7 @@ def decode(cursor: str, names: int) -> Key:
         canonical = encode(key) == cursor
     except (ValueError, TypeError, RecursionError):
         raise InvalidCursorError from None
-    if not canonical or len(key) != names + 1 or not _is_key(key):
+    if not canonical or len(key) != numbers + names or not _is_key(key, numbers):
         raise InvalidCursorError
     return key
 
@@ -60,7 +75,6 @@ def _padded(cursor: str) -> str:
     return cursor + "=" * (-len(cursor) % 4)
 
 
-def _is_key(key: Key) -> bool:
-    time_ms, *names = key
-    is_time = type(time_ms) is int and abs(time_ms) <= MAX_TIME_MS
-    return is_time and all(isinstance(name, str) for name in names)
+def _is_key(key: Key, numbers: int) -> bool:
+    bounded = all(type(number) is int and abs(number) <= MAX_TIME_MS for number in key[:numbers])
+    return bounded and all(isinstance(name, str) for name in key[numbers:])

@@ -1,4 +1,4 @@
-"""Finds out who asks, by what they send: a token of the store or the local token of ``deadwatch up``.
+"""Finds out who asks, by what they send: a token of the store, a JWT, the local token of ``deadwatch up``.
 
 Nobody in particular may read where the service is reached on this machine only, or where the settings say so.
 "On this machine" is judged by all that can be seen: the address that is listened on, the peer's address, the
@@ -9,6 +9,7 @@ forwards.
 import getpass
 import logging
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from api.auth import ANYBODY, NOBODY, Caller, Role
 from api.credentials import Credential, digest, matches, parse
 from api.errors import ThrottledError, UnauthenticatedError
 from api.failures import Failures
+from api.oidc import Oidc
 from api.settings import ApiSettings
 from api.token_desk import TokenDesk
 from collector.loopback import is_loopback
@@ -28,8 +30,14 @@ LOCAL: Final = "local"
 """The id of the local token."""
 FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 MAX_CREDENTIALS_CHARS: Final = 16_384
+JWT_DOTS: Final = 2
 
 log = logging.getLogger(__name__)
+
+
+def steady_ms() -> int:
+    """A clock that never jumps."""
+    return time.monotonic_ns() // 1_000_000
 
 
 class Gate:
@@ -38,6 +46,7 @@ class Gate:
     def __init__(self, settings: ApiSettings, now_ms: Callable[[], int], desk: TokenDesk) -> None:
         self._settings, self._desk = settings, desk
         self._failures = Failures(now_ms)
+        self._oidc = Oidc(settings.oidc, steady_ms) if settings.oidc.enabled else None
         self._local = _local(settings.local_token_file)
 
     def caller(self, request: Request) -> Caller:
@@ -70,7 +79,10 @@ class Gate:
         scheme, _, text = sent[0].partition(" ")
         if len(sent) != 1 or scheme.lower() != SCHEME or len(text) > MAX_CREDENTIALS_CHARS:
             raise UnauthenticatedError(invalid="Authorization has to be 'Bearer' and one token")
-        credential = parse(text.strip())
+        text = text.strip()
+        if self._oidc and text.count(".") == JWT_DOTS:
+            return self._oidc.caller(text)
+        credential = parse(text)
         if credential is None:
             raise UnauthenticatedError(invalid="this is no token, or it was not copied whole")
         request.state.presented = credential.id

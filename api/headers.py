@@ -5,7 +5,15 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SECURITY: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+SECURITY: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
+NOTHING_ACTIVE: Final = "default-src 'none'; frame-ancestors 'none'"
+"""Of what is no page: should a browser show it as one all the same, nothing in it runs."""
+POLICY: Final = "Content-Security-Policy"
 
 
 class SecurityHeaders:
@@ -22,6 +30,8 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY.items():
                     headers.setdefault(name, value)
+                if not headers.get("content-type", "").startswith("text/html"):
+                    headers.setdefault(POLICY, NOTHING_ACTIVE)
             await send(message)
 
         await self._app(scope, receive, send_completed)

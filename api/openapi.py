@@ -121,6 +121,10 @@ def _complete(path: str, method: str, operation: Operation) -> None:
     for parameter in operation.get("parameters", ()):
         parameter.setdefault("description", PLACES.get(parameter["name"], ""))
     answers = {status: answer for status, answer in operation["responses"].items() if int(status) < 400}  # noqa: PLR2004
+    for answer in answers.values():
+        for kind in answer.get("content", {}).values():
+            if kind.pop("itemSchema", None):  # of a later version of the specification
+                kind["schema"] = {"type": "string"}
     own = {"503": operation["responses"]["503"]} if path == "/readyz" else {}
     if path not in PUBLIC:
         operation["security"] = [{"bearer": []}] if method in CHANGING else [{}, {"bearer": []}]

@@ -18,10 +18,12 @@ from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
 from api.headers import SECURITY
 from api.request_id import HEADER as REQUEST_ID
 from api.request_id import request_id
+from api.telemetry import trace_id
 from streaming.redrive.errors import RedriveError
 from streaming.store.tokens import TokenError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
+TOO_LARGE: Final = "the body is longer than max_body_bytes allows: send less at once"
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +58,9 @@ def problem(
     request.state.problem = kind
     named = request_id()
     body = {"type": TYPE_PREFIX + kind, "title": title, "status": status, "detail": detail, **more}
+    traced = {"trace_id": trace_id()} if trace_id() else {}
     return ProblemResponse(
-        {**body, "request_id": named}, status, {**SECURITY, REQUEST_ID: named, **(headers or {})}
+        {**body, "request_id": named, **traced}, status, {**SECURITY, REQUEST_ID: named, **(headers or {})}
     )
 
 
@@ -84,11 +87,19 @@ def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse
 
 def _http(request: Request, error: HTTPException) -> ProblemResponse:
     status = HTTPStatus(error.status_code)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return too_large(request)
     kind = status.phrase.lower().replace(" ", "-")
     detail = (
         f"{request.method} {request.url.path}: {status.description or status.phrase}; /docs lists the routes"
     )
     return problem(request, kind, status.phrase, status, detail, headers=error.headers)
+
+
+def too_large(request: Request) -> ProblemResponse:
+    """Of a body that is longer than is read."""
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    return problem(request, "content-too-large", "The body is too large", status, TOO_LARGE)
 
 
 def _unexpected(request: Request, error: Exception) -> ProblemResponse:

@@ -11,6 +11,8 @@ from typing import Final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.telemetry import told_in_log_lines
+
 HEADER: Final = "X-Request-Id"
 PLAIN: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
 
@@ -42,4 +44,5 @@ class RequestId:
                 MutableHeaders(scope=message)[HEADER] = name
             await send(message)
 
-        await self._app(scope, receive, send_named)
+        with told_in_log_lines(name):
+            await self._app(scope, receive, send_named)

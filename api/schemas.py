@@ -361,10 +361,8 @@ class ConnectTask(Answer):
     observed_at: datetime | None = Field(examples=[TIME])
 
 
-class ConnectTasks(Answer):
+class ConnectTasks(Page[ConnectTask]):
     """Those stalled for longest first, then the latest errors."""
-
-    items: list[ConnectTask]
 
 
 class AbandonedFigures(Answer):
@@ -399,10 +397,8 @@ class AbandonedInstance(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
-class AbandonedInstances(Answer):
+class AbandonedInstances(Page[AbandonedInstance]):
     """Those that still run first, then the latest."""
-
-    items: list[AbandonedInstance]
 
 
 class DeliveryTimeout(Answer):
@@ -422,10 +418,8 @@ class DeliveryTimeout(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
-class DeliveryTimeouts(Answer):
+class DeliveryTimeouts(Page[DeliveryTimeout]):
     """By topic and client, latest first."""
-
-    items: list[DeliveryTimeout]
 
 
 class SeriesLine(Answer):
@@ -500,3 +494,4 @@ class Problem(Answer):
     status: int = Field(examples=[503])
     detail: str = Field(examples=["there is no store yet: streaming makes it at its first start"])
     request_id: str = Field(description="As in X-Request-Id, in the log and in the audit.", examples=["f3c1"])
+    trace_id: str | None = Field(None, description="Where the request is traced.", examples=[None])

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from api.browsing.registry import SchemaRegistry
+from api.oidc_settings import OidcSettings
 from collector.contract import topics
 from collector.kafka import KafkaConnection
 from collector.loopback import is_loopback
@@ -98,6 +99,14 @@ class ApiSettings(ProcessSettings):
     max_body_bytes: int = Field(1_048_576, ge=1_024, description="A longer body of a request is refused.")
     audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
 
+    oidc: OidcSettings = OidcSettings()
+    otel_endpoint: str = Field(
+        "",
+        pattern=r"^(https?://.+)?$",
+        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
+        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
+    )
+
     @field_validator("dlq_topics", "targets_allow")
     @classmethod
     def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,9 +126,11 @@ class ApiSettings(ProcessSettings):
 
     @model_validator(mode="after")
     def _refuse_public_without_authentication(self) -> Self:
-        if not is_loopback(self.host) and not self.token_pepper.get_secret_value():
+        authenticated = self.token_pepper.get_secret_value() or self.oidc.enabled
+        if not is_loopback(self.host) and not authenticated:
             raise ValueError(
                 f"host {self.host} is reached from other machines, which needs authentication: set "
-                "API_TOKEN_PEPPER (openssl rand -hex 32 makes one), or stay on 127.0.0.1 (API_HOST)"
+                "API_TOKEN_PEPPER (openssl rand -hex 32 makes one) or API_OIDC__ISSUER, or stay on 127.0.0.1 "
+                "(API_HOST)"
             )
         return self

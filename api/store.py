@@ -57,6 +57,11 @@ class Writer:
         with reported(), self._engine.begin() as connection:
             yield connection
 
+    def close(self) -> None:
+        """Let go of its connections, if there are any; making some would make a store's directory."""
+        if "_engine" in self.__dict__:
+            self._engine.dispose()
+
     @cached_property
     def _engine(self) -> Engine:
         return connect(self._url)

@@ -87,8 +87,9 @@ class TokenDesk:
             return tokens.every(connection)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is left, and let go of the store."""
         self._behind.shutdown()
+        self._writer.close()
 
     def _find(self, token: str, now_ms: int) -> Token | None:
         with self._lock:

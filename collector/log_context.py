@@ -6,10 +6,11 @@ Threads that a source starts on its own begin without context. TRACE lies below 
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 TRACE: Final = 5
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _prefix: ContextVar[str] = ContextVar("prefix", default="")
-_trace: ContextVar[str] = ContextVar("trace", default="")
+_facts: ContextVar[Mapping[str, str]] = ContextVar("facts", default=MappingProxyType({}))
 
 
 class Scope(StrEnum):
@@ -45,17 +46,37 @@ def log_context(name: str, scope: Scope, sequence: int | None = None) -> Iterato
 @contextmanager
 def trace_context(trace_id: str, span_id: str) -> Iterator[None]:
     """The trace of this thread's lines: they carry its ids behind their context."""
-    token = _trace.set(f"[trace_id={trace_id} span_id={span_id}] ")
+    with facts(trace_id=trace_id, span_id=span_id):
+        yield
+
+
+@contextmanager
+def facts(**named: str) -> Iterator[None]:
+    """Names and values that the lines of this thread or task carry behind their context."""
+    token = _facts.set({**_facts.get(), **named})
     try:
         yield
     finally:
-        _trace.reset(token)
+        _facts.reset(token)
 
 
 def add_context(record: logging.LogRecord) -> bool:
-    """A filter of handlers: lets every record pass, with its prefix and trace, or ""."""
-    record.context = _prefix.get() + _trace.get()
+    """A filter of handlers: lets every record pass, with its prefix and facts, or ""."""
+    record.prefix, record.facts = _prefix.get(), _facts.get()
+    told = " ".join(f"{name}={value}" for name, value in _facts.get().items())
+    record.context = _prefix.get() + (f"[{told}] " if told else "")
     return True
+
+
+def prefix_of(record: logging.LogRecord) -> str:
+    """The context of a record that ``add_context`` has seen; "": none."""
+    return str(getattr(record, "prefix", "")).strip()
+
+
+def facts_of(record: logging.LogRecord) -> Mapping[str, str]:
+    """The facts of a record that ``add_context`` has seen."""
+    found: Mapping[str, str] = getattr(record, "facts", {})
+    return found
 
 
 def invoke(owner: object, method: Callable[[], T]) -> T:

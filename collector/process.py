@@ -5,10 +5,10 @@ import logging
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 from collector.log_context import add_context
+from collector.log_format import LogFormat, formatter
 from collector.settings_file import S, SettingsError, load
 
 REFUSED = 2
@@ -30,22 +30,19 @@ def begin(settings: type[S], description: str) -> S:
     arguments = parser.parse_args()
     configure_logging(settings.section)
     try:
-        return load(settings, arguments.config)
+        loaded = load(settings, arguments.config)
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(REFUSED)
+    configure_logging(settings.section, form=loaded.log_format)
+    return loaded
 
 
-def configure_logging(process: str, level: int = logging.INFO) -> None:
-    """One line a record on stderr: UTC time, level, process, message (logger)."""
-    formatter = logging.Formatter(
-        f"%(asctime)s.%(msecs)03dZ %(levelname)s [{process}] %(context)s%(message)s (%(name)s)",
-        "%Y-%m-%dT%H:%M:%S",
-    )
-    formatter.converter = time.gmtime
+def configure_logging(process: str, level: int = logging.INFO, form: LogFormat = "text") -> None:
+    """One line a record on stderr: UTC time, level, process, message (logger), or the same as JSON."""
     handler = logging.StreamHandler()
     handler.addFilter(add_context)
-    handler.setFormatter(formatter)
+    handler.setFormatter(formatter(process, form))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name, least in QUIET.items():
         logging.getLogger(name).setLevel(least)

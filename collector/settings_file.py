@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from collector.log_format import LogFormat
 
 SHARED = frozenset(
     {
@@ -27,6 +29,7 @@ SHARED = frozenset(
         "dlq_topics",
         "dlq_topics_deny",
         "targets_allow",
+        "log_format",
     }
 )
 """Keys of the file's top level that more than one process reads."""
@@ -48,6 +51,8 @@ class ProcessSettings(BaseSettings):
 
     section: ClassVar[str]
     module: ClassVar[str] = ""
+
+    log_format: LogFormat = Field("text", description="`json`: an object a line, for machines.")
 
     @classmethod
     def runs(cls) -> str:

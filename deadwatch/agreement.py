@@ -20,6 +20,7 @@ AGREED = (
     "dlq_topics",
     "dlq_topics_deny",
     "targets_allow",
+    "log_format",
 )
 """What the processes have to say alike: otherwise one writes where the other does not look."""
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx2
 
+from collector.printed import one_line
 from collector.process import REFUSED
-from deadwatch.printed import printed
 
 PREFIX: Final = "/api/v1"
 MAX_PAGE: Final = 500
@@ -58,6 +58,12 @@ class Api:
 
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
 
     def get(self, path: str, **parameters: Parameter) -> Any:  # noqa: ANN401 -- JSON
         """What a route tells. Raises ``RefusedError``."""
@@ -110,7 +116,7 @@ class Api:
         told = self._json(answer) if answer.content else {}
         detail = told.get("detail") if isinstance(told, dict) else None
         error = ERRORS.get(answer.status_code, RefusedError)
-        return error(printed(str(detail or f"{answer.status_code} {answer.reason_phrase}")))
+        return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")))
 
     def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401 -- JSON
         try:

@@ -51,7 +51,11 @@ def of_api(command: Callable[..., int]) -> Callable[..., None]:
 
     @wraps(command)
     def run(url: str, token: str, token_file: Path, **said: object) -> None:
-        end(lambda: command(reach(url, token, token_file), **said))
+        def work() -> int:
+            with reach(url, token, token_file) as api:
+                return command(api, **said)
+
+        end(work)
 
     own = inspect.signature(command, eval_str=True)
     options = [

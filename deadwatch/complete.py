@@ -36,7 +36,8 @@ def _items(path: str) -> list[dict[str, Any]]:
     file = Path(os.environ.get("DEADWATCH_TOKEN_FILE", DATA / local_token.NAME))
     token = os.environ.get("DEADWATCH_TOKEN") or local_token.find(file, url)
     try:
-        items: list[dict[str, Any]] = connect(url, token, TIMEOUT_S).get(path, limit=LIMIT)["items"]
+        with connect(url, token, TIMEOUT_S) as api:
+            items: list[dict[str, Any]] = api.get(path, limit=LIMIT)["items"]
     except RefusedError:
         return []
     return items

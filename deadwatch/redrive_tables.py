@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from deadwatch.printed import printed
+from collector.printed import one_line
 
 Answer = Mapping[str, Any]
 
@@ -28,8 +27,12 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]])
     filled = [tuple("" if cell is None else cell for cell in row) for row in rows]
     for index, heading in enumerate(headings):
         numeric = bool(filled) and all(isinstance(row[index], int | float) for row in filled)
-        justify: JustifyMethod = "right" if numeric else "left"
-        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in COPIED)
+        made.add_column(
+            heading,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=heading in COPIED,
+        )
     for row in filled:
         made.add_row(*(Text(_cell(cell), COLOURS.get(str(cell), "")) for cell in row))
     return made
@@ -101,4 +104,4 @@ def duration(span_ms: int) -> str:
 
 
 def _cell(value: object) -> str:
-    return printed(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))

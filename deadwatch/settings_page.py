@@ -56,8 +56,10 @@ def _default(field: FieldInfo) -> str:
     value = field.default
     if value is PydanticUndefined:
         return "required"
-    if value is None or isinstance(value, BaseModel) or value in ("", ()):
+    if value is None or isinstance(value, BaseModel) or str(value) in {"", "()"}:
         return ""
+    if isinstance(value, dict):
+        return _cell(", ".join(f"`{name}`: `{item}`" for name, item in value.items()))
     if isinstance(value, tuple):
         return _cell(", ".join(f"`{item}`" for item in value))
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.table import Table
@@ -33,6 +33,7 @@ from streaming.store.audit import Entry, Witness
 from streaming.store.tokens import TokenError
 
 PATH = "/tokens"
+T = TypeVar("T")
 
 OnStore = Annotated[bool, typer.Option("--on-store", help="Not over the api: for the first admin.")]
 Data = Annotated[Path, typer.Option(metavar="DIR", help="With --on-store: as of deadwatch up.")]
@@ -61,7 +62,7 @@ def create(
     DEADWATCH_TOKEN=$(deadwatch token create pipeline --role operator --days 30)
     """
     body = {"name": name, "role": role, "expires_in_days": None if never_expires else days}
-    told = _desk(data, config).create(body) if on_store else api.post(PATH, body)
+    told = _on_store(data, config, lambda desk: desk.create(body)) if on_store else api.post(PATH, body)
     if not as_json:
         until = told["expires_at"] or "it is revoked"
         sys.stderr.write(f"token {told['id']} of {told['name']}, {told['role']}, valid until {until}:\n")
@@ -83,7 +84,7 @@ def listed(
 
     deadwatch token list
     """
-    told = _desk(data, config).listed(limit) if on_store else api.pages(PATH, limit)
+    told = _on_store(data, config, lambda desk: desk.listed(limit)) if on_store else api.pages(PATH, limit)
     return shown(told, as_json, _table)
 
 
@@ -95,7 +96,7 @@ def revoke(
     deadwatch token revoke 5f2a9c01d4e7
     """
     if on_store:
-        _desk(data, config).revoke(token_id)
+        _on_store(data, config, lambda desk: desk.revoke(token_id))
     else:
         api.delete(f"{PATH}/{token_id}")
     return DONE
@@ -129,7 +130,7 @@ class Desk:
         self._who = f"{getpass.getuser()} (on the store)"
 
     def create(self, body: dict[str, Any]) -> Answer:
-        """Make one. Raises ``RefusedError``."""
+        """Make one. Raises ``ApiError``, ``TokenError``."""
         try:
             request = TokenRequest.model_validate(body)
         except ValueError as error:
@@ -137,28 +138,23 @@ class Desk:
         now_ms, days = system_now_ms(), request.expires_in_days
         expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
         also = self._witness("tokens.create", f"{request.role} for {request.name}")
-        try:
-            made, credential = self._desk.create(request.name, request.role, expires_at_ms, self._who, also)
-        except (ApiError, TokenError) as error:
-            raise RefusedError(str(error)) from None
+        made, credential = self._desk.create(request.name, request.role, expires_at_ms, self._who, also)
         told = NewToken(**dict(told_of(made, now_ms)), token=credential.text)
         return told.model_dump(mode="json")
 
     def listed(self, limit: int) -> Answer:
-        """The newest of them. Raises ``RefusedError``."""
-        try:
-            rows = self._desk.every()
-        except ApiError as error:
-            raise RefusedError(str(error)) from None
+        """The newest of them. Raises ``ApiError``, ``TokenError``."""
+        rows = self._desk.every()
         now_ms = system_now_ms()
         return {"items": [told_of(row, now_ms).model_dump(mode="json") for row in rows[:limit]], "next": None}
 
     def revoke(self, token: str) -> None:
-        """Revoke one. Raises ``RefusedError``."""
-        try:
-            self._desk.revoke(token, self._who, self._witness("tokens.revoke", ""))
-        except (ApiError, TokenError) as error:
-            raise RefusedError(str(error)) from None
+        """Revoke one. Raises ``ApiError``, ``TokenError``."""
+        self._desk.revoke(token, self._who, self._witness("tokens.revoke", ""))
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._desk.close()
 
     def _witness(self, action: str, why: str) -> Witness:
         return partial(self._keep, action, why)
@@ -168,12 +164,19 @@ class Desk:
         audit.write(connection, entry)
 
 
-def _desk(data: Path, config: Path | None) -> Desk:
+def _on_store(data: Path, config: Path | None, work: Callable[[Desk], T]) -> T:
+    """Do it to the tokens of the settings' store. Raises ``RefusedError``."""
     try:
         settings = load(ApiSettings, config)
     except SettingsError as error:
         raise SaidError(str(error)) from None
-    return Desk(settings.model_copy(update={"store_url": store_url(settings, data)}))
+    desk = Desk(settings.model_copy(update={"store_url": store_url(settings, data)}))
+    try:
+        return work(desk)
+    except (ApiError, TokenError) as error:
+        raise RefusedError(str(error)) from None
+    finally:
+        desk.close()
 
 
 def _table(told: Answer) -> Table:

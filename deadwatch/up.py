@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 
+from collector.process import configure_logging
 from collector.settings_file import SettingsError
 from deadwatch.service import Service
 from deadwatch.supervisor import Supervisor
@@ -26,6 +27,7 @@ def run(service: Service) -> int:
     Raises:
         SettingsError: the port or the data directory belongs to somebody else.
     """
+    configure_logging("deadwatch", form=service.api.log_format)
     require_free(service.api.host, service.api.port)
     with locked(service.data):
         service.admit_local_user()

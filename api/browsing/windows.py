@@ -122,17 +122,18 @@ class WindowReader:
             return
         end = left[partition]
         if error is None and offset < end:
-            letter = _letter(message)
-            found[partition].letters.append(letter)
+            read = letter(message)
+            found[partition].letters.append(read)
             budget.records -= 1
-            budget.bytes -= letter.size + 1
+            budget.bytes -= read.size + 1
         found[partition].position = offset + 1 if error is None and offset < end else max(offset, end)
         if error is not None or found[partition].position >= end:
             del left[partition]
             self._consumer.pause([TopicPartition(self._topic, partition)])
 
 
-def _letter(message: Received) -> Letter:
+def letter(message: Received) -> Letter:
+    """What a record says."""
     return letter_of(
         message.topic(),
         message.partition(),

@@ -1,22 +1,28 @@
 """Abandoned connectors and tasks of Kafka Connect."""
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
+from api import cursor
 from api.abandoned import Abandoned, differences, evidence_rows, reconcile
+from api.cursor import Key
 from api.schemas import AbandonedFigures, AbandonedInstance, AbandonedInstances
-from api.service import Serving, no_parameters
+from api.service import Paging, Serving
 from api.times import instant
 
-router = APIRouter(tags=["abandoned"], dependencies=[Depends(no_parameters)])
+router = APIRouter(tags=["abandoned"])
 
 
 @router.get("/abandoned")
-def abandoned(service: Serving) -> AbandonedInstances:
+def abandoned(service: Serving, query: Paging) -> AbandonedInstances:
     """Everything that was ever abandoned; what still runs comes first, then the latest."""
     with service.store.read() as connection:
         instances = reconcile(evidence_rows(connection))
-    urgent_first = sorted(instances, key=lambda instance: (-instance.current, -instance.last_ms))
-    return AbandonedInstances(items=[_instance(instance) for instance in urgent_first])
+    page, following = cursor.page(instances, _urgency, query.after, query.limit, numbers=2, names=4)
+    return AbandonedInstances(items=[_instance(instance) for instance in page], next=following)
+
+
+def _urgency(one: Abandoned) -> Key:
+    return -one.current, -one.last_ms, one.kafka_cluster, one.worker, one.connector, one.task
 
 
 def _instance(instance: Abandoned) -> AbandonedInstance:

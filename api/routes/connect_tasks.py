@@ -1,26 +1,29 @@
 """Connect's tasks: errors by their beans, and which are stalled while RUNNING."""
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
+from api import cursor
 from api.connect_tasks import ConnectTaskRow, connect_task_rows
+from api.cursor import Key
 from api.schemas import ConnectTask, ConnectTaskErrors, ConnectTasks
-from api.service import Serving, no_parameters
+from api.service import Paging, Serving
 from api.times import instant
 
-router = APIRouter(tags=["tasks"], dependencies=[Depends(no_parameters)])
+router = APIRouter(tags=["tasks"])
 
 
 @router.get("/connect/tasks")
-def connect_tasks(service: Serving) -> ConnectTasks:
+def connect_tasks(service: Serving, query: Paging) -> ConnectTasks:
     """Every task of Connect; those stalled for longest come first, then the latest errors."""
     with service.store.read() as connection:
         rows = connect_task_rows(connection)
-    return ConnectTasks(items=[_task(row) for row in sorted(rows, key=_urgency)])
+    page, following = cursor.page(rows, _urgency, query.after, query.limit, numbers=3, names=4)
+    return ConnectTasks(items=[_task(row) for row in page], next=following)
 
 
-def _urgency(row: ConnectTaskRow) -> tuple[object, ...]:
+def _urgency(row: ConnectTaskRow) -> Key:
     since_ms, place = row.stalled_since_ms, (row.kafka_cluster, row.worker, row.connector, row.task)
-    return (not since_ms, since_ms, -row.last_error_at_ms, *place)
+    return (int(not since_ms), since_ms, -row.last_error_at_ms, *place)
 
 
 def _task(row: ConnectTaskRow) -> ConnectTask:

@@ -2,29 +2,36 @@
 
 from collections.abc import Iterable
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 
+from api import cursor
 from api.rows import SeriesRow, series_rows
 from api.schemas import DeliveryTimeout, DeliveryTimeouts
-from api.service import Serving, no_parameters
+from api.service import Paging, Serving
 from api.times import instant
 from streaming.store.series import DELIVERY_TIMEOUT_BATCHES, DELIVERY_TIMEOUT_RECORDS
 
-router = APIRouter(tags=["delivery timeouts"], dependencies=[Depends(no_parameters)])
+router = APIRouter(tags=["delivery timeouts"])
 
 Labels = tuple[str, ...]
 
 
 @router.get("/delivery-timeouts")
-def delivery_timeouts(service: Serving) -> DeliveryTimeouts:
+def delivery_timeouts(service: Serving, query: Paging) -> DeliveryTimeouts:
     """Expired batches and records by topic and client, the latest first."""
     with service.store.read() as connection:
         batches = _by_labels(series_rows(connection, DELIVERY_TIMEOUT_BATCHES))
         records = _by_labels(series_rows(connection, DELIVERY_TIMEOUT_RECORDS))
-    latest_first = sorted({**records, **batches}.items(), key=lambda item: item[1].last_ms, reverse=True)
-    return DeliveryTimeouts(
-        items=[_item(row, _value(batches.get(key)), _value(records.get(key))) for key, row in latest_first]
+    rows, following = cursor.page(
+        {**records, **batches}.items(),
+        lambda item: (-item[1].last_ms, *item[0]),
+        query.after,
+        query.limit,
+        numbers=1,
+        names=len(DELIVERY_TIMEOUT_BATCHES.labels),
     )
+    items = [_item(row, _value(batches.get(key)), _value(records.get(key))) for key, row in rows]
+    return DeliveryTimeouts(items=items, next=following)
 
 
 def _by_labels(rows: Iterable[SeriesRow]) -> dict[Labels, SeriesRow]:

@@ -10,6 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from collector.printed import LINE
+
 Partition = Annotated[int, Field(ge=0)]
 Offset = Annotated[int, Field(ge=0)]
 Interval = tuple[Offset, Offset]
@@ -138,7 +140,7 @@ class Terms(Model):
     guards: Guards = Guards()
     task_timeout_ms: int = Field(300_000, ge=0, description="No progress of one target partition (KIP-572).")
     delivery_timeout_ms: int = Field(120_000, ge=1, description="From send to outcome (KIP-91).")
-    reason: str = Field(min_length=1, max_length=1_000)
+    reason: str = Field(min_length=1, max_length=1_000, pattern=LINE, description="Why, in one line.")
 
 
 class OrderRequest(Terms):

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, insert, select
 from streaming.store.schema import audit as table
 from streaming.store.storable import storable_values
 
-SYSTEM: Final = "redrive worker"
+WORKER: Final = "redrive worker"
 """Who did what nobody asked for at that moment."""
 
 Witness = Callable[[Connection, str], None]

@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Engine, or_, select, update
 
 from streaming.redrive.claim import Claim, ClaimLostError
 from streaming.redrive.order import Status
+from streaming.store import audit
+from streaming.store.audit import WORKER, Entry
 from streaming.store.batch import storable
 from streaming.store.order_rows import order_of
 from streaming.store.schema import redrive_orders as table
@@ -78,6 +80,11 @@ class OrderClaims:
                 finished_at_ms=now_ms if left.final else 0,
                 worker="",
                 expires_at_ms=0,
+            )
+            deed = f"redrives.{left.lower()}"
+            why = wanted_reason if as_wanted else status_reason
+            audit.write(
+                connection, Entry(at_ms=now_ms, who=WORKER, action=deed, subject=claim.order.id, why=why)
             )
 
     def release(self, claim: Claim, now_ms: int) -> None:

@@ -37,8 +37,8 @@ class TooManyTokensError(TokenError):
     kind = "too-many-tokens"
     title = "There are too many tokens"
 
-    def __init__(self) -> None:
-        super().__init__(f"there are {MAX_TOKENS} tokens that are valid: revoke what is not used")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"there are {maximum} tokens that are valid: revoke what is not used")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Token:
         return not self.revoked_at_ms and (not self.expires_at_ms or now_ms < self.expires_at_ms)
 
 
-def add(connection: Connection, token: Token) -> None:
+def add(connection: Connection, token: Token, maximum: int = MAX_TOKENS) -> None:
     """Keep it; those that ended long ago are forgotten.
 
     Raises:
@@ -83,8 +83,8 @@ def add(connection: Connection, token: Token) -> None:
             or_(table.c.expires_at_ms == 0, table.c.expires_at_ms > now_ms),
         )
     )
-    if (connection.scalar(valid) or 0) >= MAX_TOKENS:
-        raise TooManyTokensError
+    if (connection.scalar(valid) or 0) >= maximum:
+        raise TooManyTokensError(maximum)
     connection.execute(insert(table), storable_values(asdict(token)))
 
 

@@ -19,6 +19,7 @@ from streaming.store.batch import Batch, delta
 from streaming.store.owner import this_process
 from streaming.store.series import TASK_TIMEOUTS
 from tests import postgres as servers
+from tests.operators import operator
 from tests.postgres import Postgres
 from tests.unit.test_streaming_patience import eventually
 
@@ -37,7 +38,7 @@ def server(postgres_server: Postgres) -> Iterator[Postgres]:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "crashed"])
 def test_batches_wait_for_the_server_and_are_merged_once(
-    server: Postgres, how: signal.Signals, caplog: pytest.LogCaptureFixture
+    server: Postgres, how: signal.Signals, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.INFO)
     url = server.database()
@@ -67,7 +68,7 @@ def test_batches_wait_for_the_server_and_are_merged_once(
             merging.join(60)
         assert done == list(range(BATCHES))
         assert store.offsets() == {("t", 0): BATCHES}
-    answer = TestClient(create_app(ApiSettings(store_url=url))).get("/metrics").text
+    answer = operator(ApiSettings(store_url=url), tmp_path).get("/metrics").text
     assert f'deadwatch_task_timeouts_total{{application="app",kafka_cluster="c",task=""}} {BATCHES}' in answer
     assert server.password not in caplog.text
 

@@ -1,5 +1,6 @@
 """Redrive orders asked for over the api, judged and read through on a real broker."""
 
+import getpass
 import threading
 import time
 import uuid
@@ -14,7 +15,6 @@ from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
-from api.app import create_app
 from api.settings import ApiSettings
 from collector.contract import headers as names
 from collector.kafka import KafkaConnection
@@ -30,9 +30,11 @@ from streaming.store import schema
 from streaming.store.engine import connect
 from streaming.store.order_claims import OrderClaims
 from streaming.store.store import Store
+from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
+ME = f"{getpass.getuser()} (local)"
 MOVABLE, HOMELESS, GONE = 10, 3, 2
 
 
@@ -101,12 +103,12 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def api(lab: Lab, url: str) -> Iterator[Callable[..., TestClient]]:
+def api(lab: Lab, url: str, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
     opened: list[TestClient] = []
 
     def serve(bootstrap_servers: str = lab.bootstrap_servers, **settings: Any) -> TestClient:  # noqa: ANN401
         kafka = KafkaConnection(bootstrap_servers=bootstrap_servers)
-        client = TestClient(create_app(ApiSettings(store_url=url, kafka=kafka, **settings)))
+        client = operator(ApiSettings(store_url=url, kafka=kafka, **settings), tmp_path)
         opened.append(client)
         return client
 
@@ -196,13 +198,13 @@ def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callabl
     )
     assert ask(client, place, dry_run=False, confirm=MOVABLE - 1)[0] == 409
     status, order = ask(client, place, dry_run=False, confirm=MOVABLE)
-    assert (status, order["status"], order["requested_by"]) == (202, "RUNNING", "anonymous")
+    assert (status, order["status"], order["requested_by"]) == (202, "RUNNING", ME)
     status, told = ask(client, place, dry_run=False, confirm=MOVABLE)
     assert (status, told["type"]) == (409, "urn:deadwatch:problem:redrive-in-progress")
     assert order["id"] in told["detail"]
     assert ask(client, place)[0] == 202  # a dry run is nobody's rival
     stopped = client.post(f"/api/v1/redrives/{order['id']}/cancel").json()
-    assert (stopped["status"], stopped["status_reason"]) == ("CANCELLED", "cancelled by anonymous")
+    assert (stopped["status"], stopped["status_reason"]) == ("CANCELLED", f"cancelled by {ME}")
     assert ask(client, place, dry_run=False, confirm=MOVABLE)[0] == 202
 
 

@@ -16,9 +16,7 @@ from typing import Any, cast
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from fastapi.testclient import TestClient
 
-from api.app import create_app
 from api.settings import ApiSettings
 from collector.kafka import KafkaConnection
 from lab import Lab
@@ -26,6 +24,7 @@ from streaming.redrive.received import consume
 from streaming.store.store import Store
 from tests.integration.test_redrive_mover import Place, Seen, Sent, create, ours, until
 from tests.integration.test_streaming import Streaming, Traffic
+from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
@@ -45,7 +44,7 @@ class Service:
         with Store(self._url):
             self._streaming = Streaming(lab.bootstrap_servers, self._traffic, directory, self._url)
         kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
-        self.api = TestClient(create_app(ApiSettings(store_url=self._url, kafka=kafka)))
+        self.api = operator(ApiSettings(store_url=self._url, kafka=kafka), directory)
         self._log = directory / "redrive.log"
 
     @contextlib.contextmanager

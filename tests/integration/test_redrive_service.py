@@ -130,7 +130,7 @@ def redrive(up: Up, way: Way, *arguments: str, during: Callable[[], None] = lamb
     """What ``deadwatch redrive`` tells at its end."""
     command = [sys.executable, "-m", "deadwatch", "redrive", way.dlq, "--reason", "mended", "--json"]
     with subprocess.Popen(
-        [*command, *arguments, "--url", up.url],
+        [*command, *arguments, "--url", up.url, "--token-file", str(up.token_file)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

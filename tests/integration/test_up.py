@@ -73,6 +73,10 @@ class Up:
     def dead_letters(self, topic: str) -> int:
         return self.figure("deadwatch_dead_letter_queue_records_total", dlq_topic=topic)
 
+    @property
+    def token_file(self) -> Path:
+        return self.errors.with_name("data") / "token"
+
     def child(self, name: str) -> psutil.Process:
         children = psutil.Process(self.process.pid).children()
         return next(child for child in children if name in child.cmdline())

@@ -190,6 +190,8 @@ def test_what_is_over_stays_over(client: httpx2.Client, make: Callable[..., str]
 ALL = {"all": True}
 INVALID = [
     ("no reason", {"reason": None}, "reason"),
+    ("a reason of two lines", {"reason": "a\r\nb"}, "reason"),
+    ("a reason in colours", {"reason": "\x1b[31ma"}, "reason"),
     ("an unknown field", {"dryrun": False}, "dryrun"),
     ("two selections", {"selection": {"all": True, "group": "f1"}}, "say one of all, group"),
     ("no selection", {"selection": {}}, "say one of all, group"),

@@ -92,6 +92,31 @@ def test_findings_come_newest_first_in_pages(client: httpx2.Client, add_row: Add
     assert body["findings"] == {"current": 3, "newest_since": "1970-01-01T00:00:03Z"}
 
 
+@pytest.mark.parametrize("limit", [1, 2, 5, 6, 500])
+def test_lists_by_urgency_are_paged_as_they_are_sorted(
+    client: httpx2.Client, add_row: Add, add_series: Add, limit: int
+) -> None:
+    for number in range(6):
+        place = {"worker": "w:1", "connector": f"c{number}", "task": "0"}
+        add_row(schema.abandoned, **place, logged_current=number // 4, logged_total=2, last_ms=number % 2)
+        since_ms = {0: 0, 1: 7_000, 2: 5_000}[number % 3]
+        add_row(
+            schema.connect_tasks, **place, judged=True, stalled_since_ms=since_ms, last_error_at_ms=number
+        )
+        add_series(series.DELIVERY_TIMEOUT_BATCHES, 1, topic=f"c{number}", last_ms=number % 2)
+    expected = {
+        "abandoned": ["c5", "c4", "c1", "c3", "c0", "c2"],
+        "connect/tasks": ["c5", "c2", "c4", "c1", "c3", "c0"],
+        "delivery-timeouts": ["c1", "c3", "c5", "c0", "c2", "c4"],
+    }
+    for path, order in expected.items():
+        read = [*pages(client, f"/api/v1/{path}", limit)]
+        names = [item.get("connector") or item.get("topic") for page in read for item in page]
+        assert names == order
+        assert [len(page) for page in read[:-1]] == [limit] * (len(read) - 1)
+        assert client.get(f"/api/v1/{path}?after=WzFd").status_code == 400
+
+
 def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: Add) -> None:
     for topic in ("a", "b"):
         add_series(series.DEAD_LETTERS, 1, dlq_topic=topic)
@@ -336,7 +361,8 @@ def test_an_answer_describes_itself(client: httpx2.Client) -> None:
     described = client.get("/openapi.json").json()
     assert set(ROUTES[:3]) <= set(described["paths"])
     told = described["paths"]["/api/v1/overview"]["get"]["responses"]
-    assert list(told["503"]["content"]) == ["application/problem+json"]
+    assert told["503"] == {"$ref": "#/components/responses/Problem503"}
+    assert list(described["components"]["responses"]["Problem503"]["content"]) == ["application/problem+json"]
     assert client.get("/").headers["location"] == "/docs"
 
 

@@ -60,7 +60,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTOR_BOOTSTRAP", "x")
-    with pytest.raises(SettingsError, match="unknown variable COLLECTOR_BOOTSTRAP; known: COLLECTOR_NAME"):
+    with pytest.raises(SettingsError, match=r"unknown variable COLLECTOR_BOOTSTRAP; known: .*COLLECTOR_NAME"):
         load(CollectorSettings)
 
 

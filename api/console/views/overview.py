@@ -150,7 +150,7 @@ def _changes(service: Service, told: Overview) -> Iterator[Change]:
 
 
 def _abandoned(service: Service) -> Iterator[Change]:
-    for one in abandoned.abandoned(service).items[:OF_EACH]:
+    for one in abandoned.abandoned(service, PageQuery(limit=OF_EACH)).items:
         name = one.connector if one.task is None else f"{one.connector}-{one.task}"
         if one.last_seen is not None:
             yield Change(one.last_seen, "abandoned", f"{one.kind} {name} on {one.worker}", "/tasks#abandoned")

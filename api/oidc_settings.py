@@ -1,0 +1,63 @@
+"""How JWTs of an identity provider are taken: ``API_OIDC__*`` variables, or ``oidc:`` in section ``api``."""
+
+from typing import Final, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from api.auth import Role
+from collector.loopback import is_loopback
+
+Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+"""Those with a public key; one whose key is a shared secret is never taken."""
+
+DEFAULT_ROLES: Final = {
+    "deadwatch-viewer": Role.VIEWER,
+    "deadwatch-operator": Role.OPERATOR,
+    "deadwatch-admin": Role.ADMIN,
+}
+
+
+class OidcSettings(BaseModel):
+    """An OpenID Connect provider; without ``issuer`` there is none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: str = Field("", description="As `iss` of its tokens says, letter by letter.")
+    audience: str = Field("", description="What `aud` of its tokens has to hold.")
+    jwks_url: str = Field("", description="Where its keys are; unless set, its discovery document says.")
+    algorithms: tuple[Algorithm, ...] = Field(
+        ("RS256", "ES256"), min_length=1, description="No other is taken."
+    )
+    name_claim: str = Field("preferred_username", description="Who it is, for the audit; without it: `sub`.")
+    role_claim: str = Field("roles", description="Text or list; of nested ones as `realm_access.roles`.")
+    roles: dict[str, Role] = Field(
+        DEFAULT_ROLES, description="What a value of that claim is here; the highest one counts."
+    )
+    leeway_ms: int = Field(30_000, ge=0, le=300_000, description="How much clocks may differ.")
+    timeout_ms: int = Field(3_000, ge=100, le=30_000, description="Of asking the provider for its keys.")
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is a provider."""
+        return bool(self.issuer)
+
+    @model_validator(mode="after")
+    def _refuse_half_a_provider(self) -> Self:
+        said = self.model_fields_set - {"issuer"}
+        if not self.issuer and said:
+            raise ValueError(f"{min(said)} goes with issuer")
+        if self.issuer and not self.audience:
+            raise ValueError("audience is needed: else tokens that were made for others would open this")
+        for name, url in (("issuer", self.issuer), ("jwks_url", self.jwks_url)):
+            if url and not safe(url):
+                raise ValueError(
+                    f"{name} has to be an https:// address: who answers in its place decides who gets in"
+                )
+        return self
+
+
+def safe(url: str) -> bool:
+    """Whether nobody on the way can answer in the place of who is asked."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

@@ -1,0 +1,27 @@
+"""An operator on the service's own machine, as ``deadwatch up`` admits one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from api.app import create_app, system_now_ms
+from api.settings import ApiSettings
+from deadwatch import local_token
+
+AT = "http://127.0.0.1:8000"
+
+
+def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] = system_now_ms) -> TestClient:
+    """A client of the api on ``settings``, with a new local token in ``directory``."""
+    file = directory / local_token.NAME
+    local_token.make(file)
+    app = create_app(settings.model_copy(update={"local_token_file": file}), now_ms)
+    return TestClient(
+        app,
+        AT,
+        headers={"Authorization": f"Bearer {local_token.find(file, AT)}"},
+        client=("127.0.0.1", 50_000),
+        raise_server_exceptions=False,
+        follow_redirects=False,
+    )

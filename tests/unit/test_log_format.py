@@ -1,0 +1,83 @@
+"""A log record is one line, whatever others have written into it."""
+
+import json
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from collector.log_context import Scope, add_context, facts, log_context
+from collector.log_format import LogFormat, formatter
+
+Line = Callable[..., str]
+
+
+@pytest.fixture(params=["text", "json"])
+def kind(request: pytest.FixtureRequest) -> LogFormat:
+    found: LogFormat = request.param
+    return found
+
+
+@pytest.fixture
+def line(kind: LogFormat) -> Line:
+    writes = formatter("api", kind)
+
+    def write(message: str, *arguments: object, error: Exception | None = None) -> str:
+        info = (type(error), error, error.__traceback__) if error else None
+        record = logging.LogRecord("a.b", logging.WARNING, "f.py", 1, message, arguments, info)
+        record.created, record.msecs = 1_800_000_000.25, 250
+        add_context(record)
+        return writes.format(record)
+
+    return write
+
+
+HOSTILE = {
+    "a line of its own": "\r\n2027-01-01T00:00:00Z ERROR [api] all is lost",
+    "colours": "\x1b[2J\x1b[31mred",
+    "eight bits": "\x9b31m",
+    "from right to left": "\u202egnp.exe",
+    "a line that Unicode calls one": "a\u2028b",
+    "the end": "a\x00b",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_what_others_have_written_stays_in_its_line(line: Line, text: str) -> None:
+    written = line("the topic %s is not known", text)
+    assert written.isprintable()
+    assert "is not known" in written
+
+
+@pytest.mark.parametrize("kind", ["text"], indirect=True)
+def test_text_is_what_it_was(line: Line) -> None:
+    with log_context("src", Scope.TASK, 3), facts(request_id="q1", trace_id="t1"):
+        written = line("%d records", 7)
+    assert written == (
+        "2027-01-15T08:00:00.250Z WARNING [api] [src|task-0|3] [request_id=q1 trace_id=t1] 7 records (a.b)"
+    )
+
+
+@pytest.mark.parametrize("kind", ["json"], indirect=True)
+def test_json_has_every_part_by_its_name(line: Line) -> None:
+    with log_context("src", Scope.TASK, 3), facts(request_id="q1", trace_id="t1"):
+        written = line("%d records", 7)
+    assert json.loads(written) == {
+        "time": "2027-01-15T08:00:00.250Z",
+        "level": "WARNING",
+        "process": "api",
+        "logger": "a.b",
+        "message": "7 records",
+        "context": "[src|task-0|3]",
+        "request_id": "q1",
+        "trace_id": "t1",
+    }
+
+
+def test_a_stack_is_not_lost(line: Line, kind: LogFormat) -> None:
+    with pytest.raises(ValueError, match="invalid literal") as raised:
+        int("inside")
+    written = line("it failed", error=raised.value)
+    told = json.loads(written)["exception"] if kind == "json" else written
+    assert "Traceback" in told
+    assert told.endswith("ValueError: invalid literal for int() with base 10: 'inside'")
