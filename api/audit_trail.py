@@ -75,12 +75,12 @@ class AuditTrail:
             raise
 
     async def _record(self, scope: Scope, state: dict[str, Any], status: int) -> None:
-        if state.get("recorded"):
+        failed = status >= HTTPStatus.BAD_REQUEST
+        if state.get("recorded") and not failed:  # what failed may have been recorded and undone again
             return
-        state["recorded"] = True
         who: Caller = state.get("caller", NOBODY)
         outcome = DONE
-        if status >= HTTPStatus.BAD_REQUEST:
+        if failed:
             left_out = self._refused.admit(ANONYMOUS if who.anonymous else who.name)
             if left_out is None:
                 return

@@ -1,7 +1,8 @@
 """Who asks, and what they may: dependencies of the routes.
 
 Below ``/api/v1`` every route needs a viewer to read and an operator to change something (``admitted``);
-``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``).
+``require`` asks for more. A viewer need not say who they are where reading is anonymous (``api.gate``). What
+looks into the store runs in a thread; the rest is ``async`` and costs none.
 """
 
 from collections.abc import Awaitable, Callable
@@ -80,6 +81,11 @@ def require(role: Role) -> Callable[[Caller], Awaitable[Caller]]:
 
 async def admitted(request: Request, who: Calling) -> Caller:
     """Lets pass a viewer who reads, and an operator; of every route below ``/api/v1``."""
+    return admit(request, who)
+
+
+def admit(request: Request, who: Caller) -> Caller:
+    """As ``admitted``, where there is no route yet. Raises ``ApiError``."""
     return checked(who, Role.VIEWER if request.method in READING else Role.OPERATOR)
 
 

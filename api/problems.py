@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from api.auth import admit, caller
 from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
 from api.headers import SECURITY
 from api.request_id import HEADER as REQUEST_ID
@@ -76,7 +77,20 @@ def _redrive(request: Request, error: RedriveError) -> ProblemResponse:
     return problem(request, error.kind, error.title, REDRIVE_STATUS[type(error)], str(error), **error.facts)
 
 
+def _unread(request: Request) -> ProblemResponse | None:
+    """What is told in place of a body that cannot be read to who may not send one: FastAPI reads it first."""
+    if hasattr(request.state, "caller"):
+        return None
+    try:
+        admit(request, caller(request))
+    except ApiError as error:
+        return _known(request, error)
+    return None
+
+
 def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse:
+    if refused := _unread(request):
+        return refused
     errors = [
         {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": found["msg"]}
         for found in error.errors()
@@ -87,6 +101,8 @@ def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse
 
 def _http(request: Request, error: HTTPException) -> ProblemResponse:
     status = HTTPStatus(error.status_code)
+    if status == HTTPStatus.BAD_REQUEST and (refused := _unread(request)):
+        return refused
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(request)
     kind = status.phrase.lower().replace(" ", "-")

@@ -13,6 +13,8 @@ from api.store import Writer
 from streaming.store import audit
 
 EVERY_S: Final = 3_600
+AGAIN_S: Final = 60
+"""After the store could not be written, as before streaming has made it."""
 AT_ONCE: Final = 1_000
 """Entries of one transaction: streaming writes to the same store."""
 DAY_MS: Final = 86_400_000
@@ -51,8 +53,9 @@ class Retention:
             try:
                 forgotten = await to_thread.run_sync(self.forget)
             except ApiError as error:
-                log.info("the audit's retention waits: %s", error)
-            else:
-                if forgotten:
-                    log.info("%d entries of the audit were older than %d days", forgotten, self._days)
+                log.debug("the audit's retention waits: %s", error)
+                await asyncio.sleep(AGAIN_S)
+                continue
+            if forgotten:
+                log.info("%d entries of the audit were older than %d days", forgotten, self._days)
             await asyncio.sleep(EVERY_S)

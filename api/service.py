@@ -43,9 +43,6 @@ class PageQuery(BaseModel):
     after: str | None = Field(None, description="``next`` of the page before.")
 
 
-# What does not wait is no work for a thread: dependencies are ``async`` to be called at once.
-
-
 async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service

@@ -45,6 +45,7 @@ class NoAnswerError(RefusedError):
     code = NO_ANSWER
 
 
+HINT: Final = "; here: --token-file, DEADWATCH_TOKEN_FILE or DEADWATCH_TOKEN"
 ERRORS: Final[Mapping[int, type[RefusedError]]] = {
     HTTPStatus.UNAUTHORIZED: NotAllowedError,
     HTTPStatus.FORBIDDEN: NotAllowedError,
@@ -116,7 +117,8 @@ class Api:
         told = self._json(answer) if answer.content else {}
         detail = told.get("detail") if isinstance(told, dict) else None
         error = ERRORS.get(answer.status_code, RefusedError)
-        return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")))
+        hint = HINT if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
+        return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
 
     def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401 -- JSON
         try:

@@ -14,6 +14,7 @@ from api.auth import Role, require
 from api.errors import InvalidCursorError
 from api.service import Service, Serving
 from api.times import instant, milliseconds
+from collector.printed import LINE
 from streaming.store import audit
 from streaming.store.audit import Kept, Wanted
 
@@ -27,8 +28,8 @@ class AuditFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    who: str | None = Field(None, max_length=200, description="Exactly this name.")
-    action: str | None = Field(None, max_length=100, description="Exactly this action.")
+    who: str | None = Field(None, max_length=200, pattern=LINE, description="Exactly this name.")
+    action: str | None = Field(None, max_length=100, pattern=LINE, description="Exactly this action.")
     begin: datetime | None = Field(None, alias="from", description="The first time.")
     end: datetime | None = Field(None, alias="to", description="Not included.")
 
@@ -60,11 +61,17 @@ def listed(service: Serving, query: Annotated[AuditQuery, Query()]) -> AuditEntr
     return AuditEntries(items=[_told(row) for row in page], next=following)
 
 
-@router.get("/export", response_class=StreamingResponse)
-def export(service: Serving, query: Annotated[AuditFilter, Query()]) -> StreamingResponse:
+class JsonLines(StreamingResponse):
+    """An object a line."""
+
+    media_type = "application/jsonl"
+
+
+@router.get("/export", response_class=JsonLines)
+def export(service: Serving, query: Annotated[AuditFilter, Query()]) -> JsonLines:
     """All of them as JSON Lines, the newest first; a cursor is not needed."""
     first = _read(service, query.wanted, None)  # a store that cannot be read is a problem, not a cut answer
-    return StreamingResponse(_lines(service, query.wanted, first), media_type="application/jsonl")
+    return JsonLines(_lines(service, query.wanted, first))
 
 
 def _lines(service: Service, wanted: Wanted, rows: list[Kept]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from api.audit import UNMASKED, Auditing
 from api.audit_trail import MAX_REFUSED
 from api.auth import Role, require
 from api.credentials import issue
+from api.errors import StoreUnavailableError
 from api.retention import Retention
 from api.settings import ApiSettings
 from api.store import Store, Writer
@@ -156,6 +157,20 @@ def test_what_fails_is_kept_as_failed(app: FastAPI, client: httpx2.Client) -> No
     assert (entry["action"], entry["outcome"]) == ("broken.broken", "500")
 
 
+@pytest.mark.usefixtures("order")
+def test_a_deed_that_is_undone_is_kept_as_failed_and_not_as_done(
+    app: FastAPI, store: Engine, client: httpx2.Client
+) -> None:
+    def undone(record: Auditing) -> None:
+        with store.begin() as connection:
+            record.witness("because")(connection, "a")
+            raise StoreUnavailableError("the disk is full")
+
+    app.add_api_route("/undone", undone, methods=["POST"])
+    assert client.post("/undone").status_code == 503
+    assert [one["outcome"] for one in entries(client)] == ["503 store-unavailable"]
+
+
 @pytest.mark.usefixtures("store")
 def test_showing_a_payload_is_kept_before_it_is_shown(app: FastAPI, client: httpx2.Client) -> None:
     def payload(record: Auditing) -> str:
@@ -236,7 +251,14 @@ def test_entries_are_chosen_by_who_and_when(client: httpx2.Client) -> None:
 
 @pytest.mark.parametrize(
     ("query", "status"),
-    [("after=xx", 400), ("after=WyJhIl0", 400), ("limit=0", 422), ("whom=ann", 422), ("from=noon", 422)],
+    [
+        ("after=xx", 400),
+        ("after=WyJhIl0", 400),
+        ("limit=0", 422),
+        ("whom=ann", 422),
+        ("from=noon", 422),
+        ("who=%00", 422),
+    ],
 )
 @pytest.mark.usefixtures("store")
 def test_a_wrong_question_is_refused(client: httpx2.Client, query: str, status: int) -> None:

@@ -223,6 +223,14 @@ def test_a_body_that_is_wrong_is_one_clear_problem(
     assert len(answer.text) < 2_000, "it repeats what was sent"
 
 
+@pytest.mark.parametrize(("headers", "body", "told"), BODIES.values(), ids=BODIES)
+def test_who_may_not_send_a_body_is_told_nothing_of_what_is_wrong_with_it(
+    public: TestClient, headers: dict[str, str], body: bytes, told: tuple[int, str]
+) -> None:
+    answer = public.post(TOKENS, content=body, headers=headers)
+    assert kind(answer) == (told if told[0] == 413 else (401, "unauthenticated"))
+
+
 def test_a_body_of_unknown_length_is_cut_at_the_same_size(public: TestClient, admin: str) -> None:
     def parts() -> Iterator[bytes]:
         yield b'{"name": "'

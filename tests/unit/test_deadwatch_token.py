@@ -14,7 +14,7 @@ import uvicorn
 from sqlalchemy import Engine
 from typer.testing import CliRunner, Result
 
-from api.app import create_app
+from api.app import create_app, system_now_ms
 from api.settings import ApiSettings
 from collector.settings_file import SettingsError
 from deadwatch import local_token
@@ -170,7 +170,10 @@ def test_a_shell_is_offered_the_ids_there_are(served: Served, order: str) -> Non
 def test_texts_of_others_move_no_cursor(served: Served, store: Engine) -> None:
     with store.begin() as connection:
         audit.write(
-            connection, audit.Entry(at_ms=1, who="\x1b[2Jeve", action="redrives.cancel", why="a\r\nb\u202ec")
+            connection,
+            audit.Entry(
+                at_ms=system_now_ms(), who="\x1b[2Jeve", action="redrives.cancel", why="a\r\nb\u202ec"
+            ),
         )
     told = served.run("audit").stdout
     assert "\x1b" not in told
