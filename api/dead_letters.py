@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, Select, and_, false, func, not_, select, tuple_
+from sqlalchemy import Connection, Select, and_, false, func, not_, select
 
 from api.cursor import Key
 from api.errors import StoreUnavailableError, UnknownGroupError
@@ -74,13 +74,6 @@ class Shelf(StrEnum):
     ALL = "all"
 
 
-def groups_query(after: Key | None, limit: int, shelf: Shelf = Shelf.ACTIVE) -> Select[tuple[object, ...]]:
-    """Up to ``limit`` groups that come behind ``after``; an index on both columns has their order."""
-    table = schema.groups
-    query = on_shelf(shelf).order_by(table.c.last_ms.desc(), table.c.fingerprint.desc()).limit(limit)
-    return query if after is None else query.where(tuple_(table.c.last_ms, table.c.fingerprint) < after)
-
-
 def on_shelf(shelf: Shelf) -> Select[tuple[object, ...]]:
     """The groups on it, in no order."""
     note = schema.group_notes.c
@@ -92,13 +85,6 @@ def on_shelf(shelf: Shelf) -> Select[tuple[object, ...]]:
     return _with_notes().where(
         archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false()))
     )
-
-
-def groups_after(
-    connection: Connection, after: Key | None, limit: int, shelf: Shelf = Shelf.ACTIVE
-) -> list[GroupRow]:
-    """Up to ``limit`` groups that come behind ``after``."""
-    return [GroupRow(**row) for row in connection.execute(groups_query(after, limit, shelf)).mappings()]
 
 
 def group(connection: Connection, fingerprint: str) -> GroupRow:

@@ -23,7 +23,7 @@ from streaming.store import schema
 
 HOUR_MS: Final = 3_600_000
 BATCH: Final = 1_000
-LOOKED_AT_MOST: Final = 20_000
+LOOKED_AT_MOST: Final = 10_000
 GROUP_FIELDS: Final = (
     "dialect",
     "topic",
@@ -57,6 +57,11 @@ class State(StrEnum):
     QUIET = "quiet"
     ARCHIVED = "archived"
 
+    @property
+    def shelf(self) -> Shelf:
+        """Where such groups are."""
+        return Shelf.ARCHIVED if self is State.ARCHIVED else Shelf.ACTIVE
+
 
 _COLUMN: Final[Mapping[Order, Any]] = {
     Order.LATEST: _table.last_ms,
@@ -72,6 +77,7 @@ class Asked:
     order: Order = Order.LATEST
     state: State = State.ALL
     filter: str = ""
+    shelf: Shelf = Shelf.ACTIVE
     after: str | None = None
     limit: int = 50
 
@@ -142,8 +148,7 @@ def query(asked: Asked, after: Key | None, limit: int, now_ms: int) -> Select[tu
         State.QUIET: (_table.last_ms < hour_ago,),
         State.ARCHIVED: (),
     }
-    shelf = Shelf.ARCHIVED if asked.state is State.ARCHIVED else Shelf.ACTIVE
-    wanted = on_shelf(shelf).where(*conditions[asked.state])
+    wanted = on_shelf(asked.shelf).where(*conditions[asked.state])
     if after is not None:
         wanted = wanted.where(tuple_(column, _table.fingerprint) < after)
     return wanted.order_by(column.desc(), _table.fingerprint.desc()).limit(limit)

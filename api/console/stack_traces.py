@@ -30,7 +30,7 @@ LIBRARIES: Final = (
 )
 """What a frame's class begins with when its authors are somebody else."""
 
-_FRAME = re.compile(r"^\s+at (?:[\w.\-]+/)*(?:[\w.\-]+@[\w.\-]*/)?(?P<name>[\w.$<>]+)\(", re.ASCII)
+_FRAME = re.compile(r"^\s+at (?:[\w.\-@]*/)*(?P<name>[\w.$<>]+)\(", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

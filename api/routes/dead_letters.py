@@ -5,10 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 
-from api import cursor, dead_letter_topics, dead_letters, redrives
+from api import cursor, dead_letter_topics, dead_letters, group_lists, redrives
 from api.brokers import QueueRow, queue_rows
 from api.dead_letter_topics import TopicRow
 from api.dead_letters import GroupRow, SampleRow, Shelf
+from api.group_lists import Asked, Order
 from api.rows import series_rows
 from api.schemas import (
     DeadLetterGroup,
@@ -23,6 +24,7 @@ from api.schemas import (
 )
 from api.service import PageQuery, Paging, Serving, no_parameters
 from api.times import instant
+from streaming.filter import MAX_CHARS
 from streaming.store import trends
 from streaming.store.series import DEAD_LETTERS
 
@@ -38,6 +40,10 @@ class GroupsQuery(PageQuery):
     shelf: Shelf = Field(
         Shelf.ACTIVE, description="active: not archived, or grown since; archived: those that did not; all."
     )
+    order: Order = Field(Order.LATEST, description="First: the newest record, most records, newest cause.")
+    filter: str | None = Field(
+        None, max_length=MAX_CHARS, description="CEL over what the records of a group have in common."
+    )
 
 
 @router.get("/topics")
@@ -52,12 +58,21 @@ def topics(service: Serving, query: Paging) -> DeadLetterTopics:
 
 @router.get("/groups")
 def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLetterGroups:
-    """Dead letters grouped by cause, the group with the newest record first."""
-    after = None if query.after is None else cursor.decode(query.after, names=1)
+    """Dead letters grouped by cause, the group with the newest record first.
+
+    A filter looks at a limited number of groups at a time: while `next` is set there may be more, even on an
+    empty page.
+    """
+    asked = Asked(
+        order=query.order,
+        filter=(query.filter or "").strip(),
+        shelf=query.shelf,
+        after=query.after,
+        limit=query.limit,
+    )
     with service.store.read() as connection:
-        rows = dead_letters.groups_after(connection, after, query.limit + 1, query.shelf)
-    page, following = cursor.cut(rows, query.limit)
-    return DeadLetterGroups(items=[_group(row) for row in page], next=following)
+        found = group_lists.find(connection, asked, service.now_ms())
+    return DeadLetterGroups(items=[_group(row) for row in found.rows], next=found.next)
 
 
 @router.get("/groups/{fingerprint}", dependencies=[Depends(no_parameters)])

@@ -27,7 +27,7 @@ SHOTS: Final = os.environ.get("DEADWATCH_SCREENSHOTS", "")
 """A directory that keeps the pictures; nothing is kept without."""
 WAIT_MS: Final = 60_000
 GRAVE: Final = frozenset({"serious", "critical"})
-EXPECTED: Final = ("status of 4", "status of 503")
+EXPECTED: Final = ("status of 4", "status of 503", "Response Status Error Code 503")
 """Answers that a test provokes: the browser tells them as errors of its own."""
 
 

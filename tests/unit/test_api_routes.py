@@ -7,8 +7,9 @@ import httpx2
 import pytest
 from sqlalchemy import Engine, insert, text
 
-from api import dead_letters
+from api import dead_letters, group_lists
 from api.errors import StoreUnavailableError
+from api.group_lists import Asked
 from api.store import ABSENT, Store
 from streaming.store import schema, series
 from streaming.store import store as written_by_streaming
@@ -138,10 +139,28 @@ def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: 
     assert client.get(f"/api/v1/dead-letters/groups?after={following}").status_code == 400
 
 
+def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add_row: Add) -> None:
+    told = (("a", 1, 30, "A"), ("b", 2, 20, "B"), ("c", 3, 10, "A"))
+    for name, last_ms, records, error_class in told:
+        row = {"last_ms": last_ms, "first_ms": 10 - last_ms, "records": records, "error_class": error_class}
+        add_row(schema.groups, fingerprint=name, **row)
+    path = "/api/v1/dead-letters/groups"
+
+    def names(**query: str) -> list[str]:
+        return [one["fingerprint"] for one in client.get(path, params=query).json()["items"]]
+
+    assert names(order="records") == ["a", "b", "c"]
+    assert names(order="newest") == ["a", "b", "c"]
+    assert names(filter='error_class == "A"') == ["c", "a"]
+    refused = client.get(path, params={"filter": "attempts < 3"})
+    assert refused.status_code == 422
+    assert "differs from record to record" in refused.json()["detail"]
+
+
 def test_groups_are_read_by_the_index(store: Engine) -> None:
     for after in (None, (7, "a")):
         query = str(
-            dead_letters.groups_query(after, 50).compile(store, compile_kwargs={"literal_binds": True})
+            group_lists.query(Asked(), after, 50, 0).compile(store, compile_kwargs={"literal_binds": True})
         )
         with store.connect() as connection:
             plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())

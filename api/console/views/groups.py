@@ -46,7 +46,7 @@ def groups(request: Request, service: Serving, query: Annotated[GroupsQuery, Que
     with service.store.read() as connection:
         known = dead_letters.count_groups(connection)
         try:
-            asked = Asked(query.order, query.state, text, query.after)
+            asked = Asked(query.order, query.state, text, query.state.shelf, query.after)
             found = group_lists.find(connection, asked, service.now_ms())
         except FilterError as error:
             problem = str(error)

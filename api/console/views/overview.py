@@ -1,6 +1,6 @@
 """The first page: what is dead, late or abandoned now, how it moves, and what is new."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -60,7 +60,7 @@ def overview(request: Request, service: Serving) -> HTMLResponse:
     with service.store.read() as connection:
         signals = list(_signals(connection, service, told))
         fresh = list(_groups(connection, service))
-    changes = sorted([*fresh, *_changes(service)], reverse=True)[: 2 * OF_EACH]
+    changes = sorted([*fresh, *_changes(service, told)], reverse=True)[: 2 * OF_EACH]
     wrong = [signal for signal in signals if signal.wrong]
     return page(request, "overview.html", told=told, signals=signals, wrong=wrong, changes=changes)
 
@@ -142,15 +142,15 @@ def _groups(connection: Connection, service: Service) -> Iterator[Change]:
             yield Change(at, "new cause", text, f"/groups/{row.fingerprint}")
 
 
-def _changes(service: Service) -> Iterator[Change]:
+def _changes(service: Service, told: Overview) -> Iterator[Change]:
     """Instances abandoned, findings that began, redrives made and ended, sources lost; within the hour."""
     since = instant(service.now_ms() - HOUR_MS)
-    told = (*_abandoned(service), *_findings(service), *_redrives(service), *_sources(service))
-    return (one for one in told if since is not None and one.at >= since)
+    found = (*_abandoned(service), *_findings(service), *_redrives(service), *_sources(told))
+    return (one for one in found if since is not None and one.at >= since)
 
 
 def _abandoned(service: Service) -> Iterator[Change]:
-    for one in abandoned.abandoned(service).items[:OF_EACH]:
+    for one in abandoned.abandoned(service, PageQuery(limit=OF_EACH)).items:
         name = one.connector if one.task is None else f"{one.connector}-{one.task}"
         if one.last_seen is not None:
             yield Change(one.last_seen, "abandoned", f"{one.kind} {name} on {one.worker}", "/tasks#abandoned")
@@ -172,7 +172,7 @@ def _redrives(service: Service) -> Iterator[Change]:
             yield Change(at, "redrive", text, f"/redrives/{one.id}")
 
 
-def _sources(service: Service) -> Iterable[Change]:
-    for one in now.overview(service).sources.down:
+def _sources(told: Overview) -> Iterator[Change]:
+    for one in told.sources.down:
         if one.down_since is not None:
             yield Change(one.down_since, "source down", f"{one.name}: {one.message}", "/health")
