@@ -139,7 +139,17 @@ class Transactions:
             self._producer.begin_transaction()
             self._begun = True
 
-    def _abort(self, error: KafkaError) -> None:
+    def _reason(self, error: KafkaError) -> KafkaError:
+        """Why the transaction failed, where all that is said is that it has."""
+        if error.code() == STATE:
+            try:
+                self._producer.begin_transaction()
+            except KafkaException as raised:
+                return cast("KafkaError", raised.args[0])
+        return error
+
+    def _abort(self, refused: KafkaError) -> None:
+        error = self._reason(refused)
         if error.fatal() and error.code() not in REFUSALS:
             raise FencedError(error.str())
         if not error.fatal():
