@@ -55,8 +55,8 @@ NOT_PROVOKED: Mapping[str, str] = {
     "DeadwatchCollectorLosesDeadLetters": "takes a broker that refuses dlq.deadwatch",
     OBJECTIVE: "takes hours; promtool plays them",
 }
-LAST = ("DeadwatchStoreUnreadable", "DeadwatchDown")
-"""What ends the service comes last."""
+LAST = ("DeadwatchTaskStalled", "DeadwatchStoreUnreadable", "DeadwatchDown")
+"""What is provoked in a test of its own; what ends the service comes last."""
 
 EMPTY: Mapping[tuple[str, str], str] = {
     ("deadwatch-itself", "Batches that failed"): "no batch fails",
@@ -115,8 +115,7 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
                 lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
             )
             _provoke(lab, up, log, name)
-            with _stalled_sink(lab, directory / "pipe", f"stalling-{name}"):
-                yield Watched(lab, up, seen)
+            yield Watched(lab, up, seen)
 
 
 def _quick(name: str) -> AlertValues:
@@ -279,6 +278,11 @@ def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:
         lambda: all(watched.seen.webhook.all(name, "resolved") for name in resolved),
         lambda: f"of {resolved} not all resolved",
     )
+
+
+def test_a_sink_that_does_not_move_reaches_the_webhook(watched: Watched, tmp_path: Path) -> None:
+    with _stalled_sink(watched.lab, tmp_path / "pipe", f"stalling-{uuid.uuid4().hex[:8]}"):
+        watched.until_fired("DeadwatchTaskStalled")
 
 
 def test_it_is_said_when_the_store_cannot_be_read(watched: Watched) -> None:
