@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-JAR = re.compile(r"(?P<name>.+)-(?P<version>\d[\w.+-]*)\.jar")
-"""The version begins at the last part that begins with a digit: names have numbers too."""
+VERSIONS = (r"\d+\.[\w.+-]*", r"\d+")
+JARS = [re.compile(rf"(?P<name>.+)-(?P<version>{version})\.jar") for version in VERSIONS]
+"""The version begins at the last part that begins with a number and a dot: names have numbers too."""
 
 
 def jars(target: Path) -> Iterator[dict[str, Any]]:
     """A component for every jar, by its name and SHA-256."""
     for file in sorted(target.rglob("*.jar")):
-        named = JAR.fullmatch(file.name)
+        named = next(filter(None, (jar.fullmatch(file.name) for jar in JARS)), None)
         yield {
             "type": "library",
             "bom-ref": str(file.relative_to(target)),
