@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from api.credentials import parse
 from collector.settings_file import SettingsError
 from deadwatch.service import PREFIXES, Options, configure, forget_variables, variables
 
@@ -194,3 +195,12 @@ def test_dead_letter_topics_are_said_once_for_all_processes(tmp_path: Path) -> N
     file = write(tmp_path, f"{kafka}streaming: {{dlq_topics: [errors]}}\n")
     with pytest.raises(SettingsError, match="disagree on dlq_topics: say it once, at the top level"):
         configure(Options(config=file, data=tmp_path))
+
+
+def test_the_local_user_is_admitted_below_the_data_directory(tmp_path: Path) -> None:
+    service = configure(Options(bootstrap_servers="127.0.0.1:1", data=tmp_path))
+    assert not service.local_token
+    service.admit_local_user()
+    assert service.api.local_token_file == tmp_path / "token"
+    assert parse(service.local_token) is not None
+    assert os.environ["API_LOCAL_TOKEN_FILE"] == str(tmp_path / "token"), "the api's process inherits it"

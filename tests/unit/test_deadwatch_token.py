@@ -19,9 +19,10 @@ from api.settings import ApiSettings
 from collector.settings_file import SettingsError
 from deadwatch import local_token
 from deadwatch.cli import app
-from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.order import Order, OrderRequest, Status
 from streaming.redrive.plan import Plan
 from streaming.store import audit
+from streaming.store.order_claims import OrderClaims
 from streaming.store.orders import OrderBook
 
 
@@ -100,6 +101,31 @@ def test_on_its_own_machine_nothing_has_to_be_typed(served: Served, order: str) 
     entry = json.loads(served.run("audit", "--export", "--action", "redrives.cancel").stdout.splitlines()[0])
     assert (entry["outcome"], entry["token"], entry["subject"]) == ("done", "local", order)
     assert "redrives.cancel" in served.run("audit").stdout
+
+
+def test_an_order_is_followed_and_its_end_is_the_exit_code(served: Served, order: str, store: Engine) -> None:
+    claims = OrderClaims(store)
+    claim = claims.claim("w", 0, 60_000)
+    assert claim is not None
+    claims.settle(claim, Status.FAILED, "orders-3 made no progress", system_now_ms())
+    failed = served.run("jobs", order, "--follow", "--json")
+    assert (failed.exit_code, json.loads(failed.stdout)["status"]) == (1, "FAILED")
+    shown = served.run("jobs", order, "--follow")
+    assert "orders-3 made no progress" in shown.stdout
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(3, 3), (500, 500), (501, 501), (1_000, 700)])
+def test_a_list_is_as_long_as_is_asked_for(served: Served, store: Engine, limit: int, rows: int) -> None:
+    with store.begin() as connection:
+        for number in range(700):
+            audit.write(
+                connection,
+                audit.Entry(at_ms=system_now_ms(), who="ann", action="redrives.create", subject=str(number)),
+            )
+    told = json.loads(served.run("audit", "--json", "--limit", str(limit)).stdout)
+    subjects = [one["subject"] for one in told["items"]]
+    assert subjects == [str(number) for number in range(699, 699 - rows, -1)]
+    assert (told["next"] is None) is (rows == 700)
 
 
 def test_the_local_token_is_its_owner_s_and_goes_to_no_other_machine(tmp_path: Path) -> None:
