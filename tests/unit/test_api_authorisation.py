@@ -169,7 +169,8 @@ def expected(kind: str, route: str, caller: str, place: str) -> int:
 
 
 def test_every_route_is_classified(app: FastAPI) -> None:
-    assert set(every_route(app)) == set(ROUTES)
+    pages = {"ANY /console"}  # tests/unit/test_console.py classifies what is below
+    assert set(every_route(app)) - pages == set(ROUTES)
 
 
 def test_everybody_may_what_their_role_says_and_nothing_else(door: Door) -> None:

@@ -379,7 +379,7 @@ def test_an_answer_describes_itself(client: httpx2.Client) -> None:
     told = described["paths"]["/api/v1/overview"]["get"]["responses"]
     assert told["503"] == {"$ref": "#/components/responses/Problem503"}
     assert list(described["components"]["responses"]["Problem503"]["content"]) == ["application/problem+json"]
-    assert client.get("/").headers["location"] == "/docs"
+    assert client.get("/").headers["location"] == "/console/"
 
 
 @pytest.mark.parametrize("name", ["no/such/place.db", "x" * 300 + ".db"], ids=["no directory", "too long"])

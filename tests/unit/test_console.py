@@ -5,16 +5,22 @@ import time
 from collections.abc import Callable, Iterator
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx2
 import pytest
 from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
+from pydantic import SecretStr
 from sqlalchemy import Engine
+from starlette.routing import Mount
 
+from api.app import create_app
 from api.auth import Role
 from api.console.headers import POLICY
 from api.console.sessions import COOKIE, MAX_AGE_S, Sessions
+from api.settings import ApiSettings
 from streaming.store import schema
 from tests import console_store
 
@@ -41,6 +47,8 @@ FILLED = (
     f"/redrives/{console_store.DRY}",
 )
 Add = Callable[..., None]
+PEPPER = SecretStr("p" * 32)
+PLACES = {"token": "0" * 12, "topic": "dlq.t"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -347,6 +355,27 @@ def test_a_dry_run_is_carried_out_with_its_own_number_only(
     assert "Type 20100 to confirm" in console.get(dry).text
     refused = console.post(f"{dry}/start", csrf=console.token(dry), confirm="20")
     assert (refused.status_code, "nothing was moved" in refused.text) == (422, True)
+
+
+@pytest.mark.usefixtures("store")
+def test_away_from_this_machine_every_page_asks_who_one_is(store_file: Path) -> None:
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", host="0.0.0.0", token_pepper=PEPPER)  # noqa: S104 -- nothing listens
+    app = create_app(settings)
+    (mounted,) = [one for one in app.routes if isinstance(one, Mount) and one.path == "/console"]
+    open_to_all = {"GET /console/sign-in", "POST /console/sign-in", "POST /console/sign-out"}
+    asked = 0
+    with TestClient(app, "http://deadwatch.example", follow_redirects=False) as client:
+        for route in iter_route_contexts(mounted.routes):
+            for method in (route.methods or set()) - {"HEAD"}:
+                path = "/console" + re.sub(r"{(\w+)}", lambda name: PLACES.get(name[1], "0"), str(route.path))
+                if f"{method} {path}" in open_to_all:
+                    continue
+                answer = client.request(method, path, headers=FORM if method == "POST" else {})
+                wanted = 303 if method == "GET" else 401
+                assert answer.status_code == wanted, f"{method} {path}"
+                assert method == "POST" or answer.headers["location"].startswith("/console/sign-in?")
+                asked += 1
+    assert asked > 25, "the pages were found"
 
 
 def test_static_files_are_kept_and_pages_are_not(console: Console) -> None:
