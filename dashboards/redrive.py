@@ -126,9 +126,21 @@ def left() -> AnyPanel:
         "Dead letters of each topic that no redrive has put back or parked.",
         Page.TOPICS,
         steps=ANY_IS_ODD,
-        width=12,
+        width=8,
     )
     return ranking(about, counts.unhandled(TOPIC).sum("dlq_topic"), "{{dlq_topic}}")
+
+
+def kept() -> AnyPanel:
+    """What waits for a person."""
+    about = About(
+        "Parked",
+        "Records on the topics of parked records: their attempts are used up, nobody tries again.",
+        Page.TOPICS,
+        steps=ANY_IS_ODD,
+        width=8,
+    )
+    return ranking(about, TOPIC.gauge(catalog.PARKED_BACKLOG).sum("dlq_topic"), "{{dlq_topic}}")
 
 
 def states() -> AnyPanel:
@@ -138,7 +150,7 @@ def states() -> AnyPanel:
         "Orders by state, final ones with them. FAILED: status_reason says why.",
         Page.REDRIVES,
         steps=NEUTRAL,
-        width=12,
+        width=8,
     )
     return rows(about, ("status",), Column("Orders", SCOPE.gauge(catalog.REDRIVE_JOBS).sum("status")))
 
@@ -151,7 +163,7 @@ BOARD: Final = Board(
         Row(NOW, (stopped(), active(), bounced(), sent(), parked(), skipped())),
         Row(SINCE_WHEN, (outcomes(), orders())),
         Row(WHICH, (topics(),)),
-        Row(DETAILS, (left(), states())),
+        Row(DETAILS, (left(), kept(), states())),
     ),
     choices=(Choice("topic", "Dead letter topic", catalog.REDRIVE_RECORDS, "dlq_topic"),),
 )

@@ -164,6 +164,7 @@ def test_every_metric_of_the_catalogue_is_looked_at() -> None:
     shown = [target["expr"] for panel in panels for target in panel.get("targets", ())]
     watched = " ".join([*shown, *(rule["expr"] for rule in RULES)])
     assert {name for name in METRICS if f"{name}{{" not in watched} == {
+        "deadwatch_buckets_shared_total",
         "deadwatch_collector_abandoned_connectors",
         "deadwatch_collector_abandoned_connectors_total",
         "deadwatch_collector_abandoned_tasks",
@@ -173,6 +174,7 @@ def test_every_metric_of_the_catalogue_is_looked_at() -> None:
         "deadwatch_collector_dead_letter_queue_records_total",
         "deadwatch_connect_task_errors_logged_total",
         "deadwatch_connect_task_record_errors_total",
+        "deadwatch_records_read_total",
         "deadwatch_share_group_dead_letter_queue_produce_requests_total",
     }
 
