@@ -124,4 +124,6 @@ def test_a_public_address_is_one_line_that_says_what_to_do(start: Start) -> None
     _, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2
     (line,) = log.splitlines()
-    assert line.startswith("api settings: host: without authentication")
+    assert line.startswith(
+        "api settings: host 0.0.0.0 is reached from other machines, which needs authentication: "
+    )
