@@ -60,6 +60,7 @@ class Engine:
         options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
         if master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
             options["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(sys.path)
         for name, value in options.items():

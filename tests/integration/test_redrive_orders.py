@@ -258,8 +258,12 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
         {"target": {"kind": "map", "map": {"a": "b", "b": "a"}}},
         "the map goes round in a circle: a -> b -> a",
     ),
-    ("too little time", {"delivery_timeout_ms": 1_000}, "delivery_timeout_ms must be at least 30000"),
-    ("an engine that is not there", {"engine": "spark"}, "engine spark is not there yet"),
+    ("too little time", {"delivery_timeout_ms": 1_000}, "delivery_timeout_ms must be at least 30005"),
+    (
+        "a number that lanes would pass",
+        {"engine": "spark", "limits": {"max_records": 5}},
+        "limits.max_records cannot be kept by several executors at once",
+    ),
 ]
 
 

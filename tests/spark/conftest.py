@@ -1,6 +1,7 @@
 """One local Spark session for all tests, without Kafka or network, and rows as Kafka's source has them."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,7 @@ SCHEMA = (
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("SPARK_LOCAL_IP", session.LOOPBACK)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         **session.SQL,
         "spark.driver.host": session.LOOPBACK,
