@@ -22,7 +22,7 @@ class Blame(Enum):
 
 
 RIGHTS: Final = {
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "WRITE on topic {topic}",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "WRITE on {topic}",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on group {group}",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "WRITE on transactional id {group}",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "IDEMPOTENT_WRITE on the cluster",
@@ -54,14 +54,18 @@ def missing_right(aborted: AbortedError, order: str, user: str, topics: Iterable
 
     Where Kafka does not say which topic it refuses, it is one of ``topics``.
     """
-    unnamed = ", ".join(topics) or "deadwatch.events"
+    unnamed = _one_of(list(topics) or ["deadwatch.events"])
     group = f"deadwatch-redrive-{order}"
     places = {**aborted.failures, ("", -1): aborted.error}
     for (topic, _), error in places.items():
         if error.code() in RIGHTS:
-            right = RIGHTS[error.code()].format(topic=topic or unnamed, group=group)
+            right = RIGHTS[error.code()].format(topic=f"topic {topic}" if topic else unnamed, group=group)
             return f"Kafka refuses {user} {right}: grant it, then resume"
     return ""
+
+
+def _one_of(topics: list[str]) -> str:
+    return f"topic {topics[0]}" if len(topics) == 1 else f"one of the topics {', '.join(topics)}"
 
 
 def refused_right(error: KafkaError, order: Order, user: str) -> str:

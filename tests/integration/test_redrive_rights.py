@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import admin as typed_admin
 
+from collector.contract.topics import EVENTS
 from lab.jvm import Properties
 from lab.lone_broker import LoneBroker
 from streaming.redrive.guards import Returns
@@ -79,7 +80,12 @@ READ, DESCRIBE = admin.AclOperation.READ, admin.AclOperation.DESCRIBE
 @pytest.mark.parametrize(
     ("kind", "name", "operations", "said"),
     [
-        (TOPIC, "{topic}", (READ,), "WRITE on topic {topic}: grant it"),
+        (
+            TOPIC,
+            "{topic}",
+            (READ,),
+            f"WRITE on one of the topics {EVENTS}, {{topic}}, {{topic}}-open: grant it",
+        ),
         (TOPIC, "{dlq}", (), "READ on topic {dlq} or on an origin"),
         (GROUP, GROUPS, (DESCRIBE,), "READ on group deadwatch-redrive-{order}"),
         (GROUP, GROUPS, (), "READ on group deadwatch-redrive-{order}"),
