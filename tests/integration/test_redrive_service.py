@@ -202,7 +202,9 @@ def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSO
         "dry_run": False,
         "reason": "mended, or not",
     }
-    told = httpx2.post(f"{up.url}/api/v1/redrives", json=request, trust_env=False).raise_for_status().json()
+    token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
+    answer = httpx2.post(f"{up.url}/api/v1/redrives", json=request, headers=token, trust_env=False)
+    told = answer.raise_for_status().json()
     until(lambda: as_it_is(up, told)["status"] == "COMPLETED", lambda: str(as_it_is(up, told)))
     return as_it_is(up, told)
 
