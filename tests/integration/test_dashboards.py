@@ -165,7 +165,8 @@ def _provoke(lab: Lab, up: Up, log: Path, name: str) -> None:
     with log.open("a") as file:
         file.write(lines(now) + stalled(now))
     until(lambda: up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
-    with httpx2.Client(base_url=up.url, timeout=60, trust_env=False) as client:
+    token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
+    with httpx2.Client(base_url=up.url, headers=token, timeout=60, trust_env=False) as client:
         _redrive(lab, Api(client))
 
 
