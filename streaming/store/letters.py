@@ -11,7 +11,7 @@ from streaming.store.batch import GroupDelta, Sample, SeriesDelta
 from streaming.store.engine import among, chunks, greater, insert, lesser, saturated, upsert
 from streaming.store.limits import GROUPS, OTHER, admitted, limited, other_group, other_sample
 from streaming.store.schema import groups, samples
-from streaming.store.storable import counted, storable_values
+from streaming.store.storable import counted, storable_values, uncut
 
 MAX_SAMPLES: Final = 10_000
 """Of all groups together: with what a sample may hold, they are most of a store after a flood."""
@@ -35,7 +35,8 @@ def merge(
     _add(connection, added)
     trends.merge(connection, added, now_ms)
     kept = [one if one.fingerprint in admissible else other_sample(one) for one in found]
-    upsert(connection, samples, [storable_values(asdict(sample)) for sample in kept])
+    rows = [{**storable_values(asdict(one)), "headers": uncut(one.headers)} for one in kept]
+    upsert(connection, samples, rows)
     _trim(connection, {sample.fingerprint for sample in kept}, kept_of_a_group(samples_per_group, stored))
     return tuple(
         limited(GROUPS, one.records, one.first_ms, one.last_ms)

@@ -19,8 +19,13 @@ REPLACEMENT = "\ufffd"
 
 def storable(text: str) -> str:
     """Text that every database takes: no NUL, no half of a character, bounded."""
-    cut = text.replace("\x00", REPLACEMENT)[:MAX_LABEL_CHARS]
-    return cut if cut.isascii() else cut.encode(errors="replace").decode()
+    return uncut(text[:MAX_LABEL_CHARS])
+
+
+def uncut(text: str) -> str:
+    """As ``storable``, of a document that its maker has bounded: cut anywhere, it could not be read."""
+    clean = text.replace("\x00", REPLACEMENT)
+    return clean if clean.isascii() else clean.encode(errors="replace").decode()
 
 
 def storable_key(text: str) -> str:

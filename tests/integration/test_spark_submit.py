@@ -4,8 +4,7 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,20 +13,15 @@ import psutil
 import pyspark
 import pytest
 
+from jars.cache import classpath
 from lab import Lab
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 WITHIN_S = 240
-
-
-def until(condition: Callable[[], bool], what: Callable[[], str]) -> None:
-    end_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < end_s, what()
-        time.sleep(0.2)
 
 
 def free_port() -> int:
@@ -41,8 +35,10 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     """The driver, with all that it starts; its lines are in ``directory``/log."""
     environment = os.environ | variables
     environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    environment["SPARK_LOCAL_IP"] = "127.0.0.1"
     launcher = str(ROOT / "docker" / "spark_streaming.py")
-    command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[1]", launcher]
+    submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--driver-class-path", classpath("spark")]
+    command = [*submit, "--master", "local[1]", launcher]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=directory, stdout=log, stderr=log)
     try:
@@ -82,7 +78,7 @@ def test_the_driver_becomes_ready_and_tells_sparks_own_metrics(lab: Lab, tmp_pat
             assert driver.poll() is None, log.read_text()
             return answers(f"http://127.0.0.1:{health}/readyz") == "ok\n"
 
-        until(ready, log.read_text)
+        until(ready, log.read_text, WITHIN_S)
         of_driver = answers(f"http://127.0.0.1:{ui}/metrics/prometheus")
         assert "deadwatch_streaming" in of_driver
         assert "spark_" in answers(f"http://127.0.0.1:{ui}/metrics/executors/prometheus")

@@ -187,6 +187,12 @@ def test_a_group_keeps_its_newest_samples_over_batches(store: Store, rows: Rows)
     assert [row["offset"] for row in rows(schema.samples)] == [3, 9]
 
 
+def test_the_headers_of_a_sample_are_kept_whole(store: Store, rows: Rows) -> None:
+    headers = json.dumps([["stacktrace", "\tat a.b.C\n" * 500]])
+    store.apply(replace(EMPTY, groups=(GROUP,), samples=(replace(sample(1), headers=headers),)))
+    assert [row["headers"] for row in rows(schema.samples)] == [headers]
+
+
 def snapshot(abandoned: Mapping[str, int], at: int, *, threads_known: bool = True) -> WorkerSnapshot:
     return WorkerSnapshot(
         **where(at),
