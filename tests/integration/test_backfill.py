@@ -29,9 +29,10 @@ def traffic(lab: Lab) -> Traffic:
     return Traffic(lab.bootstrap_servers, f"backfill-{uuid.uuid4().hex[:8]}")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def streaming(request: pytest.FixtureRequest, lab: Lab, traffic: Traffic, tmp_path: Path) -> Streaming:
-    url = "" if request.param == "sqlite" else request.getfixturevalue("postgres")
+    """On SQLite unless asked otherwise: that both stores are replaced alike, ``tests/contract`` sees."""
+    url = request.getfixturevalue("postgres") if getattr(request, "param", "") == "postgresql" else ""
     return Streaming(lab.bootstrap_servers, traffic, tmp_path, url)
 
 
@@ -64,6 +65,7 @@ def by_number(file: Path) -> int:
     return int(file.name)
 
 
+@pytest.mark.parametrize("streaming", ["sqlite", "postgresql"], indirect=True)
 def test_a_damaged_checkpoint_is_refused_and_the_way_out_is_exact(
     streaming: Streaming, traffic: Traffic
 ) -> None:
