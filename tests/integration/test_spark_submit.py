@@ -79,9 +79,9 @@ def test_the_driver_becomes_ready_and_tells_sparks_own_metrics(lab: Lab, tmp_pat
             return answers(f"http://127.0.0.1:{health}/readyz") == "ok\n"
 
         until(ready, log.read_text, WITHIN_S)
-        of_driver = answers(f"http://127.0.0.1:{ui}/metrics/prometheus")
-        assert "deadwatch_streaming" in of_driver
-        assert "spark_" in answers(f"http://127.0.0.1:{ui}/metrics/executors/prometheus")
+        spark = f"http://127.0.0.1:{ui}/metrics"
+        until(lambda: "deadwatch_streaming" in answers(f"{spark}/prometheus"), log.read_text)
+        until(lambda: "spark_" in answers(f"{spark}/executors/prometheus"), log.read_text)
 
 
 def test_a_refused_setting_ends_the_driver_with_a_failure(tmp_path: Path) -> None:
