@@ -22,6 +22,14 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
 ]
 
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab of its own: what dies here is no other test's."""
+    with Lab() as running:
+        yield running
+
+
 RECORDS = 12
 WITHIN_S, COLD_S = 120, 300
 

@@ -35,6 +35,14 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab of its own: what is left misconfigured and dead here is no other test's."""
+    with Lab() as running:
+        yield running
+
+
 RECORDS = 10
 RANGE_S, STEP_S, RATE_S = 900, 5, 15
 SHORT: Mapping[str, AlertValues] = {
