@@ -25,6 +25,7 @@ class _State:
     kind: str
     up: bool
     message: str
+    works: bool
 
 
 class Heartbeat:
@@ -48,9 +49,14 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._thread.start()
 
-    def say(self, name: str, *, up: bool, message: str = "", kind: str = "") -> None:
-        """Remember how ``name`` is; a change is written at once. Its kind is its name unless said."""
-        state = _State(kind or name, up, message)
+    def say(
+        self, name: str, *, up: bool, message: str = "", kind: str = "", works: bool | None = None
+    ) -> None:
+        """Remember how ``name`` is; a change is written at once. Its kind is its name unless said.
+
+        Unless said, it ``works`` when it is up and there is nothing to tell of it.
+        """
+        state = _State(kind or name, up, message, up and not message if works is None else works)
         if self._states.get(name) != state:
             self._states = {**self._states, name: state}
             self._changed.set()
@@ -82,5 +88,5 @@ class Heartbeat:
             logger.warning("the heartbeat is not taken: %s", error)
         else:
             self._trouble = ""
-            if self._states and all(state.up and not state.message for state in self._states.values()):
+            if self._states and all(state.works for state in self._states.values()):
                 self._work_done()

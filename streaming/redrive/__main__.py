@@ -102,7 +102,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
     source = f"{REDRIVE}:{name}"
     store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
-    heartbeat.say(source, kind=REDRIVE, up=True, message="" if settings.name else UNNAMED)
+    heartbeat.say(source, kind=REDRIVE, up=True, message="" if settings.name else UNNAMED, works=True)
     looking = threading.Thread(
         target=rounds(settings, engine).run, args=(stop,), name="policies", daemon=True
     )
