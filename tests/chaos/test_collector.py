@@ -17,6 +17,7 @@ import yaml
 from lab.lone_broker import LoneBroker
 from tests.chaos.account import Account
 from tests.kafka_events import Event, counted_once, events
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 
@@ -116,6 +117,8 @@ def test_kills_of_collector_and_broker_lose_and_repeat_nothing(
     thread = threading.Thread(target=writer.run)
     thread.start()
     try:
+        with collecting(config):  # what was renamed before anybody saw the log is nobody's
+            until(lambda: abandoned(events(broker.bootstrap_servers, TOPIC)))
         for number in range(1, kills + 1):
             with collecting(config):
                 if number % KILLS_TO_A_BROKER_CRASH == KILLS_TO_A_BROKER_CRASH // 2:

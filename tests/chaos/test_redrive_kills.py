@@ -31,7 +31,7 @@ KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
 FULL = KILLS >= 30
 RECORDS = int(os.environ.get("DEADWATCH_CHAOS_RECORDS", "200000" if FULL else "4800"))
 RESTARTS = 2 if FULL else 1
-SLOWLY = 1_500 if FULL else None
+SLOWLY = 1_500 if FULL else 400
 WIDTH = 12
 WITHIN_S = 1_800 if FULL else 120
 ROOT = Path(__file__).parents[2]
