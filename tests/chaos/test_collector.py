@@ -19,7 +19,13 @@ from tests.chaos.account import Account
 from tests.kafka_events import Event, counted_once, events
 from tests.waiting import until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [
+    pytest.mark.chaos,
+    # kafka-python lets go of a socket whose broker has died without closing it
+    pytest.mark.filterwarnings(
+        "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 
 LINES_A_SECOND = 200
 ROTATED_EVERY_S = 1.5
