@@ -121,9 +121,10 @@ def test_kills_of_collector_and_broker_lose_and_repeat_nothing(
     writer = Writer(tmp_path / "connect.log", rng)
     config = write_config(tmp_path, broker, writer.path)
     thread = threading.Thread(target=writer.run)
-    thread.start()
     try:
         with collecting(config):  # what was renamed before anybody saw the log is nobody's
+            until(lambda: events(broker.bootstrap_servers, TOPIC))
+            thread.start()
             until(lambda: abandoned(events(broker.bootstrap_servers, TOPIC)))
         for number in range(1, kills + 1):
             with collecting(config):
