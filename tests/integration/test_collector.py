@@ -206,6 +206,7 @@ def test_an_event_the_broker_refuses_is_a_dead_letter_and_all_goes_on(
         logs=[{"path": str(path)}],
         quarantine_topic=queue,
         quarantine_copy_record_enable=True,
+        dlq_topics_poll_interval_ms=0,  # what it tells of the lab's topics is refused as well
     )
     with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as admin:
         for topic, max_bytes in ((own.name, 2_000), (queue, queue_bytes)):
