@@ -26,7 +26,7 @@ from collector.contract.events import Position, TaskTimeout, encode
 from lab import Lab
 
 pytestmark = pytest.mark.integration
-WITHIN_S = 240.0
+WITHIN_S = 600.0
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
 CHUNK = 20
 Totals = dict[str, int]
