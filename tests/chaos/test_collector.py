@@ -136,7 +136,8 @@ def test_kills_of_collector_and_broker_lose_and_repeat_nothing(
                 crash(broker, account)  # while nobody collects
     finally:
         writer.stop.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
     account.written, account.rotations = writer.written, writer.rotations
     with collecting(config):
         tasks = settled(broker, writer.written)

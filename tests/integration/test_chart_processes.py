@@ -3,11 +3,11 @@
 import re
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.settings import ApiSettings
 from lab import Lab
 from lab.topics import Topics
-from tests import postgres
+from tests import postgres, waiting
 from tests.chart import tools
 from tests.chart.node import LOOPBACK, Node, Pod
 from tests.chart.tools import MINIMAL, Manifest, one, pods, rendered
@@ -34,11 +34,7 @@ BACKUP = re.compile(r'"(import sqlite3;.*)"$', re.MULTILINE)
 PROCESSES = ("collector", "streaming", "redrive", "api")
 
 
-def until(condition: Callable[[], bool], what: Callable[[], str]) -> None:
-    end_s = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < end_s, what()
-        time.sleep(0.2)
+until = partial(waiting.until, within_s=WITHIN_S)
 
 
 @dataclass

@@ -6,8 +6,8 @@ import selectors
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -20,6 +20,7 @@ from streaming.store.batch import Batch, SeriesDelta
 from streaming.store.engine import connect
 from streaming.store.series import TASK_TIMEOUTS
 from streaming.store.store import Store
+from tests import waiting
 
 pytestmark = pytest.mark.integration
 
@@ -66,11 +67,7 @@ def api(url: str, tmp_path: Path) -> Iterator[tuple[psutil.Process, int]]:
         process.wait(30)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+until = partial(waiting.until, within_s=DEADLINE_S)
 
 
 class Crowd:

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +22,7 @@ from kafka.admin import NewTopic
 
 from collector.kafka import create_no_topics
 from lab import Lab
+from tests import waiting
 
 pytestmark = pytest.mark.integration
 
@@ -157,11 +159,7 @@ class Collector:
             self._at = {place: consumer.position(place) for place in places}
 
 
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {WITHIN_S} s"
-        time.sleep(0.1)
+until = partial(waiting.until, within_s=WITHIN_S)
 
 
 @pytest.fixture
