@@ -5,8 +5,9 @@ from typing import Any
 
 from sqlalchemy import Boolean, Connection, Engine, LargeBinary, Table, Text, insert
 
-from streaming.redrive.order import Order, OrderRequest, Selection, Status
+from streaming.redrive.order import Limits, Order, OrderRequest, Selection, Status
 from streaming.redrive.plan import Example, Plan
+from streaming.redrive.policy import PolicyRequest
 from streaming.store import schema, series
 from streaming.store.buckets import TIERS
 
@@ -15,6 +16,7 @@ SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.t
 HOSTILE = f"{SCRIPT}\u202egnp.exe \x1b[31mred\x1b[0m {{{{7*7}}}} ' \" `"
 HOSTILE_GROUP, MAIN_GROUP = "badbadbadbadbad0", "3f1c0a9be27d4455"
 RUNNING, DONE, DRY = "11111111-aaaa", "22222222-bbbb", "33333333-cccc"
+POLICY = "44444444-dddd"
 TRACE = """org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed
 \tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:331)
 \tat org.apache.kafka.connect.runtime.WorkerSinkTask.convertValue(WorkerSinkTask.java:545)
@@ -29,7 +31,7 @@ Caused by: com.example.orders.NoPriceException: no price for article 4711
 def fill(engine: Engine, now_ms: int) -> None:
     """Everything that a page can show, at ``now_ms``."""
     with engine.begin() as connection:
-        for part in (_groups, _signals, _states, _orders):
+        for part in (_groups, _signals, _states, _orders, _policies):
             part(connection, now_ms)
 
 
@@ -406,4 +408,35 @@ def _orders(connection: Connection, now_ms: int) -> None:
             status=status,
             created_at_ms=made.created_at_ms,
             finished_at_ms=0 if status is Status.RUNNING else made.created_at_ms + MINUTE_MS,
+        )
+
+
+def _policies(connection: Connection, now_ms: int) -> None:
+    request = PolicyRequest(
+        dlq_topics=(r"dlq\.orders",),
+        filter='connector == "orders-sink"',
+        exclude_error_classes=("org.apache.kafka.common.errors.SerializationException",),
+        include_existing=True,
+        limits=Limits(bytes_per_second=1_000_000),
+        reason="the price service is away now and then",
+    )
+    row = {"version": 3, "request": request.model_dump_json(), "changed_by": "alice"}
+    add(
+        connection,
+        schema.redrive_policies,
+        id=POLICY,
+        **row,
+        enabled=True,
+        positions=json.dumps({"dlq.orders": {"0": 6_667}}),
+        created_at_ms=now_ms - 26 * HOUR_MS,
+        changed_at_ms=now_ms - 2 * HOUR_MS,
+    )
+    for version, change in ((1, "created"), (2, "changed"), (3, "changed")):
+        add(
+            connection,
+            schema.redrive_policy_changes,
+            policy=POLICY,
+            change=change,
+            **row | {"version": version},
+            changed_at_ms=now_ms - (5 - version) * HOUR_MS,
         )

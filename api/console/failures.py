@@ -2,13 +2,14 @@
 
 import logging
 from http import HTTPStatus
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
+from api.auth import READING
 from api.console import sessions
 from api.console.errors import ConsoleError
 from api.console.pages import page, see
@@ -32,24 +33,43 @@ def install(console: FastAPI) -> None:
     console.exception_handler(Exception)(_unexpected)
 
 
-def told(request: Request, kind: str, status: int, title: str, detail: str) -> HTMLResponse:
-    """The page of a problem."""
+def told(
+    request: Request, kind: str, status: int, title: str, detail: str, *, sign_in: str = ""
+) -> HTMLResponse:
+    """The page of a problem; ``sign_in`` is where to go first, if anywhere."""
     request.state.problem = kind
-    return page(request, "problem.html", status, title=title, detail=detail, code=status)
+    return page(request, "problem.html", status, title=title, detail=detail, code=status, sign_in=sign_in)
 
 
 def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
-    """To the sign-in, with the place kept; a part of a page is told so and its script opens the page anew."""
-    if request.method != "GET" or "hx-request" in request.headers:
-        answer: Response = told(request, error.kind, 401, error.title, "sign in, then do it again")
+    """To the sign-in, with the place kept. A part of a page is told so and its script opens the page anew:
+    that ends the session, not the part.
+    """
+    if "hx-request" in request.headers:
+        return told(request, error.kind, 401, error.title, "sign in, then do it again")
+    said = {"next": _place(request)} | ({"ended": "1"} if error.invalid else {})
+    if request.method in READING:
+        answer: Response = see(request, f"/sign-in?{urlencode(said)}")
     else:
-        place = request.url.path.removeprefix(str(request.scope.get("root_path", ""))) or "/"
-        query = f"?{request.url.query}" if request.url.query else ""
-        said = {"next": place + query} | ({"ended": "1"} if error.invalid else {})
-        answer = see(request, f"/sign-in?{urlencode(said)}")
+        detail = "nothing was changed: sign in, then do it again"
+        address = f"/sign-in?{urlencode(said)}"
+        answer = told(request, error.kind, 401, error.title, detail, sign_in=address)
     if error.invalid:
         sessions.end(answer)
     return answer
+
+
+def _place(request: Request) -> str:
+    """The page to come back to: the one that was asked for, or the one whose form was sent."""
+    root = str(request.scope.get("root_path", ""))
+    if request.method in READING:
+        asked = urlsplit(str(request.url))
+    else:
+        asked = urlsplit(request.headers.get("referer", ""))
+        if asked.netloc != request.headers.get("host") or not asked.path.startswith(f"{root}/"):
+            return "/"
+    query = f"?{asked.query}" if asked.query else ""
+    return (asked.path.removeprefix(root) or "/") + query
 
 
 def _token(request: Request, error: TokenError) -> HTMLResponse:

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from api.console import target_fields
+from api.console.target_fields import SHEET, FieldsError, Form, refused
 from streaming.redrive.errors import FilterError, RedriveError
 from streaming.redrive.order import OrderRequest
-
-Form = Mapping[str, str]
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "dlq_topic": "",
@@ -17,19 +17,13 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "filter": "",
     "from": "",
     "to": "",
-    "target": "origin",
-    "target_topic": "",
-    "target_group": "",
-    "target_map": "",
+    **target_fields.DEFAULTS,
     "records_per_second": "50",
     "max_records": "",
     "max_attempts": "5",
     "reason": "",
 }
 """Every field, and what stands in it at first."""
-
-SHEET: Final = "sheet"
-"""Stands for the whole sheet where a problem belongs to no field."""
 
 _FIELDS: Final[Mapping[str, str]] = {
     "dlq_topic": "dlq_topic",
@@ -41,14 +35,6 @@ _FIELDS: Final[Mapping[str, str]] = {
     "selection.filter": "filter",
 }
 """Where the sheet has what the order's model calls so."""
-
-
-class FieldsError(Exception):
-    """What is wrong, by field."""
-
-    def __init__(self, problems: dict[str, str]) -> None:
-        super().__init__("; ".join(problems.values()))
-        self.problems = problems
 
 
 def blank(dlq_topic: str, group: str, expression: str, reason: str) -> dict[str, str]:
@@ -79,7 +65,7 @@ def request(form: Form) -> OrderRequest:
         {
             "dlq_topic": said["dlq_topic"],
             "selection": _selection(said),
-            "target": _target(said),
+            "target": target_fields.target(said),
             "limits": {
                 "records_per_second": said["records_per_second"] or None,
                 "max_records": said["max_records"] or None,
@@ -93,11 +79,7 @@ def request(form: Form) -> OrderRequest:
 
 def problems(error: ValidationError) -> dict[str, str]:
     """What the order's model refuses, by field of the sheet."""
-    told: dict[str, str] = {}
-    for one in error.errors():
-        place = ".".join(str(part) for part in one["loc"])
-        told[_FIELDS.get(place, SHEET)] = one["msg"].removeprefix("Value error, ")
-    return told
+    return refused(error, _FIELDS)
 
 
 def field_of(error: RedriveError) -> str:
@@ -112,11 +94,7 @@ def _missing(said: Form) -> dict[str, str]:
         "filter": {"filter": 'write a filter, such as attempts < 3; "all" selects everything'},
         "time": {} if said["from"] or said["to"] else {"from": "say from when or until when"},
     }.get(said["select"], {})
-    needed |= {
-        "topic": {"target_topic": "name the topic"},
-        "retry": {"target_group": "name the consumer group"},
-        "map": {"target_map": "write old=new, one pair a line"},
-    }.get(said["target"], {})
+    needed |= target_fields.needed(said)
     return {name: problem for name, problem in needed.items() if name == "from" or not said[name]}
 
 
@@ -134,22 +112,3 @@ def _selection(said: Form) -> dict[str, Any]:
 def _zoned(text: str) -> str:
     """A time of the sheet is UTC where it says no zone, as the sheet tells."""
     return text if text.endswith("Z") or "+" in text else f"{text}Z"
-
-
-def _target(said: Form) -> dict[str, Any]:
-    match said["target"]:
-        case "topic":
-            return {"kind": "topic", "topic": said["target_topic"]}
-        case "retry":
-            return {"kind": "retry", "consumergroup": said["target_group"]}
-        case "map":
-            return {"kind": "map", "map": _pairs(said["target_map"])}
-    return {"kind": "origin"}
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """``old=new`` by lines or commas. Raises ``FieldsError``."""
-    pairs = [pair.split("=") for pair in text.replace(",", "\n").split("\n") if pair.strip()]
-    if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004 -- a pair
-        raise FieldsError({"target_map": "each line is old=new"})
-    return {old.strip(): new.strip() for old, new in pairs}

@@ -1,26 +1,16 @@
 """Every page of the console in a real Chromium, on a store as a day of trouble leaves it; without Kafka."""
 
 import os
-import socket
-import threading
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, sync_playwright
-from sqlalchemy import NullPool, create_engine
 
-from api.app import create_app
 from api.auth import Role
-from api.settings import ApiSettings
-from collector.kafka import KafkaConnection
-from streaming.store import migrate
-from tests import console_store
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, RUNNING
+from tests.integration import console_api
+from tests.integration.console_api import Served
 from tests.integration.console_browser import DEVICES, chromium, missing, window
-from tests.waiting import until
 
 pytestmark = [
     pytest.mark.integration,
@@ -57,38 +47,10 @@ PAGES = {
 }
 
 
-@dataclass(frozen=True)
-class Served:
-    """The api on a filled store."""
-
-    base: str
-    tokens: dict[Role, str]
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('console') / 'store.db'}"
-    engine = create_engine(url, poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    migrate.upgrade(engine)
-    now_ms = time.time_ns() // 1_000_000
-    console_store.fill(engine, now_ms)
-    console_store.many_groups(engine, GROUPS, now_ms)
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_server(("127.0.0.1", 0)) as closed:
-        nobody = f"127.0.0.1:{closed.getsockname()[1]}"
-        app = create_app(ApiSettings(store_url=url, kafka=KafkaConnection(bootstrap_servers=nobody)))
-        tokens = {
-            role: app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)[1].text
-            for role in Role
-        }
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        until(lambda: server.started, "the api does not start")
-        yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", tokens)
-        server.should_exit = True
-        thread.join(30)
+    with console_api.served(tmp_path_factory.mktemp("console"), GROUPS) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

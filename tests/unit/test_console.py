@@ -7,7 +7,6 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
@@ -23,6 +22,7 @@ from api.console.sessions import COOKIE, MAX_AGE_S, Sessions
 from api.settings import ApiSettings
 from streaming.store import schema
 from tests import console_store
+from tests.unit.console_visit import Console, visiting
 
 PAGES = (
     "/",
@@ -38,13 +38,14 @@ PAGES = (
     "/health",
     "/settings",
 )
-TO_ACT = ("/redrives/new", "/audit")
+TO_ACT = ("/redrives/new", "/policies/new", "/audit")
 FILLED = (
     f"/groups/{console_store.MAIN_GROUP}",
     f"/groups/{console_store.HOSTILE_GROUP}",
     f"/redrives/{console_store.RUNNING}",
     f"/redrives/{console_store.DONE}",
     f"/redrives/{console_store.DRY}",
+    f"/policies/{console_store.POLICY}",
 )
 Add = Callable[..., None]
 PEPPER = SecretStr("p" * 32)
@@ -52,39 +53,11 @@ PLACES = {"token": "0" * 12, "topic": "dlq.t"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-class Console:
-    """A browser without a face: follows nothing, keeps cookies, knows its form token."""
-
-    def __init__(self, client: TestClient) -> None:
-        self.client = client
-
-    def get(self, path: str) -> httpx2.Response:
-        return self.client.get(f"/console{path}")
-
-    def token(self, path: str = "/sign-in") -> str:
-        found = re.search(r'name="csrf" value="([0-9a-f]{64})"', self.get(path).text)
-        assert found
-        return found[1]
-
-    def post(self, path: str, *, csrf: str | None = None, **fields: str) -> httpx2.Response:
-        data = {"csrf": self.token() if csrf is None else csrf, **fields}
-        return self.client.post(f"/console{path}", data=data)
-
-    def sign_in(self, token: str, place: str = "/") -> httpx2.Response:
-        return self.post("/sign-in", token=token, next=place)
-
-
 @pytest.fixture
 def console(app: FastAPI) -> Iterator[Console]:
     """Nobody in particular, on this machine."""
-    with TestClient(
-        app,
-        "http://127.0.0.1:8000",
-        raise_server_exceptions=False,
-        follow_redirects=False,
-        client=("127.0.0.1", 50_000),
-    ) as client:
-        yield Console(client)
+    with visiting(app) as visit:
+        yield visit
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from api.console import redrive_form
 from api.console.acting import Act
 from api.console.forms import Filled
 from api.console.pages import UNPROCESSABLE, page, see
+from api.console.target_fields import FieldsError
 from api.errors import REDRIVE_STATUS
 from api.routes import dead_letters, redrives
 from api.service import PageQuery, Serving
@@ -43,7 +44,7 @@ def create(act: Act, form: Filled) -> Response:
     try:
         asked = redrive_form.request(form)
         order = redrives.create(act.service, act.who, act.audit, asked)
-    except redrive_form.FieldsError as error:
+    except FieldsError as error:
         return _sheet(act.request, act.service, form, error.problems, UNPROCESSABLE)
     except ValidationError as error:
         return _sheet(act.request, act.service, form, redrive_form.problems(error), UNPROCESSABLE)

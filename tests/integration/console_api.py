@@ -1,0 +1,89 @@
+"""The api with its console on a store as a day of trouble leaves it, on a port of its own; without Kafka."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import NullPool, create_engine, update
+
+from api.app import create_app
+from api.auth import Role
+from api.credentials import parse
+from api.errors import UnauthenticatedError
+from api.service import Service
+from api.settings import ApiSettings
+from collector.kafka import KafkaConnection
+from streaming.store import migrate, schema
+from tests import console_store
+from tests.waiting import until
+
+
+@dataclass(frozen=True)
+class Served:
+    """``base`` is the console's address; each role has a token."""
+
+    base: str
+    tokens: dict[Role, str]
+    app: FastAPI
+
+    def issue(self, role: Role) -> tuple[str, str]:
+        """A token more: its id and its text."""
+        token, credential = self._service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
+        return token.id, credential.text
+
+    def revoke(self, token: str) -> None:
+        self._service.desk.revoke(token, "test", lambda *_: None)
+
+    def expire(self, token: str) -> None:
+        """Its last day was long ago."""
+        of_it = schema.tokens.c.id == token
+        with self._service.writer.writing() as connection:
+            connection.execute(update(schema.tokens).where(of_it).values(expires_at_ms=1))
+
+    def refuses(self, text: str) -> bool:
+        """Whether a token opens nothing."""
+        credential = parse(text)
+        assert credential
+        try:
+            self._service.desk.caller(credential)
+        except UnauthenticatedError:
+            return True
+        return False
+
+    @property
+    def _service(self) -> Service:
+        found: Service = self.app.state.service
+        return found
+
+
+@contextmanager
+def served(directory: Path, groups: int = 0, **changes: Any) -> Iterator[Served]:  # noqa: ANN401 -- settings
+    """With so many causes more; ``changes`` are settings of the api."""
+    url = f"sqlite:///{directory / 'store.db'}"
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+    migrate.upgrade(engine)
+    now_ms = time.time_ns() // 1_000_000
+    console_store.fill(engine, now_ms)
+    if groups:
+        console_store.many_groups(engine, groups, now_ms)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = KafkaConnection(bootstrap_servers=f"127.0.0.1:{closed.getsockname()[1]}")
+        app = create_app(ApiSettings.model_validate({"store_url": url, "kafka": nobody, **changes}))
+        made = Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", {}, app)
+        made.tokens.update({role: made.issue(role)[1] for role in Role})
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started, "the api does not start")
+        yield made
+        server.should_exit = True
+        thread.join(30)

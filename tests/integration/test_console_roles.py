@@ -1,0 +1,175 @@
+"""What each role is offered in a real Chromium, what it is refused, and what a session that ends leads to."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from api.auth import Role
+from tests.console_store import DRY, MAIN_GROUP, POLICY, RUNNING
+from tests.integration import console_api
+from tests.integration.console_api import Served
+from tests.integration.console_browser import Watched, chromium, missing, window
+from tests.waiting import until
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
+]
+
+GROUP = f"/groups/{MAIN_GROUP}"
+FORGOTTEN_S = 30
+OFFERS = {
+    ("/redrives", "link", "New redrive…"): Role.OPERATOR,
+    (GROUP, "link", "Redrive…"): Role.OPERATOR,
+    (GROUP, "button", "Archive"): Role.OPERATOR,
+    (GROUP, "button", "Keep"): Role.OPERATOR,
+    (f"/redrives/{RUNNING}", "button", "Pause"): Role.OPERATOR,
+    (f"/redrives/{RUNNING}", "button", "Cancel"): Role.OPERATOR,
+    (f"/redrives/{DRY}", "button", "Move 20,100 records"): Role.OPERATOR,
+    ("/policies", "link", "New policy…"): Role.OPERATOR,
+    (f"/policies/{POLICY}", "link", "Change…"): Role.OPERATOR,
+    (f"/policies/{POLICY}", "button", "Switch off"): Role.OPERATOR,
+    (f"/policies/{POLICY}", "button", "Delete"): Role.OPERATOR,
+    ("/parked", "link", "Redrive the parked ones…"): Role.OPERATOR,
+    ("/", "link", "Audit"): Role.OPERATOR,
+    ("/", "link", "Tokens"): Role.ADMIN,
+    ("/", "link", "Findings"): Role.VIEWER,
+}
+"""What stands on which page, for whom."""
+PAGES = {
+    "/redrives/new": Role.OPERATOR,
+    "/policies/new": Role.OPERATOR,
+    "/health/checks": Role.OPERATOR,
+    "/audit": Role.OPERATOR,
+    "/tokens": Role.ADMIN,
+}
+CHANGES = {
+    f"/redrives/{RUNNING}/cancel": Role.OPERATOR,
+    f"/redrives/{RUNNING}/pause": Role.OPERATOR,
+    f"/redrives/{DRY}/start": Role.OPERATOR,
+    "/redrives/new": Role.OPERATOR,
+    f"{GROUP}/archive": Role.OPERATOR,
+    f"{GROUP}/note": Role.OPERATOR,
+    "/policies/new": Role.OPERATOR,
+    f"/policies/{POLICY}/switch": Role.OPERATOR,
+    f"/policies/{POLICY}/delete": Role.OPERATOR,
+    "/tokens": Role.ADMIN,
+}
+SEND = """async ([address, csrf]) => (await fetch(address, {
+  method: "POST", body: new URLSearchParams({csrf}), redirect: "manual",
+})).status"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with console_api.served(tmp_path_factory.mktemp("roles")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, chromium(playwright) as running:
+        yield running
+
+
+@pytest.mark.parametrize("role", [None, *Role])
+def test_a_role_is_offered_what_it_may_do(served: Served, browser: Browser, role: Role | None) -> None:
+    with window(browser, served.base) as seen:
+        if role is not None:
+            seen.sign_in(served.tokens[role])
+            assert f"ann the {role} · {role}" in seen.page.inner_text("header")
+        for (path, kind, name), needed in OFFERS.items():
+            seen.go(path)
+            seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            found = seen.page.get_by_role("link" if kind == "link" else "button", name=name, exact=True)
+            assert (found.count() > 0) == _may(role, needed), f"{name} on {path}"
+
+
+@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR])
+def test_what_is_not_offered_is_refused(served: Served, browser: Browser, role: Role | None) -> None:
+    """By hand: the address of a page, and a form with the page's own token."""
+    refused = 401 if role is None else 403
+    with window(browser, served.base) as seen:
+        if role is not None:
+            seen.sign_in(served.tokens[role])
+        for path, needed in PAGES.items():
+            if not _may(role, needed):
+                answer = seen.go(path)
+                assert (answer.status == 403) == (role is not None), path
+                assert role is not None or "/sign-in?next=" in seen.page.url
+        seen.go("/sign-in" if role is None else "/")
+        csrf = seen.page.locator("input[name=csrf]").first.get_attribute("value")
+        statuses = {
+            path: seen.page.evaluate(SEND, [served.base + path, csrf])
+            for path, needed in CHANGES.items()
+            if not _may(role, needed)
+        }
+        assert set(statuses.values()) == {refused}, statuses
+        seen.go(f"/redrives/{RUNNING}")
+        assert seen.page.locator("#progress .tag").first.inner_text() == "running", "nothing was changed"
+
+
+@pytest.mark.parametrize("how", ["revoked", "expired"])
+def test_a_session_that_ends_leads_to_the_sign_in_and_back(
+    served: Served, browser: Browser, how: str
+) -> None:
+    with window(browser, served.base) as seen:
+        _sign_in_and_lose(served, seen, how)
+        seen.go("/groups?state=new&order=records")
+        _sign_in_again(served, seen)
+        assert seen.page.url.endswith("/groups?order=records&state=new") or seen.page.url.endswith(
+            "/groups?state=new&order=records"
+        )
+
+
+def test_a_form_that_is_sent_too_late_changes_nothing_and_leads_back(
+    served: Served, browser: Browser
+) -> None:
+    with window(browser, served.base) as seen:
+        _sign_in_and_lose(served, seen, "revoked", GROUP)
+        seen.page.locator("summary", has_text="Owner, note, archive").click()
+        seen.page.fill("#archive-reason", "too late")
+        seen.act("Archive")
+        assert "nothing was changed" in seen.page.inner_text("main")
+        with seen.page.expect_navigation():
+            seen.page.get_by_role("main").get_by_role("link", name="Sign in").click()
+        _sign_in_again(served, seen)
+        assert seen.page.url == served.base + GROUP
+        assert "too late" not in seen.page.inner_text("main")
+
+
+def test_a_page_that_goes_on_by_itself_notices_that_its_session_has_ended(
+    served: Served, browser: Browser
+) -> None:
+    with window(browser, served.base) as seen:
+        _sign_in_and_lose(served, seen, "revoked", f"/redrives/{RUNNING}")
+        seen.page.wait_for_url("**/sign-in?**")
+        _sign_in_again(served, seen)
+        assert seen.page.url == f"{served.base}/redrives/{RUNNING}"
+
+
+def _may(role: Role | None, needed: Role) -> bool:
+    """Nobody in particular may what a viewer may: the console is looked at on its own machine."""
+    return (role or Role.VIEWER).covers(needed)
+
+
+def _sign_in_and_lose(served: Served, seen: Watched, how: str, place: str = "/") -> None:
+    """A session whose token is not valid any more; the page is still open."""
+    token, text = served.issue(Role.OPERATOR)
+    seen.sign_in(text)
+    seen.go(place)
+    if how == "revoked":
+        served.revoke(token)
+    else:
+        served.expire(token)
+    until(lambda: served.refuses(text), f"the token is not {how}", FORGOTTEN_S)
+
+
+def _sign_in_again(served: Served, seen: Watched) -> None:
+    page: Page = seen.page
+    assert "the session has ended" in page.inner_text("main")
+    page.fill("#token", served.tokens[Role.OPERATOR])
+    with page.expect_navigation():
+        page.click("main button.primary")
+    page.get_by_role("button", name="Sign out").wait_for()
