@@ -1,4 +1,5 @@
-"""Finds out who asks, by what they send: a token of the store, a JWT, the local token of ``deadwatch up``.
+"""Finds out who asks, by what they send: a token of the store, a JWT, the local token of ``deadwatch up``, or
+by their session of the console.
 
 Nobody in particular may read where the service is reached on this machine only, or where the settings say so.
 "On this machine" is judged by all that can be seen: the address that is listened on, the peer's address, the
@@ -18,9 +19,13 @@ from fastapi import Request
 
 from api.auth import ANYBODY, NOBODY, Caller, Role
 from api.credentials import Credential, digest, matches, parse
+from api.discovery import Discovery
 from api.errors import ThrottledError, UnauthenticatedError
 from api.failures import Failures
 from api.oidc import Oidc
+from api.oidc_settings import OidcSettings
+from api.oidc_sign_in import SignIn
+from api.person import Person
 from api.settings import ApiSettings
 from api.token_desk import TokenDesk
 from collector.loopback import is_loopback
@@ -41,12 +46,14 @@ def steady_ms() -> int:
 
 
 class Gate:
-    """Used by many threads."""
+    """Used by many threads; ``sign_in`` is None where nobody signs in at an identity provider."""
 
     def __init__(self, settings: ApiSettings, now_ms: Callable[[], int], desk: TokenDesk) -> None:
         self._settings, self._desk = settings, desk
         self._failures = Failures(now_ms)
+        self._now_ms = now_ms
         self._oidc = Oidc(settings.oidc, steady_ms) if settings.oidc.enabled else None
+        self.sign_in = _sign_in(settings.oidc, self._oidc)
         self._local = _local(settings.local_token_file)
 
     def caller(self, request: Request) -> Caller:
@@ -58,6 +65,9 @@ class Gate:
             StoreUnavailableError, IdentityProviderError: that cannot be told now.
         """
         sent = request.headers.getlist("authorization")
+        person = getattr(request.state, "person", None)
+        if isinstance(person, Person) and not sent:
+            return person.caller(self._settings.oidc.issuer, self._now_ms())
         if not sent:
             return ANYBODY if self.anonymous(request) else NOBODY
         try:
@@ -102,6 +112,12 @@ def on_this_machine(request: Request) -> bool:
     peer = request.client.host if request.client else ""
     named = is_loopback((request.url.hostname or "").strip("[]"))
     return is_loopback(peer) and named and not any(name in request.headers for name in FORWARDED)
+
+
+def _sign_in(settings: OidcSettings, oidc: Oidc | None) -> SignIn | None:
+    if oidc is None or not settings.signs_in:
+        return None
+    return SignIn(settings, oidc, Discovery(settings, steady_ms))
 
 
 def _local(file: Path | None) -> Credential | None:

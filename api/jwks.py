@@ -10,10 +10,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import httpx2
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
+from api.discovery import UNREADABLE, asked, discovered
 from api.errors import IdentityProviderError
 from api.oidc_settings import OidcSettings, safe
 
@@ -21,18 +21,6 @@ FRESH_MS: Final = 300_000
 USABLE_MS: Final = 24 * 3_600_000
 """While the provider is away, keys that were seen last are used for so long."""
 ASKED_AGAIN_MS: Final = 10_000
-MAX_BYTES: Final = 1_048_576
-DISCOVERY: Final = "/.well-known/openid-configuration"
-
-UNREADABLE: Final = (
-    httpx2.HTTPError,
-    httpx2.InvalidURL,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-)
-"""What an answer raises that is away or is no set of keys."""
 
 Jwk = dict[str, Any]
 """A key as RFC 7517 has it."""
@@ -74,16 +62,11 @@ class Keys:
 
     def _ask(self, now_ms: int) -> None:
         try:
-            told = self._json(self._settings.jwks_url or self._discovered())["keys"]
+            url = self._settings.jwks_url or self._discovered()
+            answer = asked("GET", url, self._settings.timeout_ms).raise_for_status()
+            told = json.loads(answer.content)["keys"]
             self._keys = {one.get("kid"): one for one in told if one.get("use") in {None, "sig"}}
-        except (
-            httpx2.HTTPError,
-            httpx2.InvalidURL,
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-        ) as error:
+        except UNREADABLE as error:
             self._say(type(error).__name__)
             return
         self._got_ms = now_ms
@@ -91,24 +74,10 @@ class Keys:
 
     def _discovered(self) -> str:
         """Where the discovery document says that the keys are. Raises ``ValueError``."""
-        told = self._json(self._settings.issuer.rstrip("/") + DISCOVERY)
-        if told.get("issuer") != self._settings.issuer:
-            raise ValueError("the discovery document is of another issuer")
-        found = str(told.get("jwks_uri"))
+        found = str(discovered(self._settings).get("jwks_uri"))
         if not safe(found):
             raise ValueError("the discovery document names no https:// address")
         return found
-
-    def _json(self, url: str) -> dict[str, Any]:
-        timeout_s = self._settings.timeout_ms / 1_000
-        with httpx2.stream("GET", url, timeout=timeout_s, trust_env=False) as answer:
-            answer.raise_for_status()
-            body = b""
-            for part in answer.iter_bytes():
-                body += part
-                if len(body) > MAX_BYTES:
-                    raise ValueError("the answer is too long")
-        return dict(json.loads(body))
 
     def _say(self, away: str) -> None:
         """One line at each change."""

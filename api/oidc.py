@@ -5,9 +5,12 @@ token that is not signed, or signed with a public key as if that were a secret, 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import jwt
+from authlib.oidc.core import CodeIDToken
+from joserfc.errors import JoseError
 from jwt import PyJWK
 from jwt.exceptions import (
     ExpiredSignatureError,
@@ -49,12 +52,47 @@ class Oidc:
             UnauthenticatedError: it is not valid.
             IdentityProviderError: whether it is cannot be told now.
         """
-        claims = self._claims(token, self._key(token))
+        key, _ = self._key(token)
+        return self._who(self._claims(token, key, self._settings.audience))
+
+    def signed_in(self, tokens: Mapping[str, Any], nonce: str) -> Caller:
+        """Who has signed in: by the ID token that a code was exchanged for (OpenID Connect Core, 3.1.3.7).
+
+        Where it tells no role, the access token may, if it would open the api by itself.
+
+        Raises:
+            UnauthenticatedError: one of them is not valid.
+            IdentityProviderError: whether they are cannot be told now.
+        """
+        settings, token, access = self._settings, str(tokens.get("id_token")), tokens.get("access_token")
+        key, header = self._key(token)
+        claims = self._claims(token, key, settings.client_id)
+        told = CodeIDToken(
+            claims,
+            header,
+            params={"nonce": nonce, "client_id": settings.client_id, "access_token": access},
+        )
+        try:
+            told.validate(leeway=settings.leeway_ms // 1_000)
+        except JoseError:
+            raise UnauthenticatedError(invalid="the ID token was not made for this sign-in") from None
+        who = self._who(claims)
+        return who if who.role is not None else replace(who, role=self._role_by_access(access, who))
+
+    def _role_by_access(self, access: object, who: Caller) -> Role | None:
+        try:
+            told = self.caller(str(access))
+        except UnauthenticatedError:  # it is not for us to read
+            return None
+        return told.role if told.token == who.token else None
+
+    def _who(self, claims: Mapping[str, Any]) -> Caller:
         subject = _name(claims["sub"])
         name = _name(claims.get(self._settings.name_claim)) or subject
         return Caller(name, self._role(claims), f"oidc:{subject}")
 
-    def _key(self, token: str) -> PyJWK:
+    def _key(self, token: str) -> tuple[PyJWK, Mapping[str, Any]]:
+        """The key that it is signed with, and its header."""
         try:
             header = jwt.get_unverified_header(token)
         except PyJWTError:
@@ -65,16 +103,16 @@ class Oidc:
         key = self._keys.get(header.get("kid"), algorithm)
         if key is None:
             raise UnauthenticatedError(invalid="the JWT is signed with a key that its issuer does not have")
-        return key
+        return key, header
 
-    def _claims(self, token: str, key: PyJWK) -> dict[str, Any]:
+    def _claims(self, token: str, key: PyJWK, audience: str) -> dict[str, Any]:
         settings = self._settings
         try:
             return jwt.decode(
                 token,
                 key,
                 algorithms=[key.algorithm_name],
-                audience=settings.audience,
+                audience=audience,
                 issuer=settings.issuer,
                 leeway=settings.leeway_ms / 1_000,
                 options={"require": list(REQUIRED)},

@@ -3,7 +3,7 @@
 from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from api.auth import Role
 from collector.loopback import is_loopback
@@ -35,12 +35,38 @@ class OidcSettings(BaseModel):
         DEFAULT_ROLES, description="What a value of that claim is here; the highest one counts."
     )
     leeway_ms: int = Field(30_000, ge=0, le=300_000, description="How much clocks may differ.")
-    timeout_ms: int = Field(3_000, ge=100, le=30_000, description="Of asking the provider for its keys.")
+    timeout_ms: int = Field(3_000, ge=100, le=30_000, description="Of asking the provider for anything.")
+    client_id: str = Field(
+        "", description="As the provider knows the console; with it people sign in there, by its own pages."
+    )
+    client_secret: SecretStr = Field(
+        SecretStr(""), description="What the provider gave the console; none: a public client, by PKCE alone."
+    )
+    scopes: tuple[str, ...] = Field(
+        ("openid", "profile"), description="What is asked for when somebody signs in to the console."
+    )
+    redirect_uri: str = Field(
+        "",
+        pattern=r"^(https?://.+/console/sign-in/oidc/back)?$",
+        description="As registered at the provider, `https://HOST/console/sign-in/oidc/back`; unless set, of "
+        "the address by which the browser has asked.",
+    )
+    session_ms: int = Field(
+        28_800_000,
+        ge=60_000,
+        le=43_200_000,
+        description="How long who signed in there stays signed in, with the role of then.",
+    )
 
     @property
     def enabled(self) -> bool:
         """Whether there is a provider."""
         return bool(self.issuer)
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether people sign in to the console there."""
+        return bool(self.issuer and self.client_id)
 
     @model_validator(mode="after")
     def _refuse_half_a_provider(self) -> Self:
@@ -49,6 +75,10 @@ class OidcSettings(BaseModel):
             raise ValueError(f"{min(said)} goes with issuer")
         if self.issuer and not self.audience:
             raise ValueError("audience is needed: else tokens that were made for others would open this")
+        if self.client_secret.get_secret_value() and not self.client_id:
+            raise ValueError("client_secret goes with client_id")
+        if "openid" not in self.scopes:
+            raise ValueError("scopes need openid: else the provider does not say who it is")
         for name, url in (("issuer", self.issuer), ("jwks_url", self.jwks_url)):
             if url and not safe(url):
                 raise ValueError(

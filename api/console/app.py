@@ -30,6 +30,7 @@ from api.console.views import (
     redrives,
     settings_page,
     sign_in,
+    sign_in_oidc,
     tasks,
     tokens,
     topics,
@@ -74,5 +75,6 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     for view in VIEWS:
         console.include_router(view.router, dependencies=[Depends(admitted)])
     console.include_router(sign_in.router)
+    console.include_router(sign_in_oidc.router)
     console.mount("/static", StaticFiles(directory=STATIC), name="static")
     return console

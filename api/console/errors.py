@@ -3,6 +3,7 @@
 * ConsoleError
   * FormError         a form that cannot be read
   * CrossSiteError    a change that does not come from a page of ours
+  * NoProviderError   no identity provider is set up
 """
 
 from typing import ClassVar
@@ -35,3 +36,14 @@ class CrossSiteError(ConsoleError):
             "the form did not come from a page of this console, or the page was open for too long: "
             "open it again and repeat"
         )
+
+
+class NoProviderError(ConsoleError):
+    """Nobody signs in so here."""
+
+    status = 404
+    kind = "no-identity-provider"
+    title = "There is no identity provider"
+
+    def __init__(self) -> None:
+        super().__init__("set api.oidc.issuer and api.oidc.client_id, or sign in with a token")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -27,7 +27,12 @@ SHOTS: Final = os.environ.get("DEADWATCH_SCREENSHOTS", "")
 """A directory that keeps the pictures; nothing is kept without."""
 WAIT_MS: Final = 60_000
 GRAVE: Final = frozenset({"serious", "critical"})
-EXPECTED: Final = ("status of 4", "status of 503", "Response Status Error Code 503")
+EXPECTED: Final = (
+    "status of 4",
+    "status of 503",
+    "Response Status Error Code 401",
+    "Response Status Error Code 503",
+)
 """Answers that a test provokes: the browser tells them as errors of its own."""
 
 
@@ -95,22 +100,30 @@ class Watched:
             self.page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
 
+Scheme = Literal["light", "dark"]
+
+
 @contextmanager
-def window(browser: Browser, base: str, device: str = "desktop", scheme: Any = "light") -> Iterator[Watched]:  # noqa: ANN401 -- a literal of the library
-    """A new window without cookies; at its end nothing that is wrong may have been seen."""
+def window(
+    browser: Browser, base: str, device: str = "desktop", scheme: Scheme = "light", also: str = ""
+) -> Iterator[Watched]:
+    """A new window without cookies; at its end nothing that is wrong may have been seen.
+
+    ``also`` is the address of a site that it may visit as well.
+    """
     width, height = DEVICES[device]
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     context.set_default_timeout(WAIT_MS)
     page = context.new_page()
     watched = Watched(page, base)
-    host = urlsplit(base).netloc
+    hosts = {urlsplit(base).netloc, urlsplit(also).netloc}
 
     def console(message: Any) -> None:  # noqa: ANN401 -- of the library
         if message.type == "error" and not any(one in message.text for one in EXPECTED):
             watched.wrong.append(f"{page.url}: {message.text}")
 
     def requested(request: Any) -> None:  # noqa: ANN401 -- of the library
-        if urlsplit(request.url).netloc != host:
+        if urlsplit(request.url).netloc not in hosts:
             watched.wrong.append(f"asks another host: {request.url}")
 
     def finished(request: Any) -> None:  # noqa: ANN401 -- of the library

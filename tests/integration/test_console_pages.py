@@ -10,7 +10,7 @@ from api.auth import Role
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
-from tests.integration.console_browser import DEVICES, chromium, missing, window
+from tests.integration.console_browser import DEVICES, Scheme, chromium, missing, window
 
 pytestmark = [
     pytest.mark.integration,
@@ -61,7 +61,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("device", DEVICES)
-def test_every_page_is_for_everybody(served: Served, browser: Browser, device: str, scheme: str) -> None:
+def test_every_page_is_for_everybody(served: Served, browser: Browser, device: str, scheme: Scheme) -> None:
     found: dict[str, list[str]] = {}
     with window(browser, served.base, device, scheme) as seen:
         seen.go("/sign-in")

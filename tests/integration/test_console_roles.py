@@ -131,7 +131,7 @@ def test_a_form_that_is_sent_too_late_changes_nothing_and_leads_back(
         seen.page.locator("summary", has_text="Owner, note, archive").click()
         seen.page.fill("#archive-reason", "too late")
         seen.act("Archive")
-        assert "nothing was changed" in seen.page.inner_text("main")
+        assert "Nothing was changed" in seen.page.inner_text("main")
         with seen.page.expect_navigation():
             seen.page.get_by_role("main").get_by_role("link", name="Sign in").click()
         _sign_in_again(served, seen)

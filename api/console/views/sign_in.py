@@ -1,6 +1,7 @@
 """Signing in with a token, and out again."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -9,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.console import sessions
 from api.console.forms import Filled
 from api.console.pages import page, see
-from api.console.sessions import Sessions
 from api.console.visitor import BROWSER, secure
 from api.errors import STATUS, ApiError
 from api.service import Serving
@@ -32,26 +32,23 @@ class SignInQuery(BaseModel):
 def sign_in_page(request: Request, service: Serving, query: Annotated[SignInQuery, Query()]) -> HTMLResponse:
     """The form; the place that was asked for is kept."""
     problem = "the session has ended: sign in again, the page is kept" if query.ended else ""
-    return _form(request, service, query.next, problem, 200)
+    return sign_in_form(request, service, query.next, problem, 200)
 
 
 @router.post("/sign-in")
 def sign_in(request: Request, service: Serving, form: Filled) -> Response:
-    """Let the gate judge the token; the browser gets a new cookie of chance as well, so that no form of
-    before is good any more.
-    """
+    """Let the gate judge the token."""
     place, token = form.get("next", "/"), form.get("token", "")
     try:
         who = service.gate.caller(_with(request, token))
     except ApiError as error:
-        return _form(request, service, place, str(error), STATUS[type(error)])
+        return sign_in_form(request, service, place, str(error), STATUS[type(error)])
     request.state.caller = who
-    sealed = _sessions(request).seal(token)
+    sealed = sessions.of(request).seal(token)
     if not sealed:
-        return _form(request, service, place, "the token is too long for a session", UNAUTHORIZED)
-    answer = see(request, _here(place))
+        return sign_in_form(request, service, place, "the token is too long for a session", UNAUTHORIZED)
+    answer = see(request, here(place))
     sessions.begin(answer, sealed, secure=secure(request))
-    answer.delete_cookie(BROWSER, path="/")
     return answer
 
 
@@ -65,12 +62,21 @@ def sign_out(request: Request, form: Filled) -> Response:
     return answer
 
 
-def _form(request: Request, service: Serving, place: str, problem: str, status: int) -> HTMLResponse:
-    file = service.settings.local_token_file
-    return page(request, "sign_in.html", status, next=_here(place), problem=problem, local=file or "")
+def sign_in_form(request: Request, service: Serving, place: str, problem: str, status: int) -> HTMLResponse:
+    """The page to sign in on, with what was wrong before."""
+    settings = service.settings
+    return page(
+        request,
+        "sign_in.html",
+        status,
+        next=here(place),
+        problem=problem,
+        local=settings.local_token_file or "",
+        provider=urlsplit(settings.oidc.issuer).hostname if settings.oidc.signs_in else "",
+    )
 
 
-def _here(place: str) -> str:
+def here(place: str) -> str:
     """A page of the console: nobody is sent anywhere else."""
     plain = place.startswith("/") and not place.startswith("//") and "\\" not in place
     return place if plain and place.isprintable() else "/"
@@ -81,8 +87,3 @@ def _with(request: Request, token: str) -> Request:
     kept = [(name, value) for name, value in request.scope["headers"] if name != b"authorization"]
     sent = f"Bearer {token}".encode("latin-1", errors="replace")
     return Request({**request.scope, "headers": [*kept, (b"authorization", sent)]})
-
-
-def _sessions(request: Request) -> Sessions:
-    found: Sessions = request.app.state.console_sessions
-    return found

@@ -1,0 +1,187 @@
+"""A small OpenID Connect provider on loopback: discovery, sign-in page, codes with PKCE, tokens, keys.
+
+It is as strict as the standards: a code is good once, for its client, its redirect URI and its verifier.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
+
+Claims = dict[str, Any]
+KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+CLIENT, SECRET = "deadwatch-console", "s3cret of the console"
+AUDIENCE = "deadwatch"
+SIGN_IN_PAGE = """<!doctype html><html lang="en"><title>Provider</title><link rel="icon" href="data:,">
+<h1>Who are you?</h1><form method="post"><input type="hidden" name="query" value="{}">
+<button name="who" value="ann">I am Ann</button><button name="who" value="">Cancel</button></form>"""
+
+
+@dataclass
+class Provider:
+    """``people`` are the claims of who may sign in; ``changes`` spoil an ID token, ``answer`` everything."""
+
+    client: str = CLIENT
+    secret: str = SECRET
+    methods: list[str] = field(default_factory=lambda: ["client_secret_basic", "client_secret_post"])
+    people: dict[str, Claims] = field(default_factory=dict)
+    changes: Claims = field(default_factory=dict)
+    access: str = ""
+    issuer: str = ""
+    answer: bytes = b""
+    codes: dict[str, Claims] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def settings(self, **changes: object) -> Claims:
+        told = {
+            "issuer": self.issuer,
+            "audience": AUDIENCE,
+            "client_id": CLIENT,
+            "client_secret": SECRET,
+        }
+        return {**told, **changes}
+
+    def discovery(self) -> Claims:
+        return {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+            "token_endpoint_auth_methods_supported": self.methods,
+        }
+
+    def keys(self) -> Claims:
+        key: Claims = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+        return {"keys": [{**key, "kid": "k1", "use": "sig"}]}
+
+    def back(self, query: str, who: str) -> str:
+        """Where the browser goes when somebody has signed in, or did not want to."""
+        asked = dict(parse_qsl(query))
+        assert asked["client_id"] == self.client
+        assert asked["response_type"] == "code"
+        assert asked["code_challenge_method"] == "S256"
+        assert {"openid", "profile"} <= set(asked["scope"].split())
+        said = {"state": asked["state"], "iss": self.issuer}
+        if who:
+            said["code"] = secrets.token_urlsafe(16)
+            self.codes[said["code"]] = {**asked, "who": who}
+        else:
+            said |= {"error": "access_denied", "error_description": "<b>nobody</b> wanted to"}
+        return f"{asked['redirect_uri']}?{urlencode(said)}"
+
+    def exchange(self, form: Claims, authorization: str) -> tuple[int, Claims]:
+        """Tokens for a code."""
+        if authorization:
+            self.asked.append("client_secret_basic")
+            shown = base64.b64decode(authorization.removeprefix("Basic ")).decode()
+        else:
+            self.asked.append("client_secret_post" if "client_secret" in form else "none")
+            shown = f"{form.get('client_id')}:{form.get('client_secret', '')}"
+        if shown != f"{self.client}:{self.secret}":
+            return 401, {"error": "invalid_client"}
+        code = self.codes.pop(form.get("code", ""), None)
+        if code is None or form["redirect_uri"] != code["redirect_uri"]:
+            return 400, {"error": "invalid_grant"}
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != code["code_challenge"]:
+            return 400, {"error": "invalid_grant", "error_description": "the verifier is another's"}
+        return 200, self.tokens(code["who"], code["nonce"])
+
+    def tokens(self, who: str, nonce: str) -> Claims:
+        now_s = int(time.time())
+        said = {
+            "iss": self.issuer,
+            "aud": self.client,
+            "sub": f"u-{who}",
+            "iat": now_s,
+            "exp": now_s + 300,
+            "nonce": nonce,
+            **self.people[who],
+            **self.changes,
+        }
+        said = {name: value for name, value in said.items() if value is not None}
+        return {
+            "id_token": jwt.encode(said, KEY, "RS256", headers={"kid": "k1"}),
+            "access_token": self.access or "opaque",
+            "token_type": "Bearer",
+            "expires_in": 300,
+        }
+
+    def access_token(self, who: str, **claims: object) -> str:
+        """One that opens the api by itself."""
+        said = {"iss": self.issuer, "aud": AUDIENCE, "sub": f"u-{who}", "exp": int(time.time()) + 300}
+        return jwt.encode({**said, **claims}, KEY, "RS256", headers={"kid": "k1"})
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as its server's provider says."""
+
+    def do_GET(self) -> None:
+        asked, made = urlsplit(self.path), self._made
+        if asked.path == "/.well-known/openid-configuration":
+            self._json(200, made.discovery())
+        elif asked.path == "/keys":
+            self._json(200, made.keys())
+        else:
+            self._send(200, SIGN_IN_PAGE.format(asked.query.replace("&", "&amp;")).encode(), "text/html")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        form, made = dict(parse_qsl(body, keep_blank_values=True)), self._made
+        if urlsplit(self.path).path != "/token":
+            self._send(302, b"", "text/html", made.back(form["query"], form["who"]))
+        elif made.answer:
+            self._send(200, made.answer, "application/json")
+        else:
+            self._json(*made.exchange(form, self.headers.get("Authorization", "")))
+
+    @property
+    def _made(self) -> Provider:
+        assert isinstance(self.server, Server)
+        return self.server.provider
+
+    def _json(self, status: int, told: Claims) -> None:
+        self._send(status, json.dumps(told).encode(), "application/json")
+
+    def _send(self, status: int, body: bytes, kind: str, location: str = "") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if location:
+            self.send_header("Location", location)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """Of one provider."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.provider = Provider(issuer=f"http://{host}:{self.server_port}")
+
+
+@contextmanager
+def provider(host: str = "127.0.0.1") -> Iterator[Provider]:
+    """One that runs; by the name ``localhost`` it is another site than 127.0.0.1."""
+    with Server(host) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.provider
+        server.shutdown()
+        thread.join()
