@@ -6,8 +6,8 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
+from api.checks.finding import Finding, fail, ok, short, warn
 from collector.settings import ConnectSettings
-from deadwatch.doctor import Finding, fail, ok, short, warn
 from deadwatch.service import Service
 
 WITHIN_S = 5

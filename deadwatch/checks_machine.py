@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jars
+from api.checks.finding import Finding, fail, ok, warn
 from collector.settings_file import SettingsError
-from deadwatch.doctor import Finding, fail, ok, warn
 from deadwatch.service import Service
 from deadwatch.up import require_free
 from jars.manifest import Manifest

@@ -1,55 +1,15 @@
-"""``deadwatch doctor``: one line a check, and what to do about it; nothing is written anywhere.
-
-A check that fails never stops the next one: a caller sees everything at once.
-"""
+"""``deadwatch doctor``: one line a check, and what to do about it."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-
-class Level(StrEnum):
-    """How a check ended; only FAIL keeps the service from working."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "FAIL"
-
+from api.checks.finding import Check, Finding, Level
 
 COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check saw; ``advice`` says what to do and is empty when there is nothing to do."""
-
-    level: Level
-    subject: str
-    seen: str
-    advice: str = ""
-
-
-Check = Callable[[], Iterable[Finding]]
-
-
-def ok(subject: str, seen: str) -> Finding:
-    """All is well."""
-    return Finding(Level.OK, subject, seen)
-
-
-def warn(subject: str, seen: str, advice: str) -> Finding:
-    """The service works, but sees less than it could."""
-    return Finding(Level.WARN, subject, seen, advice)
-
-
-def fail(subject: str, seen: str, advice: str) -> Finding:
-    """The service cannot work so."""
-    return Finding(Level.FAIL, subject, seen, advice)
 
 
 def findings(checks: Sequence[Check]) -> Iterator[Finding]:
@@ -91,9 +51,3 @@ def table(found: Sequence[Finding]) -> Table:
         level = Text(finding.level, style=COLOURS[finding.level])
         grid.add_row(level, Text(finding.subject), Text(finding.seen), Text(finding.advice))
     return grid
-
-
-def short(error: Exception) -> str:
-    """An error in one line of bounded length."""
-    text = " ".join(str(error).split())
-    return text[:200] or type(error).__name__

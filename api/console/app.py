@@ -9,11 +9,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from api.auth import admitted
+from api.checks.examination import Examination
 from api.console import failures
 from api.console.headers import ConsoleHeaders
 from api.console.sessions import Sessions, SignedIn
 from api.console.views import (
     audit,
+    checks,
     deliveries,
     findings,
     group,
@@ -55,6 +57,7 @@ VIEWS: Final = (
     tasks,
     deliveries,
     findings,
+    checks,
     health,
     live,
     settings_page,
@@ -68,6 +71,7 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     console.state = state
     sessions = state.console_sessions = Sessions(settings.token_pepper.get_secret_value())
+    state.console_examination = Examination(settings, state.service.now_ms)
     console.add_middleware(SignedIn, sessions=sessions)
     console.add_middleware(ConsoleHeaders)
     console.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM_BYTES)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from api.auth import Role
-from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, RUNNING
+from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
 from tests.integration.console_browser import DEVICES, Scheme, chromium, missing, window
@@ -35,11 +35,15 @@ PAGES = {
     "running": f"/redrives/{RUNNING}",
     "done": f"/redrives/{DONE}",
     "policies": "/policies",
+    "policy": f"/policies/{POLICY}",
+    "policy-new": "/policies/new?dlq_topic=dlq.orders",
+    "policy-edit": f"/policies/{POLICY}/edit",
     "parked": "/parked",
     "tasks": "/tasks",
     "deliveries": "/delivery-timeouts",
     "findings": "/findings",
     "health": "/health",
+    "checks": "/health/checks",
     "settings": "/settings",
     "audit": "/audit",
     "tokens": "/tokens",

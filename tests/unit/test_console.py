@@ -38,7 +38,7 @@ PAGES = (
     "/health",
     "/settings",
 )
-TO_ACT = ("/redrives/new", "/policies/new", "/audit")
+TO_ACT = ("/redrives/new", "/policies/new", "/audit", "/health/checks")
 FILLED = (
     f"/groups/{console_store.MAIN_GROUP}",
     f"/groups/{console_store.HOSTILE_GROUP}",

@@ -2,18 +2,20 @@ import io
 import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from sqlalchemy import create_engine
 
+from api.checks.finding import Finding, Level, fail, ok, warn
+from api.checks.store import store
 from api.settings import ApiSettings
 from collector.kafka import KafkaConnection
 from collector.settings import CollectorSettings, ConnectSettings, LogSettings
-from deadwatch import checks_connect, checks_kafka, checks_machine, checks_store
-from deadwatch.doctor import Finding, Level, exit_code, fail, line, ok, report, table, warn
+from deadwatch import checks_connect, checks_machine
+from deadwatch.doctor import exit_code, line, report, table
+from deadwatch.examination import of_kafka
 from deadwatch.service import Service
 from streaming.redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
@@ -69,7 +71,7 @@ def test_a_report_shows_what_every_check_saw(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_store_that_is_not_there_yet_is_no_trouble(tmp_path: Path) -> None:
-    assert [finding.level for finding in checks_store.store(service(tmp_path))] == [Level.OK]
+    assert [finding.level for finding in store(service(tmp_path).streaming.store_url)] == [Level.OK]
     assert not (tmp_path / "deadwatch.db").exists()
 
 
@@ -89,16 +91,16 @@ def test_a_store_of_another_version_fails(change: str, level: Level, seen: str, 
         connection.exec_driver_sql(change)
     engine.dispose()
 
-    (finding,) = checks_store.store(looked_at)
+    (finding,) = store(looked_at.streaming.store_url)
 
     assert finding.level is level
     assert seen in finding.seen
 
 
-def test_a_server_that_is_away_is_said_without_the_password(tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_said_without_the_password() -> None:
     away = StreamingSettings(store_url="postgresql://us:hidden@127.0.0.1:1/deadwatch")
 
-    (finding,) = checks_store.store(replace(service(tmp_path), streaming=away))
+    (finding,) = store(away.store_url)
 
     assert finding.level is Level.FAIL
     assert "127.0.0.1" in finding.seen
@@ -108,7 +110,7 @@ def test_a_server_that_is_away_is_said_without_the_password(tmp_path: Path) -> N
 def test_a_damaged_store_fails_with_advice(tmp_path: Path) -> None:
     (tmp_path / "deadwatch.db").write_text("no database at all" * 100)
 
-    (finding,) = checks_store.store(service(tmp_path))
+    (finding,) = store(service(tmp_path).streaming.store_url)
 
     assert finding.level is Level.FAIL
     assert "no database" in finding.seen
@@ -166,8 +168,7 @@ def test_a_kafka_that_is_not_there_is_told_from_one_that_speaks_no_tls(
     plain = KafkaConnection(bootstrap_servers=f"127.0.0.1:{mute_server}", security_protocol="SSL")
 
     found = [
-        next(iter(checks_kafka.kafka(service(tmp_path, CollectorSettings(kafka=kafka)))))
-        for kafka in (away, plain)
+        next(iter(of_kafka(service(tmp_path, CollectorSettings(kafka=kafka))))) for kafka in (away, plain)
     ]
 
     assert [finding.level for finding in found] == [Level.FAIL, Level.FAIL]

@@ -6,8 +6,7 @@ from pathlib import Path
 from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from deadwatch.doctor import Finding, fail, ok
-from deadwatch.service import Service
+from api.checks.finding import Finding, fail, ok
 from streaming.store import versions
 from streaming.store.engine import POSTGRESQL
 from streaming.store.trouble import line
@@ -15,9 +14,9 @@ from streaming.store.urls import SQLITE, parsed, shown
 from streaming.store.versions import Kind
 
 
-def store(service: Service) -> Iterator[Finding]:
+def store(store_url: str) -> Iterator[Finding]:
     """The store answers and has the version of this program, or is still to be made."""
-    url = parsed(service.streaming.store_url)
+    url = parsed(store_url)
     if url.drivername == SQLITE and not Path(url.database or "").exists():
         yield ok("store", "not there yet, streaming makes it")
         return

@@ -5,7 +5,7 @@ transactional ids only whether we may see them; whether we may write shows when 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
@@ -13,11 +13,10 @@ from kafka.errors import AuthorizationError, KafkaError, TransactionalIdNotFound
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.checks.finding import Finding, ok, short, warn
 from api.errors import ApiError
 from api.store import Store
 from collector.contract.topics import PARKED_SUFFIX
-from deadwatch.doctor import Finding, ok, short, warn
-from deadwatch.service import Service
 from streaming.redrive.targets import TargetRules
 from streaming.store import schema
 
@@ -31,13 +30,33 @@ NAMED: Final = 3
 Operations = Mapping[str, Collection[str]]
 
 
-def redrive(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
+class Rules(Protocol):
+    """Which topics hold dead letters, and which may be targets: settings of the api and of redrive."""
+
+    @property
+    def dlq_topics(self) -> tuple[str, ...]:
+        """Patterns."""
+
+    @property
+    def dlq_topics_deny(self) -> tuple[str, ...]:
+        """Patterns."""
+
+    @property
+    def targets_allow(self) -> tuple[str, ...]:
+        """Patterns."""
+
+    @property
+    def store_url(self) -> str:
+        """Where streaming counts what has died."""
+
+
+def redrive(settings: Rules, admin: KafkaAdminClient) -> Iterator[Finding]:
     """Our groups, transactional ids, topics, and how long a transaction may last."""
     try:
         yield _allowed("group", lambda: _see_group(admin))
         yield _allowed("transactional id", lambda: _see_transaction(admin))
         yield _longest_transaction(admin)
-        yield from _topics(admin, service)
+        yield from _topics(admin, settings)
     except KafkaError as error:
         yield warn("redrive", short(error), "redrives need a broker that is up and is 3.0 or newer")
 
@@ -86,9 +105,8 @@ def _longest_transaction(admin: KafkaAdminClient) -> Finding:
     return ok("redrive", f"{MAX_TIMEOUT} of the brokers is {allowed_ms}")
 
 
-def _topics(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
+def _topics(admin: KafkaAdminClient, settings: Rules) -> Iterator[Finding]:
     """Dead letter topics may be read, their parked ones and the targets written."""
-    settings = service.redrive
     allowed = {
         topic["name"]: frozenset(topic["authorized_operations"] or ()) for topic in admin.describe_topics()
     }
@@ -97,7 +115,7 @@ def _topics(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
     )
     queues = [topic for topic in allowed if rules.is_dlq(topic) and not topic.endswith(PARKED_SUFFIX)]
     parked = [topic + PARKED_SUFFIX for topic in queues if topic + PARKED_SUFFIX in allowed]
-    targets = [topic for topic in _sources(service) if rules.refusal(topic) is None]
+    targets = [topic for topic in _sources(settings) if rules.refusal(topic) is None]
     yield _may(allowed, queues, "READ", "dead letter topics")
     yield _may(allowed, parked, "WRITE", "topics of parked records")
     if len(parked) < len(queues):
@@ -105,10 +123,10 @@ def _topics(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
     yield _may(allowed, targets, "WRITE", "topics that dead letters came from")
 
 
-def _sources(service: Service) -> list[str]:
+def _sources(settings: Rules) -> list[str]:
     """As far as streaming has counted; none before there is a store."""
     try:
-        with Store(service.redrive.store_url).read() as connection:
+        with Store(settings.store_url).read() as connection:
             return sorted(connection.scalars(select(schema.groups.c.source_topic).distinct()))
     except (ApiError, SQLAlchemyError):
         return []

@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,18 +13,19 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from kafka.errors import AuthorizationError, KafkaError
 
+from api.checks.finding import Finding, fail, ok, short
 from collector.kafka import KafkaConnection
-from deadwatch.checks_redrive import redrive
-from deadwatch.doctor import Finding, fail, ok, short
-from deadwatch.service import Service
 
 WITHIN_S = 5
 REASON_CHARS = 200
 
 
-def kafka(service: Service) -> Iterator[Finding]:
-    """A broker answers, lets us in, and lets us use our topics."""
-    connection = service.collector.kafka
+Look = Callable[[KafkaAdminClient], Iterable[Finding]]
+"""What a client that was let in is used for."""
+
+
+def kafka(connection: KafkaConnection, looks: Sequence[Look]) -> Iterator[Finding]:
+    """A broker answers, lets us in, and shows what is looked for."""
     problem = _unreachable(connection)
     if problem is not None:
         yield problem
@@ -38,8 +39,9 @@ def kafka(service: Service) -> Iterator[Finding]:
         yield fail("Kafka", seen, _login_advice(connection))
         return
     try:
-        yield from _cluster(admin, service)
-        yield from redrive(admin, service)
+        yield from _cluster(admin)
+        for look in looks:
+            yield from look(admin)
     except KafkaError as error:
         yield fail("Kafka", short(error), "look into the broker's log")
     finally:
@@ -102,10 +104,9 @@ def _login_advice(connection: KafkaConnection) -> str:
     return f"the listener may not speak {connection.security_protocol}: check security_protocol"
 
 
-def _cluster(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
+def _cluster(admin: KafkaAdminClient) -> Iterator[Finding]:
     cluster = admin.describe_cluster()
     yield ok("Kafka", f"cluster {cluster['cluster_id']}, {len(cluster['brokers'])} broker(s)")
-    yield _events_topic(admin, service)
     features = admin.describe_features().get("share.version", {})
     level = features.get("finalized", (0, 0))[1]
     yield ok(
@@ -113,9 +114,12 @@ def _cluster(admin: KafkaAdminClient, service: Service) -> Iterator[Finding]:
     )
 
 
-def _events_topic(admin: KafkaAdminClient, service: Service) -> Finding:
-    """We may read and write the topic of events, or create it."""
-    topic = service.collector.events_topic
+def events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Iterator[Finding]:
+    """We may read and write the topic of events, or create it with so many partitions."""
+    yield _events_topic(topic, partitions, admin)
+
+
+def _events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Finding:
     found: Mapping[str, Any] = admin.describe_topics([topic])[0]
     if found["error_code"] == 0:
         missing = {"READ", "WRITE"} - set(found["authorized_operations"] or ())
@@ -125,7 +129,7 @@ def _events_topic(admin: KafkaAdminClient, service: Service) -> Finding:
             )
         return ok("permissions", f"{topic} may be read and written")
     try:
-        new = NewTopic(topic, service.collector.events_topic_partitions, -1)
+        new = NewTopic(topic, partitions, -1)
         admin.create_topics([new], validate_only=True)
     except AuthorizationError as error:
         return fail(

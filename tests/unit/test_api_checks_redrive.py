@@ -14,9 +14,9 @@ from kafka.errors import (
 )
 from sqlalchemy import insert
 
+from api.checks.redrive import MAX_TIMEOUT, redrive
 from api.settings import ApiSettings
 from collector.settings import CollectorSettings
-from deadwatch.checks_redrive import MAX_TIMEOUT, redrive
 from deadwatch.doctor import line
 from deadwatch.service import Service
 from streaming.redrive.settings import RedriveSettings
@@ -80,7 +80,7 @@ def service(tmp_path: Path) -> Service:
 
 
 def lines(admin: Admin, service: Service) -> list[str]:
-    return [line(finding) for finding in redrive(cast("KafkaAdminClient", admin), service)]
+    return [line(finding) for finding in redrive(service.redrive, cast("KafkaAdminClient", admin))]
 
 
 def test_all_is_well_where_everything_is_allowed(service: Service) -> None:

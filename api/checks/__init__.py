@@ -1,0 +1,3 @@
+"""What the service needs of its surroundings, checked for ``deadwatch doctor`` and the console; nothing is
+written anywhere.
+"""
