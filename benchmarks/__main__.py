@@ -10,13 +10,14 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import api, clients, flood, growth, latency, publish, redrive, scan, streaming
+from benchmarks import api, clients, console, flood, growth, latency, publish, redrive, scan, streaming
 from benchmarks.row import Row
 
 RESULTS = Path(__file__).with_name("results.json")
 BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {
     "api": api.rows,
     "clients": clients.rows,
+    "console": console.rows,
     "latency": latency.rows,
     "growth": growth.rows,
     "flood": flood.rows,

@@ -304,7 +304,8 @@ def _states(connection: Connection, now_ms: int) -> None:
         change="kafka-configs.sh --alter --topic dlq.payments --add-config cleanup.policy=delete",
         first_ms=now_ms - 26 * HOUR_MS,
     )
-    for topic, records in (("dlq.orders", 20_102), ("dlq.payments", 318), ("dlq.ledger", 0)):
+    held = {"dlq.orders": 20_102, "dlq.payments": 318, "dlq.ledger": 0, "dlq.orders.parked": 14}
+    for topic, records in held.items():
         add(
             connection,
             schema.dead_letter_topics,

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from api.console import target_fields
-from api.console.target_fields import SHEET, FieldsError, Form, refused
+from api.console import sheet_fields
+from api.console.sheet_fields import SHEET, FieldsError, Form, refused
 from streaming.redrive.errors import FilterError, RedriveError
 from streaming.redrive.policy import PolicyRequest
 
@@ -19,7 +19,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "exclude_error_classes": "",
     "excluded": "park",
     "existing": "later",
-    **target_fields.DEFAULTS,
+    **sheet_fields.DEFAULTS,
     "records_per_second": "50",
     "max_attempts": "5",
     "retry_backoff_s": "60",
@@ -59,7 +59,7 @@ def filled(request: PolicyRequest) -> dict[str, str]:
     """The sheet of a policy that there is."""
     rate = request.limits.records_per_second
     return {
-        **target_fields.filled(request.target),
+        **sheet_fields.filled(request.target),
         "dlq_topics": "\n".join(request.dlq_topics),
         "filter": request.filter or "",
         "exclude_error_classes": "\n".join(request.exclude_error_classes),
@@ -85,10 +85,10 @@ def request(form: Form, before: PolicyRequest | None = None) -> PolicyRequest:
     retry = {
         **kept.get("retry", {}),
         "max_attempts": said["max_attempts"] or DEFAULTS["max_attempts"],
-        "retry_backoff_ms": _milliseconds(said, "retry_backoff_s"),
-        "retry_backoff_max_ms": _milliseconds(said, "retry_backoff_max_s"),
+        "retry_backoff_ms": sheet_fields.milliseconds(said, "retry_backoff_s"),
+        "retry_backoff_max_ms": sheet_fields.milliseconds(said, "retry_backoff_max_s"),
     }
-    target = target_fields.target(said)
+    target = sheet_fields.target(said)
     if before is not None and before.target.kind == target["kind"]:
         target = {**kept["target"], **target}
     return PolicyRequest.model_validate(
@@ -121,16 +121,11 @@ def _needed(said: Form) -> dict[str, str]:
     return {
         "dlq_topics": "say which topics it looks after",
         "reason": "say why: it is kept with every order that it makes",
-        **target_fields.needed(said),
+        "retry_backoff_s": "say it in seconds, as 60",
+        "retry_backoff_max_s": "say it in seconds, as 900",
+        **sheet_fields.needed(said),
     }
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-def _milliseconds(said: Form, name: str) -> int:
-    try:
-        return round(float(said[name] or DEFAULTS[name]) * 1_000)
-    except (ValueError, OverflowError):
-        raise FieldsError({name: "say it in seconds, as 60"}) from None

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from api.console import target_fields
-from api.console.target_fields import SHEET, FieldsError, Form, refused
+from api.console import sheet_fields
+from api.console.sheet_fields import SHEET, FieldsError, Form, refused
 from streaming.redrive.errors import FilterError, RedriveError
 from streaming.redrive.order import OrderRequest
 
@@ -17,10 +17,11 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "filter": "",
     "from": "",
     "to": "",
-    **target_fields.DEFAULTS,
+    **sheet_fields.DEFAULTS,
     "records_per_second": "50",
     "max_records": "",
     "max_attempts": "5",
+    "settle_window_s": "600",
     "reason": "",
 }
 """Every field, and what stands in it at first."""
@@ -31,13 +32,14 @@ _FIELDS: Final[Mapping[str, str]] = {
     "limits.records_per_second": "records_per_second",
     "limits.max_records": "max_records",
     "retry.max_attempts": "max_attempts",
+    "guards.settle_window_ms": "settle_window_s",
     "selection.group": "group",
     "selection.filter": "filter",
 }
 """Where the sheet has what the order's model calls so."""
 
 
-def blank(dlq_topic: str, group: str, expression: str, reason: str) -> dict[str, str]:
+def blank(dlq_topic: str, group: str, expression: str, **more: str) -> dict[str, str]:
     """The sheet as a link opens it."""
     select = "group" if group else "filter" if expression else "all"
     return {
@@ -45,8 +47,8 @@ def blank(dlq_topic: str, group: str, expression: str, reason: str) -> dict[str,
         "dlq_topic": dlq_topic,
         "group": group,
         "filter": expression,
-        "reason": reason,
         "select": select,
+        **{name: value for name, value in more.items() if value},
     }
 
 
@@ -65,12 +67,13 @@ def request(form: Form) -> OrderRequest:
         {
             "dlq_topic": said["dlq_topic"],
             "selection": _selection(said),
-            "target": target_fields.target(said),
+            "target": sheet_fields.target(said),
             "limits": {
                 "records_per_second": said["records_per_second"] or None,
                 "max_records": said["max_records"] or None,
             },
             "retry": {"max_attempts": said["max_attempts"] or DEFAULTS["max_attempts"]},
+            "guards": {"settle_window_ms": sheet_fields.milliseconds(said, "settle_window_s")},
             "reason": said["reason"],
             "dry_run": True,
         }
@@ -88,13 +91,17 @@ def field_of(error: RedriveError) -> str:
 
 
 def _missing(said: Form) -> dict[str, str]:
-    needed = {"dlq_topic": "choose a dead letter topic", "reason": "say why: it is kept with the order"}
+    needed = {
+        "dlq_topic": "choose a dead letter topic",
+        "reason": "say why: it is kept with the order",
+        "settle_window_s": "say it in seconds, as 600",
+    }
     needed |= {
         "group": {"group": "name the group's fingerprint"},
         "filter": {"filter": 'write a filter, such as attempts < 3; "all" selects everything'},
         "time": {} if said["from"] or said["to"] else {"from": "say from when or until when"},
     }.get(said["select"], {})
-    needed |= target_fields.needed(said)
+    needed |= sheet_fields.needed(said)
     return {name: problem for name, problem in needed.items() if name == "from" or not said[name]}
 
 

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -30,8 +31,10 @@ def lab() -> Iterator[Lab]:
         yield running
 
 
-RECORDS = 12
+RECORDS, EARLY = 12, 2
+SETTLED_S = 20
 WITHIN_S, COLD_S = 120, 300
+LONG_MS = WITHIN_S * 1_000
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,11 @@ def test_a_night_with_the_console(sink: Sink, up: Up, browser: Browser, tmp_path
         seen.sign_in(next(tmp_path.rglob("token")).read_text().strip())
         _find(seen, sink)
         _look(seen, sink)
+        _redrive_too_early(seen, sink)
+        until(lambda: up.dead_letters(sink.dlq) == RECORDS + EARLY, "they do not come back", COLD_S)
         sink.deploy(value_converter="org.apache.kafka.connect.storage.StringConverter")
         _redrive(seen, sink)
+        _put_back_what_was_parked(seen, sink)
         _archive(seen, sink)
 
 
@@ -126,26 +132,95 @@ def _look(seen: Watched, sink: Sink) -> None:
     seen.shoot("lab-group")
 
 
-def _redrive(seen: Watched, sink: Sink) -> None:
+def _redrive_too_early(seen: Watched, sink: Sink) -> None:
+    """Two go back before anything was mended, and come back."""
     page = seen.page
-    with page.expect_navigation():
-        page.get_by_role("link", name="Redrive…").click()
-    page.fill("#reason", "takes text now")
-    seen.act("Dry run")
-    assert f"{RECORDS}\nwould be moved" in page.inner_text("main")
+    _sheet(seen, "is it over?", max_records=EARLY)
+    seen.act(f"Move {EARLY} records")
+    page.locator("#progress .tag", has_text="completed").wait_for(timeout=LONG_MS)
+    _figure(seen, "came back", EARLY)
+    page.get_by_text("Those that came back failed again").wait_for()
+    seen.shoot("lab-came-back")
+    _to_the_cause(seen)
+    assert f"{EARLY}\ncame back" in page.inner_text("main")
+    assert sink.source in page.inner_text("main")
+
+
+def _redrive(seen: Watched, sink: Sink) -> None:
+    """One attempt is allowed: what has come back is parked; the others go back and settle."""
+    page = seen.page
+    _sheet(seen, "takes text now", max_attempts=1, settle_window_s=SETTLED_S)
+    text = page.inner_text("main")
+    assert f"{RECORDS}\nwould be moved" in text
+    assert f"{EARLY}\nwould be parked" in text
     assert page.get_by_role("cell", name=sink.source, exact=True).is_visible()
     seen.shoot("lab-dry-run")
-    seen.act(f"Move {RECORDS} records")
-    page.locator("#progress .tag", has_text="completed").wait_for(timeout=WITHIN_S * 1_000)
+    seen.act(f"Move {RECORDS + EARLY} records")
+    page.locator("#progress .tag", has_text="completed").wait_for(timeout=LONG_MS)
     page.get_by_text(f"of {RECORDS} moved").wait_for()
-    page.locator("#progress b", has_text=str(RECORDS)).first.wait_for(timeout=WITHIN_S * 1_000)
-    seen.shoot("lab-redrive")
+    _figure(seen, f"of {RECORDS} moved", RECORDS)
+    _figure(seen, "parked", EARLY)
+    _figure(seen, "settled", RECORDS)
+    page.get_by_text("All that was moved has settled").wait_for()
+    assert seen.issues() == []
+    seen.shoot("lab-settled")
+
+
+def _put_back_what_was_parked(seen: Watched, sink: Sink) -> None:
+    page = seen.page
+    seen.go("/parked")
+    assert f"{sink.dlq}.parked" in page.inner_text("main")
+    with page.expect_navigation():
+        page.locator("li", has_text=sink.dlq).get_by_role("link", name="See why").click()
+    with page.expect_navigation():
+        page.locator("[data-row]").first.click()
+    page.get_by_text("deadwatch.redrive.parked-reason").wait_for()
+    seen.go("/parked")
+    with page.expect_navigation():
+        page.locator("li", has_text=sink.dlq).get_by_role("link", name="Redrive the parked ones…").click()
+    page.fill("#reason", "mended")
+    page.fill("#settle_window_s", str(SETTLED_S))
+    seen.act("Dry run")
+    seen.act(f"Move {EARLY} records")
+    _figure(seen, "settled", EARLY)
+    seen.go("/redrives")
+    assert "mended" in page.inner_text("main")
+
+
+def _sheet(seen: Watched, reason: str, **fields: int) -> None:
+    """From the cause to its dry run."""
+    page = seen.page
+    if "/groups/" not in page.url:
+        _to_the_cause(seen)
+    with page.expect_navigation():
+        page.get_by_role("link", name="Redrive…").click()
+    page.fill("#reason", reason)
+    for name, value in fields.items():
+        page.fill(f"#{name}", str(value))
+    seen.act("Dry run")
+
+
+def _to_the_cause(seen: Watched) -> None:
+    with seen.page.expect_navigation():
+        seen.page.get_by_role("definition").filter(has_text="cause").get_by_role("link").click()
+
+
+def _figure(seen: Watched, name: str, value: int) -> None:
+    """A figure of the progress that comes by itself."""
+    told = seen.page.locator("#progress li", has_text=name).locator("b", has_text=str(value))
+    told.wait_for(timeout=LONG_MS)
 
 
 def _archive(seen: Watched, sink: Sink) -> None:
     page = seen.page
+    seen.go("/groups?filter=" + quote(f'topic == "{sink.dlq}"'))
     with page.expect_navigation():
-        page.get_by_role("definition").filter(has_text="cause").get_by_role("link").click()
+        page.locator("[data-row]").first.click()
+    text = page.inner_text("main")
+    assert "success rate" in text
+    assert "is it over?" in text
+    assert "takes text now" in text
+    seen.shoot("lab-history")
     page.get_by_role("group").filter(has_text="Owner, note, archive").locator("summary").click()
     page.fill("#archive-reason", "mended and put back")
     seen.act("Archive")

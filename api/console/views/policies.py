@@ -12,7 +12,7 @@ from api.console.acting import Act
 from api.console.errors import FormError
 from api.console.forms import Filled, Form
 from api.console.pages import UNPROCESSABLE, page, see
-from api.console.target_fields import FieldsError
+from api.console.sheet_fields import FieldsError
 from api.console.views.redrives import ListQuery
 from api.errors import REDRIVE_STATUS
 from api.routes import dead_letters, redrive_policies

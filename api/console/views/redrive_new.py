@@ -11,7 +11,7 @@ from api.console import redrive_form
 from api.console.acting import Act
 from api.console.forms import Filled
 from api.console.pages import UNPROCESSABLE, page, see
-from api.console.target_fields import FieldsError
+from api.console.sheet_fields import FieldsError
 from api.errors import REDRIVE_STATUS
 from api.routes import dead_letters, redrives
 from api.service import PageQuery, Serving
@@ -29,12 +29,15 @@ class NewQuery(BaseModel):
     group: str = Field("", max_length=64)
     filter: str = Field("", max_length=4_000)
     reason: str = Field("", max_length=1_000)
+    max_attempts: str = Field("", pattern=r"^[0-9]{0,4}$")
 
 
 @router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The sheet, filled in as far as the link tells."""
-    form = redrive_form.blank(query.dlq_topic, query.group, query.filter, query.reason)
+    form = redrive_form.blank(
+        query.dlq_topic, query.group, query.filter, reason=query.reason, max_attempts=query.max_attempts
+    )
     return _sheet(request, service, form, {}, 200)
 
 

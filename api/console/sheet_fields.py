@@ -1,4 +1,4 @@
-"""The fields in which a sheet says where records go, and what is wrong with a sheet's fields."""
+"""What the sheets of redrives and policies have in common: where records go, waits, and what is wrong."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -74,6 +74,14 @@ def refused(error: ValidationError, fields: Mapping[str, str]) -> dict[str, str]
         field = next((fields[place] for place in places if place in fields), SHEET)
         told[field] = one["msg"].removeprefix("Value error, ")
     return told
+
+
+def milliseconds(said: Form, name: str) -> int:
+    """Of a field in seconds. Raises ``FieldsError``."""
+    try:
+        return round(float(said[name]) * 1_000)
+    except (ValueError, OverflowError):
+        raise FieldsError({name: "say it in seconds, as 60"}) from None
 
 
 def _pairs(text: str) -> dict[str, str]:

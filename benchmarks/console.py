@@ -1,0 +1,83 @@
+"""How soon a page of the console can be used, and how much it loads, with 100 000 causes in the store.
+
+A real Chromium opens each page with nothing kept from before, several times; the api is a process of its own
+on SQLite. A peer is the bound: ``ours`` and ``peer`` are pages a second, or pages of a megabyte. A page
+can be used when its scripts have run.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.api import GROUPS, fill, served
+from benchmarks.row import Row
+from streaming.store.store import Store
+
+CHROMIUM: Final = "/usr/bin/chromium"
+OPENED: Final = 7
+USABLE_MS: Final = 1_000.0
+LOADED_BYTES: Final = 150_000
+MEGABYTE: Final = 1_000_000
+PAGES: Final = {
+    "overview": "/",
+    "causes": "/groups",
+    "causes, most records first": "/groups?order=records",
+    "causes, growing": "/groups?state=growing",
+    "causes, filtered": "/groups?filter=" + quote('topic == "dlq.orders-17" && records > 1000'),
+    "causes, none found": "/groups?filter=" + quote('error_class == "Nothing"'),
+    "a cause": "/groups/0000000000000001",
+    "topics": "/topics",
+}
+SCRIPTS_RAN: Final = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+
+
+def rows() -> Iterator[Row]:
+    """Two of each page."""
+    with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
+        with Store(url, max_groups=2 * GROUPS):
+            fill(url)
+        with served(url) as port, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            for page, path in PAGES.items():
+                yield from _page(browser, page, f"http://127.0.0.1:{port}/console{path}")
+            browser.close()
+
+
+def _page(browser: Browser, page: str, url: str) -> Iterator[Row]:
+    opened = [opening(browser, url) for _ in range(OPENED)]
+    took_ms = statistics.median(took for took, _ in opened)
+    loaded = max(size for _, size in opened)
+    yield _row(f"console: {page}, usable within {USABLE_MS:.0f} ms", 1_000 / took_ms, 1_000 / USABLE_MS)
+    yield _row(
+        f"console: {page}, at most {LOADED_BYTES // 1_000} kB", MEGABYTE / loaded, MEGABYTE / LOADED_BYTES
+    )
+
+
+def opening(browser: Browser, url: str) -> tuple[float, int]:
+    """When its scripts had run, in ms, and the bytes that it has loaded, compressed as they came."""
+    context = browser.new_context()
+    tab = context.new_page()
+    sizes: list[int] = []
+
+    def finished(request: Any) -> None:  # noqa: ANN401 -- of the library
+        told = request.sizes()
+        sizes.append(told["responseBodySize"] + told["responseHeadersSize"])
+
+    tab.on("requestfinished", finished)
+    answer = tab.goto(url, wait_until="load")
+    if answer is None or not answer.ok:
+        raise RuntimeError(f"{url} does not answer with a page")
+    took_ms = float(tab.evaluate(SCRIPTS_RAN))
+    context.close()
+    return took_ms, sum(sizes)
+
+
+def _row(work: str, ours: float, bound: float) -> Row:
+    ratio = ours / bound
+    return Row(work=work, ours=ours, peer=bound, ratio=round(ratio, 3), goal=1.0, holds=ratio >= 1)
