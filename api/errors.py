@@ -17,8 +17,7 @@
   * UnauthenticatedError      nobody said who they are, or the credentials are not valid
   * ForbiddenError            who asks has not the role
   * ThrottledError            too many credentials from one address were not valid
-  * IdentityProviderError     the identity provider cannot be asked
-  * SignInError               the identity provider does not let somebody in
+  * IdentityProviderError     the keys of the identity provider cannot be had
 """
 
 from collections.abc import Mapping
@@ -271,13 +270,6 @@ class ThrottledError(ApiError):
         return {"Retry-After": str(self.retry_after_s)}
 
 
-class SignInError(ApiError):
-    """Nobody has signed in: what the provider said, or what was wrong with it."""
-
-    kind = "sign-in-refused"
-    title = "Nobody has signed in"
-
-
 class IdentityProviderError(ApiError):
     """Whether a JWT is valid cannot be told now."""
 
@@ -307,7 +299,6 @@ STATUS: dict[type[ApiError], int] = {
     UnauthenticatedError: 401,
     ForbiddenError: 403,
     ThrottledError: 429,
-    SignInError: 401,
     IdentityProviderError: 503,
 }
 

@@ -17,13 +17,17 @@ from authlib.oauth2 import OAuth2Client, OAuth2Error
 
 from api.auth import Caller
 from api.discovery import UNREADABLE, Discovery, asked
-from api.errors import IdentityProviderError, SignInError, UnauthenticatedError
+from api.errors import IdentityProviderError, UnauthenticatedError
 from api.oidc import Oidc
 from api.oidc_settings import OidcSettings
 
 CHANCE_BYTES: Final = 32
 POST: Final = "client_secret_post"
 BASIC: Final = "client_secret_basic"
+
+
+class SignInError(Exception):
+    """Nobody has signed in: what the provider has said, or what was wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)

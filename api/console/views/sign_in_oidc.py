@@ -16,10 +16,10 @@ from api.audit import Audit
 from api.console import sessions
 from api.console.errors import NoProviderError
 from api.console.pages import SEE_OTHER, page, root
-from api.console.views.sign_in import here, sign_in_form
+from api.console.views.sign_in import UNAUTHORIZED, here, sign_in_form
 from api.console.visitor import secure
-from api.errors import STATUS, ApiError, SignInError
-from api.oidc_sign_in import Attempt, SignIn
+from api.errors import STATUS, ApiError
+from api.oidc_sign_in import Attempt, SignIn, SignInError
 from api.person import Person
 from api.service import Service, Serving
 
@@ -68,6 +68,8 @@ def back(request: Request, service: Serving) -> Response:
     place = attempt.place if attempt else "/"
     try:
         answer = _signed_in(request, service, attempt)
+    except SignInError as error:
+        answer = sign_in_form(request, service, place, str(error), UNAUTHORIZED)
     except ApiError as error:
         answer = sign_in_form(request, service, place, str(error), STATUS[type(error)])
     answer.delete_cookie(ATTEMPT, path="/", httponly=True, samesite="lax")
