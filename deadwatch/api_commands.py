@@ -47,6 +47,9 @@ def redrive(
     rate: Annotated[float | None, typer.Option(help="Records a second; 50 unless said.")] = None,
     max_records: Annotated[int | None, typer.Option(help="Move so many at most.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="Then a record is parked; 5 unless said.")] = None,
+    settle_after: Annotated[
+        float | None, typer.Option(help="Seconds without coming back; 600 unless said.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="local, or spark: several executors.")] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be moved, and end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
@@ -72,6 +75,7 @@ def redrive(
         rate=rate,
         max_records=max_records,
         max_attempts=max_attempts,
+        settle_after_s=settle_after,
         engine=engine,
     )
     return redrive_command.run(api, body(said), dry_run, yes, as_json, redrive_command.ask_terminal)

@@ -28,6 +28,7 @@ class Said:
     rate: float | None = None
     max_records: int | None = None
     max_attempts: int | None = None
+    settle_after_s: float | None = None
     engine: str = "local"
 
 
@@ -39,6 +40,9 @@ def body(said: Said) -> dict[str, Any]:
         "target": _target(said.target),
         "limits": _present(records_per_second=said.rate, max_records=said.max_records),
         "retry": _present(max_attempts=said.max_attempts),
+        "guards": _present(
+            settle_window_ms=None if said.settle_after_s is None else round(said.settle_after_s * 1_000)
+        ),
         "engine": said.engine,
         "reason": said.reason,
         "dry_run": True,

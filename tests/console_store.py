@@ -238,7 +238,12 @@ def _signals(connection: Connection, now_ms: int) -> None:
             **times,
         )
         add(connection, schema.bucketed_series, id=number + 1, name=counted.name, labels=key)
-        _buckets(connection, number + 1, now_ms // 1_000, value)
+        if counted is series.REDRIVE_ORDERS:  # all at once, and so long ago that it has settled
+            width_s = TIERS[0].step_s
+            start_s = (now_ms - HOUR_MS) // 1_000 // width_s * width_s
+            add(connection, schema.buckets, series=number + 1, tier=0, start_s=start_s, value=value)
+        else:
+            _buckets(connection, number + 1, now_ms // 1_000, value)
 
 
 def _buckets(connection: Connection, number: int, now_s: int, value: int) -> None:

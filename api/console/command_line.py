@@ -3,6 +3,7 @@
 import shlex
 
 from streaming.redrive.order import (
+    Guards,
     Limits,
     MapTarget,
     OrderRequest,
@@ -26,6 +27,8 @@ def redrive(request: OrderRequest) -> str:
         words += ["--max-records", str(request.limits.max_records)]
     if request.retry.max_attempts != Retry().max_attempts:
         words += ["--max-attempts", str(request.retry.max_attempts)]
+    if request.guards.settle_window_ms != Guards().settle_window_ms:
+        words += ["--settle-after", f"{request.guards.settle_window_ms / 1_000:g}"]
     return shlex.join([*words, "--reason", request.reason])
 
 

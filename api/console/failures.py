@@ -96,6 +96,8 @@ def _invalid(request: Request, error: RequestValidationError) -> HTMLResponse:
 def _http(request: Request, error: HTTPException) -> HTMLResponse:
     status = HTTPStatus(error.status_code)
     kind = status.phrase.lower().replace(" ", "-")
+    if status == HTTPStatus.NOT_FOUND:
+        return told(request, kind, status, "There is no such page", "what it was about may be gone")
     return told(request, kind, status, status.phrase, status.description or status.phrase)
 
 

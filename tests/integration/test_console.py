@@ -155,7 +155,7 @@ def _redrive(seen: Watched, sink: Sink) -> None:
     assert f"{EARLY}\nwould be parked" in text
     assert page.get_by_role("cell", name=sink.source, exact=True).is_visible()
     seen.shoot("lab-dry-run")
-    seen.act(f"Move {RECORDS + EARLY} records")
+    seen.act(f"Move {RECORDS} records, park {EARLY}")
     page.locator("#progress .tag", has_text="completed").wait_for(timeout=LONG_MS)
     page.get_by_text(f"of {RECORDS} moved").wait_for()
     _figure(seen, f"of {RECORDS} moved", RECORDS)

@@ -26,7 +26,7 @@ OFFERS = {
     (GROUP, "button", "Keep"): Role.OPERATOR,
     (f"/redrives/{RUNNING}", "button", "Pause"): Role.OPERATOR,
     (f"/redrives/{RUNNING}", "button", "Cancel"): Role.OPERATOR,
-    (f"/redrives/{DRY}", "button", "Move 20,100 records"): Role.OPERATOR,
+    (f"/redrives/{DRY}", "button", "Move 20,100 records, park 12"): Role.OPERATOR,
     ("/policies", "link", "New policy…"): Role.OPERATOR,
     (f"/policies/{POLICY}", "link", "Change…"): Role.OPERATOR,
     (f"/policies/{POLICY}", "button", "Switch off"): Role.OPERATOR,

@@ -126,3 +126,13 @@ def test_targets_as_the_command_line_takes_them(target: dict[str, object], said:
         assert words[words.index("--target") + 1] == said
         meant = body(Said(dlq_topic="d", reason="r", everything=True, target=said))
         assert OrderRequest.model_validate(meant).target == request.target
+
+
+def test_how_long_it_takes_to_settle_is_said_where_it_is_not_the_usual() -> None:
+    usual = {"dlq_topic": "d", "selection": {"all": True}, "reason": "r"}
+    assert "--settle-after" not in command_line.redrive(OrderRequest.model_validate(usual))
+    request = OrderRequest.model_validate({**usual, "guards": {"settle_window_ms": 20_500}})
+    words = shlex.split(command_line.redrive(request))
+    said = float(words[words.index("--settle-after") + 1])
+    meant = body(Said(dlq_topic="d", reason="r", everything=True, settle_after_s=said))
+    assert OrderRequest.model_validate(meant).guards == request.guards

@@ -180,7 +180,15 @@ function live() {
   }
 }
 
+function whereWeAre() {
+  // On a phone the pages are a strip: show the part that says which one this is.
+  const here = document.querySelector(".nav [aria-current]");
+  const strip = here?.closest(".nav");
+  if (strip) strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  whereWeAre();
   localize(document);
   themeSwitch();
   copying(document);
