@@ -335,7 +335,13 @@ def test_away_from_this_machine_every_page_asks_who_one_is(store_file: Path) -> 
     settings = ApiSettings(store_url=f"sqlite:///{store_file}", host="0.0.0.0", token_pepper=PEPPER)  # noqa: S104 -- nothing listens
     app = create_app(settings)
     (mounted,) = [one for one in app.routes if isinstance(one, Mount) and one.path == "/console"]
-    open_to_all = {"GET /console/sign-in", "POST /console/sign-in", "POST /console/sign-out"}
+    open_to_all = {
+        "GET /console/sign-in",
+        "GET /console/sign-in/oidc",
+        "GET /console/sign-in/oidc/back",
+        "POST /console/sign-in",
+        "POST /console/sign-out",
+    }
     asked = 0
     with TestClient(app, "http://deadwatch.example", follow_redirects=False) as client:
         for route in iter_route_contexts(mounted.routes):
