@@ -64,7 +64,11 @@ def opening(browser: Browser, url: str) -> tuple[float, int]:
     context = browser.new_context()
     tab = context.new_page()
     loaded: list[Request] = []
-    tab.on("requestfinished", loaded.append)
+
+    def finished(request: Request) -> None:  # the library takes no method of a list
+        loaded.append(request)
+
+    tab.on("requestfinished", finished)
     answer = tab.goto(url, wait_until="load")
     if answer is None or not answer.ok:
         raise RuntimeError(f"{url} does not answer with a page")

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Playwright, Response
+from playwright.sync_api import Browser, Page, Playwright, Request, Response
 
 CHROMIUM: Final = "/usr/bin/chromium"
 FLAGS: Final = (
@@ -59,14 +59,20 @@ class Watched:
     page: Page
     base: str
     wrong: list[str] = field(default_factory=list)
-    received: int = 0
+    loaded: list[Request] = field(default_factory=list)
 
     def go(self, path: str) -> Response:
         """Open a page of the console, as if it was opened for the first time."""
-        self.received = 0
+        self.loaded.clear()
         answer = self.page.goto(self.base + path, wait_until="load")
         assert answer is not None
         return answer
+
+    @property
+    def received(self) -> int:
+        """The bytes of the page and all it has loaded, compressed as they came."""
+        sizes = [request.sizes() for request in tuple(self.loaded)]
+        return sum(one["responseBodySize"] + one["responseHeadersSize"] for one in sizes)
 
     def sign_in(self, token: str) -> None:
         self.go("/sign-in")
@@ -126,9 +132,8 @@ def window(
         if urlsplit(request.url).netloc not in hosts:
             watched.wrong.append(f"asks another host: {request.url}")
 
-    def finished(request: Any) -> None:  # noqa: ANN401 -- of the library
-        sizes = request.sizes()
-        watched.received += sizes["responseBodySize"] + sizes["responseHeadersSize"]
+    def finished(request: Request) -> None:  # the library takes no method of a list
+        watched.loaded.append(request)
 
     page.on("console", console)
     page.on("pageerror", lambda error: watched.wrong.append(f"{page.url}: {error}"))
