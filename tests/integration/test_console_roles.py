@@ -1,4 +1,4 @@
-"""What each role is offered in a real Chromium, what it is refused, and what a session that ends leads to."""
+"""What each role is offered in a real Chromium and what it is refused; what a session that ends leads to."""
 
 from collections.abc import Iterator
 
@@ -173,3 +173,38 @@ def _sign_in_again(served: Served, seen: Watched) -> None:
     with page.expect_navigation():
         page.click("main button.primary")
     page.get_by_role("button", name="Sign out").wait_for()
+
+
+def test_a_policy_from_its_sheet_to_its_end(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        page = seen.page
+        seen.sign_in(served.tokens[Role.OPERATOR])
+        seen.go("/policies/new?dlq_topic=dlq.payments")
+        assert page.input_value("#dlq_topics") == r"dlq\.payments"
+        assert not page.locator("#target_topic").is_visible(), "only the fields of what is chosen"
+        page.get_by_label("All to one topic").check()
+        page.fill("#target_topic", "payments-again")
+        page.get_by_label("What its topics hold already as well").check()
+        page.fill("#filter", "ataempts < 3")
+        page.fill("#reason", "the bank is away at night")
+        seen.act("Make it")
+        page.get_by_text("did you mean attempts?").wait_for()
+        assert page.input_value("#target_topic") == "payments-again"
+        assert seen.issues() == []
+        page.fill("#filter", "attempts < 3")
+        seen.act("Make it")
+        page.get_by_role("heading", name="the bank is away at night").wait_for()
+        assert "all to payments-again" in page.inner_text("main")
+        seen.act("Switch off")
+        assert "It is off" in page.inner_text("main")
+        with page.expect_navigation():
+            page.get_by_role("link", name="Change…").click()
+        page.fill("#max_attempts", "9")
+        seen.act("Keep the change")
+        assert "9, waiting 1 min to 15 min" in page.inner_text("main")
+        assert "It is off" in page.inner_text("main"), "a change does not switch it on"
+        page.locator("summary", has_text="Delete it").click()
+        seen.act("Delete")
+        assert "It was deleted." in page.inner_text("main")
+        seen.go("/policies")
+        assert "the bank is away at night" not in page.inner_text("main")
