@@ -2,6 +2,7 @@
 
 import logging
 from http import HTTPStatus
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from fastapi import FastAPI, Request
@@ -17,6 +18,8 @@ from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError, Unauthent
 from api.request_id import request_id
 from streaming.redrive.errors import RedriveError
 from streaming.store.tokens import TokenError
+
+EVENTS: Final = "text/event-stream"
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +46,9 @@ def told(
 
 def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
     """To the sign-in, with the place kept. A part of a page is told so and its script opens the page anew:
-    that ends the session, not the part.
+    that ends the session, not the part, else the page would go on as nobody's.
     """
-    if "hx-request" in request.headers:
+    if "hx-request" in request.headers or EVENTS in request.headers.get("accept", ""):
         return told(request, error.kind, 401, error.title, "sign in, then do it again")
     said = {"next": _place(request)} | ({"ended": "1"} if error.invalid else {})
     if request.method in READING:

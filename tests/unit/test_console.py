@@ -283,6 +283,27 @@ def test_a_revoked_token_ends_the_session_and_the_place_is_kept(
     assert COOKIE not in console.client.cookies
 
 
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [("/live", {"Accept": "text/event-stream"}), ("/redrives", {"HX-Request": "true"})],
+)
+def test_a_part_of_a_page_does_not_end_the_session_for_the_page(
+    app: FastAPI,
+    console: Console,
+    issued: Callable[[Role], str],
+    path: str,
+    headers: dict[str, str],
+) -> None:
+    """Else the page would go on as nobody's, where nobody in particular may read."""
+    token = issued(Role.OPERATOR)
+    console.sign_in(token)
+    app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
+    part = console.client.get(f"/console{path}", headers=headers)
+    assert part.status_code == 401
+    assert COOKIE in console.client.cookies
+    assert console.get("/redrives").headers["location"].endswith("ended=1")
+
+
 def test_a_wrong_token_is_told_at_its_field(console: Console, store: Engine) -> None:
     del store
     answer = console.sign_in("dw_nonsense")
