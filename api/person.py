@@ -36,8 +36,13 @@ class Person:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """What was sealed; None where it is a token."""
-        return cls(**json.loads(text.removeprefix(MARK))) if text.startswith(MARK) else None
+        """What was sealed; None where it is a token, or a person as another version has sealed it."""
+        if not text.startswith(MARK):
+            return None
+        try:
+            return cls(**json.loads(text.removeprefix(MARK)))
+        except TypeError:
+            return None
 
     def caller(self, issuer: str, now_ms: int) -> Caller:
         """Who it is, while it lasts. Raises ``UnauthenticatedError``."""

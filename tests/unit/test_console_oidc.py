@@ -1,6 +1,7 @@
 """Signing in at an identity provider: a real one on loopback, the browser without a face."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -250,6 +251,26 @@ def test_a_cookie_of_one_kind_is_none_of_another(visit: Visit, provider: Provide
     assert swapped.headers["location"].endswith("ended=1")
     swapped = console.client.get(f"/console{BACK}", headers={"Cookie": f"{ATTEMPT}={session}"})
     assert swapped.status_code == 401
+
+
+def test_a_session_of_another_version_has_ended(visit: Visit) -> None:
+    console = visit()
+    for text in ('person:{"name": "ann"}', "person:[1]"):
+        console.client.cookies.set(COOKIE, Sessions(PEPPER).seal(text))
+        assert console.get("/").headers["location"].endswith("ended=1")
+        console.client.cookies.clear()
+
+
+def test_no_secret_is_on_the_page_of_settings(visit: Visit, provider: Provider) -> None:
+    text = visit().get("/settings").text
+    assert provider.secret not in text
+    assert PEPPER not in text
+    told = re.findall(r"<dt><code>([^<]+)</code></dt><dd><code>set, not shown</code>", text)
+    assert {"token_pepper", "oidc.client_secret"} <= set(told)
+    assert "token_pepper" not in re.findall(r"<dt><code>([^<]+)</code></dt><dd><span class=\"muted\">", text)
+    public = visit(client_secret="").get("/settings").text
+    told = re.findall(r"<dt><code>([^<]+)</code></dt><dd><code>set, not shown</code>", public)
+    assert "oidc.client_secret" not in told
 
 
 def test_without_a_provider_there_is_none_to_sign_in_at(console: Console) -> None:

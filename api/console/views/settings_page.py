@@ -29,9 +29,12 @@ def _rows(model: BaseModel, prefix: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _said(value: object, *, hidden: bool) -> str:
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+        hidden = True
     if value is None or value in ((), ""):
         return ""
-    if hidden or isinstance(value, SecretStr):
+    if hidden:
         return "set, not shown"
     if isinstance(value, tuple):
         return ", ".join(str(one) for one in value)
