@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from api.brokers import QueueRow
+from sqlalchemy import Connection
+
+from api.brokers import QueueRow, queue_rows
 from api.cursor import Key
-from api.rows import SeriesRow
+from api.rows import SeriesRow, series_rows
+from streaming.store.series import DEAD_LETTERS
 
 Place = tuple[str, str]
 """Cluster and topic."""
@@ -13,7 +16,10 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
-    """A dead letter topic: sums over every cause; ``queue`` is how it is in Kafka, if that is known."""
+    """A dead letter topic: sums over every cause; ``queue`` is how it is in Kafka, if that is known.
+
+    ``counted``: dead letters of it were.
+    """
 
     kafka_cluster: str
     dlq_topic: str
@@ -23,11 +29,17 @@ class TopicRow:
     first_ms: int
     last_ms: int
     queue: QueueRow | None
+    counted: bool
 
     @property
     def key(self) -> Key:
         """Its place in the list."""
         return self.last_ms, self.dlq_topic, self.kafka_cluster
+
+
+def read(connection: Connection) -> list[TopicRow]:
+    """All of them, as ``topics`` has them."""
+    return topics(series_rows(connection, DEAD_LETTERS), queue_rows(connection))
 
 
 def topics(rows: Iterable[SeriesRow], queues: Iterable[QueueRow]) -> list[TopicRow]:
@@ -53,6 +65,7 @@ def _topic(place: Place, members: list[SeriesRow], queue: QueueRow | None) -> To
         first_ms=min((row.first_ms for row in members), default=0),
         last_ms=max((row.last_ms for row in members), default=0),
         queue=queue,
+        counted=bool(members),
     )
 
 

@@ -6,11 +6,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import Field
 
 from api import cursor, dead_letter_topics, dead_letters, group_lists, redrives
-from api.brokers import QueueRow, queue_rows
+from api.brokers import QueueRow
 from api.dead_letter_topics import TopicRow
 from api.dead_letters import GroupRow, SampleRow, Shelf
 from api.group_lists import Asked, Order
-from api.rows import series_rows
 from api.schemas import (
     DeadLetterGroup,
     DeadLetterGroupDetail,
@@ -26,7 +25,6 @@ from api.service import PageQuery, Paging, Serving, no_parameters
 from api.times import instant
 from streaming.filter import MAX_CHARS
 from streaming.store import trends
-from streaming.store.series import DEAD_LETTERS
 
 router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 
@@ -50,9 +48,8 @@ class GroupsQuery(PageQuery):
 def topics(service: Serving, query: Paging) -> DeadLetterTopics:
     """Dead letter topics, the one with the newest record first."""
     after = None if query.after is None else cursor.decode(query.after, names=2)
-    with service.store.read() as connection:
-        rows = dead_letter_topics.topics(series_rows(connection, DEAD_LETTERS), queue_rows(connection))
-    page, following = cursor.cut(dead_letter_topics.topics_after(rows, after, query.limit + 1), query.limit)
+    rows = dead_letter_topics.topics_after(service.topics.get(), after, query.limit + 1)
+    page, following = cursor.cut(rows, query.limit)
     return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
 
 

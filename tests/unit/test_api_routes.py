@@ -9,7 +9,7 @@ from sqlalchemy import Engine, insert, text
 
 from api import dead_letters, group_lists
 from api.errors import StoreUnavailableError
-from api.group_lists import Asked
+from api.group_lists import Asked, Order
 from api.store import ABSENT, Store
 from streaming.store import schema, series
 from streaming.store import store as written_by_streaming
@@ -157,15 +157,16 @@ def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add
     assert "differs from record to record" in refused.json()["detail"]
 
 
-def test_groups_are_read_by_the_index(store: Engine) -> None:
-    for after in (None, (7, "a")):
-        query = str(
-            group_lists.query(Asked(), after, 50, 0).compile(store, compile_kwargs={"literal_binds": True})
-        )
-        with store.connect() as connection:
-            plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())
-        assert "dead_letter_groups_by_last" in plan
-        assert "TEMP B-TREE" not in plan
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("after", [None, (7, "a")], ids=["first page", "a later page"])
+def test_groups_are_read_by_an_index(store: Engine, order: Order, after: tuple[int, str] | None) -> None:
+    statement, place = group_lists.query(Asked(order), after)
+    values = {"hour_ago": 0, "limit": 50, **place}
+    query = statement.params(values).compile(store, compile_kwargs={"literal_binds": True})
+    with store.connect() as connection:
+        plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())
+    assert "dead_letter_groups_by_" in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_a_topic_is_the_sum_of_its_causes(client: httpx2.Client, add_series: Add, now_ms: int) -> None:
@@ -362,6 +363,28 @@ def test_one_reading_sees_one_moment(store_file: Path, add_row: Add) -> None:
         assert dead_letters.count_groups(connection) == 1
         add_row(schema.groups, fingerprint="f2")
         assert dead_letters.count_groups(connection) == 1
+
+
+def test_a_file_that_is_replaced_or_goes_is_noticed_at_the_next_reading(tmp_path: Path) -> None:
+    file, other = tmp_path / "store.db", tmp_path / "other.db"
+    reader = Store(f"sqlite:///{file}")
+
+    def sources() -> int:
+        with reader.read() as connection:
+            return len(connection.execute(schema.sources.select()).all())
+
+    with written_by_streaming.Store(f"sqlite:///{file}"):
+        states = {reader.state()}
+        assert sources() == 0
+    with written_by_streaming.Store(f"sqlite:///{other}") as store:
+        store.note_source("s", "log", up=True, message="", now_ms=1)
+    other.replace(file)
+    assert sources() == 1
+    assert reader.state() not in states
+    file.unlink()
+    for read in (sources, reader.state):
+        with pytest.raises(StoreUnavailableError, match=ABSENT):
+            read()
 
 
 @pytest.mark.usefixtures("store")

@@ -1,0 +1,81 @@
+"""What is kept of the store is never older than its newest commit, and is made once for all who ask."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from api.kept import Kept
+from api.store import Store
+from streaming.store import schema
+from streaming.store import store as written_by_streaming
+
+
+@pytest.fixture
+def written(url: str) -> Iterator[written_by_streaming.Store]:
+    with written_by_streaming.Store(url) as store:
+        yield store
+
+
+@pytest.fixture
+def reader(url: str, written: written_by_streaming.Store) -> Iterator[Store]:
+    del written
+    with closing(Store(url)) as store:
+        yield store
+
+
+@pytest.fixture
+def note(written: written_by_streaming.Store) -> Callable[[str], None]:
+    """Commit something."""
+    return lambda name: written.note_source(name, "log", up=True, message="", now_ms=1)
+
+
+class Made:
+    """How many sources there are; counts how often it was made."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def __call__(self, connection: Connection) -> int:
+        self.times += 1
+        return connection.execute(select(func.count()).select_from(schema.sources)).scalar_one()
+
+
+def test_it_is_made_anew_once_for_every_commit(reader: Store, note: Callable[[str], None]) -> None:
+    made = Made()
+    kept = Kept(reader, made)
+    for number in range(3):
+        assert [kept.get() for _ in range(3)] == [number] * 3
+        assert made.times == number + 1
+        note(f"s{number}")
+    assert kept.get() == 3
+
+
+def test_what_may_not_last_is_made_at_every_call(reader: Store) -> None:
+    made = Made()
+    kept = Kept(reader, made, lambda _: False)
+    kept.get()
+    kept.get()
+    assert made.times == 2
+
+
+def test_who_asks_while_it_is_made_waits_for_it(reader: Store) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slowly(connection: Connection) -> int:
+        begun.set()
+        assert may_end.wait(60)
+        return made(connection)
+
+    made = Made()
+    kept = Kept(reader, slowly)
+    with ThreadPoolExecutor(8) as threads:
+        first = threads.submit(kept.get)
+        assert begun.wait(60)
+        others = [threads.submit(kept.get) for _ in range(7)]
+        may_end.set()
+        assert {one.result() for one in (first, *others)} == {0}
+    assert made.times == 1
