@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import InvalidatePoolError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from api import file_state
 from api.errors import StoreUnavailableError, StoreVersionError
@@ -24,7 +25,8 @@ BUSY_TIMEOUT_S = 2.0
 RECYCLE_S = 300
 """A connection to a server is made anew after so long: another one may have its name since."""
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
-KNOWN = "has a version"
+KNOWN, FILES = "has a version", "files"
+"""In the info of a connection."""
 
 
 class Store:
@@ -105,13 +107,8 @@ def reported() -> Iterator[None]:
 
 
 def _engine(url: URL) -> Engine:
-    """A file is opened for every reading: what is kept open would hold one that has been replaced."""
     if url.drivername == SQLITE:
-        file = f"file:{quote(url.database or '')}"
-        read_only = URL.create(SQLITE, database=file, query={"mode": "ro", "uri": "true"})
-        return create_engine(
-            read_only, poolclass=NullPool, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S}
-        )
+        return _of_file(Path(url.database or ""))
     options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
     return create_engine(
         url,
@@ -124,13 +121,30 @@ def _engine(url: URL) -> Engine:
     )
 
 
+def _of_file(path: Path) -> Engine:
+    """A connection that is kept belongs to the files that were there when it was opened."""
+    read_only = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    engine = create_engine(
+        read_only,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        max_overflow=-1,
+    )
+
+    def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
+        entry.info[FILES] = file_state.identity(path)  # before they are opened: at worst it is done twice
+
+    def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
+        if entry.info[FILES] != file_state.identity(path):
+            raise InvalidatePoolError
+
+    event.listen(engine, "do_connect", note)
+    event.listen(engine, "checkout", check)
+    return engine
+
+
 def _version(connection: Connection) -> str:
-    """To ask first whether it has one would take longer than most readings."""
-    if connection.dialect.name == "sqlite":
-        try:
-            return versions.recorded(connection)
-        except OperationalError:
-            return versions.version(connection)
+    """To ask first whether there is one takes longer than most readings."""
     version = versions.recorded if connection.info.pop(KNOWN, False) else versions.version
     found = version(connection)
     connection.info[KNOWN] = bool(found)

@@ -14,11 +14,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+import psutil
 from sqlalchemy import insert
 
 from benchmarks.row import Row
@@ -37,19 +38,32 @@ START_S: Final = 60
 METRICS_MS: Final = 250.0
 LIST_MS: Final = 50.0
 REQUESTS_S: Final = 500.0
+GROUPS_PATH: Final = "/api/v1/dead-letters/groups"
 LISTS: Final = (
-    "/api/v1/dead-letters/groups",
+    GROUPS_PATH,
+    f"{GROUPS_PATH}?order=records",
+    f"{GROUPS_PATH}?order=newest",
+    f"{GROUPS_PATH}?shelf=archived",
+    f"{GROUPS_PATH}?filter=topic==%22dlq.orders-7%22",
+    f"{GROUPS_PATH}?filter=message.endsWith(%22%20never%22)",
     "/api/v1/dead-letters/topics",
+    "/api/v1/overview",
+    "/api/v1/tasks",
     "/api/v1/findings",
     "/api/v1/redrives",
+    "/api/v1/redrive-policies",
     "/api/v1/delivery-timeouts",
 )
 LOAD: Final = (
-    "/api/v1/dead-letters/groups?limit=20",
+    f"{GROUPS_PATH}?limit=20",
     "/api/v1/findings",
     "/api/v1/abandoned",
-    "/api/v1/dead-letters/groups/0000000000000001",
+    f"{GROUPS_PATH}/0000000000000001",
 )
+WATCHERS: Final = 100
+WATCH_S: Final = 20.0
+GROWN: Final = 1.1
+"""What counts as flat: at most so much of the memory there was once all of them watched."""
 
 
 def labels(number: int) -> dict[str, str]:
@@ -110,8 +124,8 @@ def write(store: Store, done: threading.Event) -> None:
 
 
 @contextmanager
-def served(url: str) -> Iterator[int]:
-    """The port of an api on the store."""
+def served(url: str) -> Iterator[tuple[int, psutil.Process]]:
+    """The port of an api on the store, and its process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
     process = subprocess.Popen(
         [sys.executable, "-m", "api"],
@@ -123,7 +137,7 @@ def served(url: str) -> Iterator[int]:
         assert process.stderr is not None  # noqa: S101 -- it was asked for
         for line in process.stderr:
             if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", line):
-                yield int(found[1])
+                yield int(found[1]), psutil.Process(process.pid)
                 return
         raise RuntimeError("the api did not begin")
     finally:
@@ -175,6 +189,43 @@ def answers_per_second(port: int) -> float:
     return sum(counts) / LOAD_S
 
 
+def watched_bytes(port: int, process: psutil.Process) -> tuple[int, int]:
+    """Resident memory once all watch and have seen the store change, and after they have watched on."""
+    with ExitStack() as stack:
+        watchers = [Watcher(port) for _ in range(WATCHERS)]
+        for watcher in watchers:
+            stack.callback(watcher.close)
+        _watch_on(watchers)
+        before = process.memory_info().rss
+        _watch_on(watchers)
+        return before, process.memory_info().rss
+
+
+def _watch_on(watchers: Sequence["Watcher"]) -> None:
+    until_s = time.perf_counter() + WATCH_S
+    while time.perf_counter() < until_s:
+        for watcher in watchers:
+            watcher.event()
+
+
+class Watcher:
+    """One connection that is told what changes."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
+        self._connection.request("GET", "/api/v1/live")
+        self._answer = self._connection.getresponse()
+
+    def event(self) -> None:
+        """Wait for the next one."""
+        while self._answer.readline() not in {b"\n", b"\r\n"}:
+            pass
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._connection.close()
+
+
 def latency(port: int, path: str, bound_ms: float) -> Row:
     """A latency beside its bound."""
     return _row(f"api: {path}, p95 under {bound_ms:.0f} ms", 1_000 / p95_ms(port, path), 1_000 / bound_ms)
@@ -191,25 +242,28 @@ def rows() -> Iterator[Row]:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
         with (
             Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store,
-            served_beside(url, store) as port,
+            served_beside(url, store) as (port, process),
         ):
             yield latency(port, "/metrics", METRICS_MS)
             for path in LISTS:
                 yield latency(port, path, LIST_MS)
             work = f"api: lists and details, {CALLERS} callers, answers/s"
             yield _row(work, answers_per_second(port), REQUESTS_S)
+            before, after = watched_bytes(port, process)
+            work = f"api: memory under {WATCHERS} live clients, times {GROWN} what it was"
+            yield _row(work, GROWN * before / after, 1)
 
 
 @contextmanager
-def served_beside(url: str, store: Store) -> Iterator[int]:
-    """The api's port while the store is written."""
+def served_beside(url: str, store: Store) -> Iterator[tuple[int, psutil.Process]]:
+    """The api's port and process while the store is written."""
     fill(url)
     done = threading.Event()
     writing = threading.Thread(target=write, args=(store, done))
-    with served(url) as port:
+    with served(url) as api:
         writing.start()
         try:
-            yield port
+            yield api
         finally:
             done.set()
             writing.join()
