@@ -132,6 +132,36 @@ def test_lists_by_urgency_are_paged_as_they_are_sorted(
         assert client.get(f"/api/v1/{path}?after=WzFd").status_code == 400
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 500])
+def test_a_page_of_tasks_has_the_next_part_of_every_list(
+    client: httpx2.Client, add_row: Add, add_series: Add, now_ms: int, limit: int
+) -> None:
+    for number in range(3):
+        add_series(series.TASK_TIMEOUTS, 1, task=f"0_{number}", last_ms=number % 2)
+        add_row(schema.instances, worker="w:1", connector=f"c{number}")
+    timer = {"streams_client": "s", "running": True, "heard_ms": now_ms}
+    add_row(schema.task_timers, **timer, task="0_0", since_ms=2)
+    add_row(schema.task_timers, **timer, task="0_1", since_ms=1)
+    read: dict[str, list[object]] = {"task_timeouts": [], "timers": [], "connect": []}
+    after: dict[str, str] = {}
+    requests = 0
+    while True:
+        body = client.get("/api/v1/tasks", params={"limit": limit, **after}).json()
+        requests += 1
+        for name, names in read.items():
+            assert len(body[name]) <= limit
+            names += [one["task"] or one["connector"] for one in body[name]]
+        if body["next"] is None:
+            break
+        after = {"after": body["next"]}
+    assert read == {
+        "task_timeouts": ["0_1", "0_0", "0_2"],
+        "timers": ["0_1", "0_0"],
+        "connect": ["c0", "c1", "c2"],
+    }
+    assert requests == -(-3 // limit)
+
+
 def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: Add) -> None:
     for topic in ("a", "b"):
         add_series(series.DEAD_LETTERS, 1, dlq_topic=topic)

@@ -17,19 +17,21 @@ from streaming.store import policies
 router = APIRouter(prefix="/policies")
 
 CHANGED: Final = "redrive-policies.change"
+WHOLE: Final = PageQuery(limit=500)
+"""There are fewer policies; of their changes the newest."""
 
 
 @router.get("")
 def listed(request: Request, service: Serving) -> HTMLResponse:
     """All of them."""
-    return page(request, "policies.html", found=redrive_policies.listed(service).items)
+    return page(request, "policies.html", found=redrive_policies.listed(service, WHOLE).items)
 
 
 @router.get("/{policy}")
 def one(request: Request, service: Serving, policy: PolicyId) -> HTMLResponse:
     """One, its redrives and its history; also when it was deleted."""
-    known = {told.id: told for told in redrive_policies.listed(service).items}
-    changes = redrive_policies.changes(service, policy).items
+    known = {told.id: told for told in redrive_policies.listed(service, WHOLE).items}
+    changes = redrive_policies.changes(service, policy, WHOLE).items
     return page(
         request,
         "policy.html",
