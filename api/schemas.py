@@ -237,10 +237,11 @@ class GroupNote(Answer):
 
 
 class Header(Answer):
-    """A header of a record; long values are cut."""
+    """A header of a record; long values are cut, and what does not tell of the failure is masked."""
 
     name: str = Field(examples=["__connect.errors.stage"])
     value: str | None = Field(examples=["VALUE_CONVERTER"])
+    masked: bool = Field(description="It has a value that is not shown.", examples=[False])
 
 
 class Sample(Answer):

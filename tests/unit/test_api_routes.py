@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, insert, text
+from sqlalchemy import Engine, insert, select, text
 
 from api import dead_letters, group_lists
 from api.errors import StoreUnavailableError
@@ -244,7 +244,7 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     client: httpx2.Client, add_row: Add, now_ms: int
 ) -> None:
     add_row(schema.groups, fingerprint="f1", message="failed at 17", records=12, last_ms=now_ms)
-    headers = '[["stage","VALUE_CONVERTER"],["message",null]]'
+    headers = '[["__connect.errors.stage","VALUE_CONVERTER"],["authorization","secret"],["message",null]]'
     sizes = {"key": b"secret-key", "value": None, "key_bytes": 10, "value_bytes": -1}
     add_row(schema.samples, fingerprint="f1", offset=1, timestamp_ms=now_ms, headers=headers, **sizes)
     for hours, records in ((1, 4), (24, 5)):
@@ -258,11 +258,27 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     assert body["trend"] == [{"at": "2027-01-15T07:00:00Z", "value": 4}]
     assert [(s["offset"], s["timestamp"]) for s in body["samples"]] == [(2, None), (1, NOW)]
     assert body["samples"][1]["headers"] == [
-        {"name": "stage", "value": "VALUE_CONVERTER"},
-        {"name": "message", "value": None},
+        {"name": "__connect.errors.stage", "value": "VALUE_CONVERTER", "masked": False},
+        {"name": "authorization", "value": None, "masked": True},
+        {"name": "message", "value": None, "masked": False},
     ]
     assert (body["samples"][1]["key_bytes"], body["samples"][1]["value_bytes"]) == (10, None)
     assert "secret" not in answer.text
+
+
+def test_headers_of_samples_are_shown_to_who_may_see_them_once_that_is_in_the_audit(
+    client: httpx2.Client, store: Engine, add_row: Add
+) -> None:
+    add_row(schema.groups, fingerprint="f1")
+    add_row(schema.samples, fingerprint="f1", headers='[["authorization","Bearer x"]]')
+    path = "/api/v1/dead-letters/groups/f1"
+    (sample,) = client.get(path, params={"unmasked": True, "why": "case 7"}).json()["samples"]
+    assert sample["headers"] == [{"name": "authorization", "value": "Bearer x", "masked": False}]
+    assert client.get(path, params={"unmasked": True}, headers={"Authorization": ""}).status_code == 401
+    assert client.get(path.replace("f1", "f2"), params={"unmasked": True}).status_code == 404
+    with store.connect() as connection:
+        kept = connection.execute(select(schema.audit.c.action, schema.audit.c.subject, schema.audit.c.why))
+        assert [tuple(row) for row in kept] == [("payload.unmasked", "f1", "case 7")]
 
 
 @pytest.mark.parametrize("headers", ["{", "7", "[7]", '[["a"]]', '[["a","b","c"]]', '[[1,"b"]]', '["ab"]'])

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/groups")
 @router.get("/{fingerprint}")
 def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLResponse:
     """Everything that is known of it."""
-    told = dead_letters.group(service, fingerprint)
+    told = dead_letters.detail(service, fingerprint)
     with service.store.read() as connection:
         history = orders.naming_group(connection, told.dlq_topic, fingerprint)
     return page(
