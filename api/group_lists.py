@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, Select, T
 from api import cursor
 from api.cursor import Key
 from api.dead_letters import WITH_NOTES, GroupRow, Shelf, on_shelf
-from streaming.dialects import CONNECT
+from streaming.dialects import reading
 from streaming.filter import Filter
 from streaming.redrive.errors import FilterError
 from streaming.redrive.letter import Cause, Letter
@@ -37,6 +37,7 @@ GROUP_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "fingerprint": ("fingerprint",),
 }
 """Fields of the language that a group can answer, and by which columns."""
+CONSUMER: Final = frozenset({"consumergroup", "connector"})
 Bound = tuple[Select[tuple[Any, ...]], Mapping[str, int | str]]
 """A statement, and values of its parameters."""
 
@@ -158,9 +159,12 @@ def _search(connection: Connection, asked: Asked, wanted: Filter, after: Key | N
     told = sorted({name for field in wanted.fields for name in GROUP_FIELDS[field]})
     columns = [_COLUMN[asked.order], _table.fingerprint, *(_table[name] for name in told)]
 
+    asks_who = not CONSUMER.isdisjoint(wanted.fields)
+
     @cache
     def matches(*values: str | int) -> bool:
-        return wanted(_letter(dict(zip(told, values, strict=True))))
+        group = dict(zip(told, values, strict=True))
+        return not (asks_who and _tells_both(str(group["dialect"]))) and wanted(_letter(group))
 
     found: list[Key] = []
     looked_at = 0
@@ -199,10 +203,15 @@ def _key(order: Order, row: GroupRow) -> Key:
     return value, row.fingerprint
 
 
+def _tells_both(dialect: str) -> bool:
+    """Whether its records may have a group and a connector: then a group's consumer may be either."""
+    return any(one.connector and one.consumergroup for one in reading().dialects if one.name == dialect)
+
+
 def _letter(told: Mapping[str, Any]) -> Letter:
     """A group's newest record, as far as these columns of the group tell it."""
     dialect, consumer = told.get("dialect", ""), told.get("consumer", "")
-    connects = dialect == CONNECT.name
+    connects = any(one.connector for one in reading().dialects if one.name == dialect)
     cause = Cause(
         dialect=dialect,
         source_topic=told.get("source_topic", ""),

@@ -14,6 +14,7 @@ from api.browsing.avro import AvroError, decoded, may_be_endless
 from api.browsing.masking import is_open, masked
 from api.browsing.payload import Format, Renderer, Shown, View
 from api.record_schemas import Payload
+from streaming.dialects import Dialect, Reading
 
 LIMIT = 1_000
 ORDER = {
