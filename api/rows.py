@@ -81,12 +81,12 @@ def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
     ]
 
 
-def series_values(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int]]:
-    """Every row of one series: its labels' values in the series' order, and its value."""
+def series_values(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int, str]]:
+    """Every row of one series: its labels' values in the series' order, its value, its detail."""
     table = schema.series.c
     values = _values(series.labels)
-    columns = (table.labels, table.value)
-    return [(values(labels), value) for labels, value in _plain(connection, series, columns)]
+    columns = (table.labels, table.value, table.detail)
+    return [(values(labels), value, detail) for labels, value, detail in _plain(connection, series, columns)]
 
 
 def series_totals(connection: Connection) -> dict[str, SeriesTotal]:

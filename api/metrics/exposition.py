@@ -46,14 +46,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a store tells: lines by metric, and what depends on when it is asked."""
+    """What a store tells: lines by metric, also with exemplars, and what depends on the moment."""
 
     lines: Mapping[str, str]
+    traced: Mapping[str, str]
     timed: Sequence[Callable[[Moment], list[Sample]]]
     complete: bool
 
 
-NOTHING: Final = Told({}, (), complete=False)
+NOTHING: Final = Told({}, {}, (), complete=False)
 
 
 class Exposition:
@@ -75,12 +76,15 @@ class Exposition:
             Sample(catalog.STORE_UP, (), told.complete),
             Sample(catalog.BUILD_INFO, (VERSION,), 1),
         ]
-        return _written({**told.lines, **lines(samples)}, content_type), content_type
+        traced = told.traced if content_type.startswith(OPENMETRICS) else {}
+        return _written({**told.lines, **traced, **lines(samples)}, content_type), content_type
 
 
 def encoded(samples: Iterable[Sample], content_type: str) -> bytes:
     """The families of the catalogue in its order, with the samples they have, in the format of the type."""
-    return _written(lines(samples), content_type)
+    told = list(samples)
+    traced = with_exemplars(told) if content_type.startswith(OPENMETRICS) else {}
+    return _written({**lines(told), **traced}, content_type)
 
 
 def lines(samples: Iterable[Sample]) -> dict[str, str]:
@@ -90,8 +94,21 @@ def lines(samples: Iterable[Sample]) -> dict[str, str]:
     scrape to scrape and only the value has to be written anew.
     """
     written: dict[str, list[str]] = defaultdict(list)
-    for metric, labels, value in samples:
+    for metric, labels, value, _ in samples:
         written[metric.name].append(f"{metric.name}{_labels(metric.labels)(labels)} {_number(value)}\n")
+    return {name: "".join(told) for name, told in written.items()}
+
+
+def with_exemplars(samples: Sequence[Sample]) -> dict[str, str]:
+    """The lines of the metrics that have exemplars; only OpenMetrics has a place for them."""
+    names = {sample.metric.name for sample in samples if sample.exemplar is not None}
+    written: dict[str, list[str]] = {name: [] for name in names}
+    for metric, labels, value, exemplar in samples:
+        if metric.name in names:
+            behind = "" if exemplar is None else exemplar
+            written[metric.name].append(
+                f"{metric.name}{_labels(metric.labels)(labels)} {_number(value)}{behind}\n"
+            )
     return {name: "".join(told) for name, told in written.items()}
 
 
@@ -106,8 +123,10 @@ def _told(connection: Connection) -> Told:
     """The samples of every reading that succeeds as a whole."""
     parts = [_read_part(connection, reader) for reader in READERS]
     timed = [_read_part(connection, reader) for reader in TIMED_READERS]
+    samples = [*chain.from_iterable(part for part in parts if part is not None)]
     return Told(
-        lines(chain.from_iterable(part for part in parts if part is not None)),
+        lines(samples),
+        with_exemplars(samples),
         tuple(part for part in timed if part is not None),
         complete=None not in parts and None not in timed,
     )

@@ -15,6 +15,7 @@ from api.connect_tasks import connect_task_rows
 from api.findings import FindingRow, finding_rows
 from api.metrics import catalog, connect_tasks, stream
 from api.metrics.catalog import Metric
+from api.metrics.exemplars import Exemplar, exemplar_of
 from api.rows import BatchRow, InstanceRow, instance_rows, last_batch, series_values
 from api.sources import SourceRow, source_rows
 from api.task_timers import TimerRow, counts, timer_rows
@@ -31,6 +32,7 @@ class Sample(NamedTuple):
     metric: Metric
     labels: tuple[str, ...]
     value: float
+    exemplar: Exemplar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ class Reader(Generic[T]):
     read: Callable[[Connection], T]
 
 
-def of_series(metric: Metric, rows: Iterable[tuple[tuple[str, ...], int]]) -> list[Sample]:
+def of_series(metric: Metric, rows: Iterable[tuple[tuple[str, ...], int, str]]) -> list[Sample]:
     """A sample a row."""
-    return [Sample(metric, labels, value) for labels, value in rows]
+    return [Sample(metric, labels, value, exemplar_of(detail)) for labels, value, detail in rows]
 
 
 def of_abandoned(instances: Iterable[Abandoned]) -> list[Sample]:
