@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, collate, false, func, or_, select
 
 from api.errors import StoreUnavailableError
 from streaming.store import schema
@@ -79,6 +79,23 @@ def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
         SeriesRow(parsed(labels), value, first_ms, last_ms, detail)
         for labels, value, first_ms, last_ms, detail in _plain(connection, series, columns)
     ]
+
+
+def series_rows_of(connection: Connection, series: Series, firsts: Sequence[str]) -> list[SeriesRow]:
+    """The rows of one series whose first label has one of these values: their keys begin alike."""
+    table = schema.series.c
+    labels = table.labels if connection.dialect.name == "sqlite" else collate(table.labels, "C")
+    begins = [
+        series.key({series.labels[0]: first}).partition(f',"{series.labels[1]}"')[0] for first in firsts
+    ]
+    wanted = or_(
+        false(), *(and_(table.name == series.name, labels >= f"{one},", labels < f"{one}-") for one in begins)
+    )
+    rows = connection.execute(
+        select(table.labels, table.value, table.first_ms, table.last_ms, table.detail).where(wanted)
+    )
+    parsed = _parser(series.labels)
+    return [SeriesRow(parsed(row.labels), *row[1:]) for row in rows]
 
 
 def series_values(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int, str]]:

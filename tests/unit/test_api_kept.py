@@ -9,9 +9,12 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from api.kept import Kept
+from api.rows import series_rows_of
 from api.store import Store
 from streaming.store import schema
 from streaming.store import store as written_by_streaming
+from streaming.store.batch import delta
+from streaming.store.series import REDRIVE_ORDERS
 
 
 @pytest.fixture
@@ -79,3 +82,18 @@ def test_who_asks_while_it_is_made_waits_for_it(reader: Store) -> None:
         may_end.set()
         assert {one.result() for one in (first, *others)} == {0}
     assert made.times == 1
+
+
+def test_rows_of_some_orders_are_those_of_no_other(
+    reader: Store, written: written_by_streaming.Store
+) -> None:
+    names = ["a", "ab", "a,", "a-", 'a"', "A", "ä", "b"]
+    for number, name in enumerate(names, 1):
+        labels = {"order": name, "outcome": "sent"}
+        written.count(delta(REDRIVE_ORDERS, labels, number, first_ms=1, last_ms=2))
+    with reader.read() as connection:
+        for number, name in enumerate(names, 1):
+            (row,) = series_rows_of(connection, REDRIVE_ORDERS, [name])
+            assert (row.labels["order"], row.value) == (name, number)
+        assert len(series_rows_of(connection, REDRIVE_ORDERS, ["a", "ab", "c"])) == 2
+        assert series_rows_of(connection, REDRIVE_ORDERS, []) == []
