@@ -1,5 +1,6 @@
 """What is kept of the store is never older than its newest commit, and is made once for all who ask."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,7 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Connection, func, select
 
+from api.errors import StoreUnavailableError
 from api.kept import Kept
 from api.rows import series_rows_of
 from api.store import Store
@@ -15,6 +17,7 @@ from streaming.store import schema
 from streaming.store import store as written_by_streaming
 from streaming.store.batch import delta
 from streaming.store.series import REDRIVE_ORDERS
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -82,6 +85,44 @@ def test_who_asks_while_it_is_made_waits_for_it(reader: Store) -> None:
         may_end.set()
         assert {one.result() for one in (first, *others)} == {0}
     assert made.times == 1
+
+
+def test_who_waits_shares_a_failure_and_who_asks_later_does_not(reader: Store) -> None:
+    begun, may_fail = threading.Event(), threading.Event()
+    made = Made()
+
+    def fails_once(connection: Connection) -> int:
+        if made(connection) == made.times - 1:
+            begun.set()
+            assert may_fail.wait(60)
+            raise StoreUnavailableError("it hung")
+        return 7
+
+    kept = Kept(reader, fails_once)
+    errors: list[StoreUnavailableError] = []
+
+    def ask() -> None:
+        try:
+            kept.get()
+        except StoreUnavailableError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    threads[0].start()
+    assert begun.wait(60)
+    for thread in threads[1:]:
+        thread.start()
+    until(lambda: all(waits(thread) for thread in threads[1:]), "threads that wait for the first")
+    may_fail.set()
+    for thread in threads:
+        thread.join()
+    assert (len(errors), made.times) == (3, 1)
+    assert kept.get() == 7
+
+
+def waits(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and frame.f_code is Kept.get.__code__
 
 
 def test_rows_of_some_orders_are_those_of_no_other(
