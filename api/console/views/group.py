@@ -29,7 +29,7 @@ def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLR
         note=group_notes.note(service, fingerprint, Response()),
         trend=bars(told.trend, service.now_ms()),
         samples=[(sample, _traces(sample)) for sample in told.samples],
-        differing=comparison.differing(told.samples),
+        differing=comparison.differing(dead_letters.detail(service, fingerprint, unmasked=True).samples),
         redrives=redrives.answers(service, reversed(history)),
         command=command_line.redrive(_whole(told)),
     )
