@@ -81,6 +81,17 @@ def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
     ]
 
 
+def series_growth(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int, int, int]]:
+    """Every row of one series: its labels' values in the series' order, its value, first and last time."""
+    table = schema.series.c
+    values = _values(series.labels)
+    columns = (table.labels, table.value, table.first_ms, table.last_ms)
+    return [
+        (values(labels), value, first_ms, last_ms)
+        for labels, value, first_ms, last_ms in _plain(connection, series, columns)
+    ]
+
+
 def series_rows_of(connection: Connection, series: Series, firsts: Sequence[str]) -> list[SeriesRow]:
     """The rows of one series whose first label has one of these values: their keys begin alike."""
     table = schema.series.c
