@@ -1,5 +1,6 @@
 """``python -m api``: metrics and answers over HTTP until SIGTERM or SIGINT."""
 
+import gc
 import logging
 import signal
 import socket
@@ -39,6 +40,8 @@ def main() -> None:
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+    gc.collect()
+    gc.freeze()  # what is loaded stays: to look through all of it again takes longer than most answers
     host, port = listener.getsockname()[:2]
     logger.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     server.run(sockets=[listener])

@@ -10,7 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
-from api import openapi, problems
+from api import dead_letter_topics, openapi, problems
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
 from api.body_limit import BodyLimit
@@ -21,7 +21,9 @@ from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.gate import Gate
 from api.headers import SecurityHeaders
+from api.kept import Kept
 from api.live import Live, Look
+from api.metrics.exposition import Exposition
 from api.redriving import Redriving
 from api.request_id import RequestId
 from api.retention import Retention
@@ -107,6 +109,8 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
     return Service(
         settings=settings,
         store=store,
+        exposition=Exposition(store),
+        topics=Kept(store, dead_letter_topics.read),
         now_ms=now_ms,
         redriving=Redriving(settings, store, now_ms),
         standing=Standing(settings, store, now_ms),

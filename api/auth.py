@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from fastapi import Depends, Request, Security
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 
 from api.errors import ForbiddenError, UnauthenticatedError
@@ -55,12 +56,19 @@ ANYBODY: Final = Caller("anonymous", Role.VIEWER)
 """Nobody in particular, where reading is anonymous."""
 
 
-def caller(request: Request, _: Annotated[object, Security(BEARER)] = None) -> Caller:
+async def caller(request: Request, _: Annotated[object, Security(BEARER)] = None) -> Caller:
     """Who asks, found out once a request; the OpenAPI document says how one says it.
 
     Raises:
         UnauthenticatedError: the credentials are not valid.
     """
+    if "authorization" in request.headers:  # else nothing is looked up, and that costs no thread
+        return await run_in_threadpool(known, request)
+    return known(request)
+
+
+def known(request: Request) -> Caller:
+    """As ``caller``, for what runs in a thread."""
     if not hasattr(request.state, "caller"):
         request.state.caller = request.app.state.service.gate.caller(request)
     found: Caller = request.state.caller

@@ -7,10 +7,10 @@ left out. A group that receives a record while somebody pages moves to the front
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, Select, and_, false, func, not_, select
+from sqlalchemy import Column, Connection, Select, Text, and_, bindparam, false, func, not_, select
 
 from api.cursor import Key
 from api.errors import StoreUnavailableError, UnknownGroupError
@@ -66,6 +66,25 @@ class SampleRow:
     value_bytes: int
 
 
+def _with_notes() -> Select[tuple[Any, ...]]:
+    names = list(GroupRow.__dataclass_fields__)
+    group, note = schema.groups.c, schema.group_notes.c
+    columns = (
+        group[name] if name in group else func.coalesce(note[name], _empty(note[name])).label(name)
+        for name in names
+    )
+    return select(*columns).select_from(schema.groups.outerjoin(schema.group_notes))
+
+
+def _empty(column: Column[Any]) -> str | int:
+    return "" if isinstance(column.type, Text) else 0
+
+
+WITH_NOTES: Final = _with_notes()
+"""Every group, with the columns of ``GroupRow``. Statements are made once: they take longer than the rows."""
+_OF_FINGERPRINT: Final = WITH_NOTES.where(schema.groups.c.fingerprint == bindparam("fingerprint"))
+
+
 class Shelf(StrEnum):
     """Which groups a list holds: those to look at, those that were archived and have not grown since, all."""
 
@@ -74,17 +93,15 @@ class Shelf(StrEnum):
     ALL = "all"
 
 
-def on_shelf(shelf: Shelf) -> Select[tuple[object, ...]]:
-    """The groups on it, in no order."""
+def on_shelf(shelf: Shelf) -> Select[tuple[Any, ...]]:
+    """The groups on it, in no order; the columns are those of ``GroupRow``."""
     note = schema.group_notes.c
     archived = and_(
         func.coalesce(note.archived_at_ms, 0) > 0, schema.groups.c.records <= note.archived_records
     )
     if shelf is Shelf.ALL:
-        return _with_notes()
-    return _with_notes().where(
-        archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false()))
-    )
+        return WITH_NOTES
+    return WITH_NOTES.where(archived if shelf is Shelf.ARCHIVED else not_(func.coalesce(archived, false())))
 
 
 def group(connection: Connection, fingerprint: str) -> GroupRow:
@@ -93,23 +110,17 @@ def group(connection: Connection, fingerprint: str) -> GroupRow:
     Raises:
         UnknownGroupError: there is none.
     """
-    row = (
-        connection.execute(_with_notes().where(schema.groups.c.fingerprint == fingerprint)).mappings().first()
-    )
+    row = connection.execute(_OF_FINGERPRINT, {"fingerprint": fingerprint}).first()
     if row is None:
         raise UnknownGroupError(fingerprint)
-    return GroupRow(**row)
+    return GroupRow(*row)
 
 
-def _with_notes() -> Select[tuple[object, ...]]:
-    note = schema.group_notes.c
-    texts = (note.owner, note.comment, note.archive_reason)
-    numbers = (note.archived_at_ms, note.archived_records)
-    return select(
-        schema.groups,
-        *(func.coalesce(column, "").label(column.name) for column in texts),
-        *(func.coalesce(column, 0).label(column.name) for column in numbers),
-    ).select_from(schema.groups.outerjoin(schema.group_notes))
+_SAMPLES: Final = (
+    select(*(schema.samples.c[name] for name in SampleRow.__dataclass_fields__))
+    .where(schema.samples.c.fingerprint == bindparam("wanted"))
+    .order_by(schema.samples.c.timestamp_ms.desc(), schema.samples.c.offset.desc())
+)
 
 
 def count_groups(connection: Connection) -> int:
@@ -119,18 +130,7 @@ def count_groups(connection: Connection) -> int:
 
 def samples(connection: Connection, fingerprint: str) -> list[SampleRow]:
     """The samples of a group, newest first; keys and values are not read."""
-    table = schema.samples.c
-    columns = (
-        table.dlq_topic,
-        table.partition,
-        table.offset,
-        table.timestamp_ms,
-        table.headers,
-        table.key_bytes,
-        table.value_bytes,
-    )
-    query = select(*columns).where(table.fingerprint == fingerprint)
-    rows = connection.execute(query.order_by(table.timestamp_ms.desc(), table.offset.desc())).mappings()
+    rows = connection.execute(_SAMPLES, {"wanted": fingerprint}).mappings()
     return [SampleRow(**{**row, "headers": _headers(row["headers"])}) for row in rows]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from api.redrive_schemas import ID
-from api.schemas import TIME, Answer
+from api.schemas import TIME, Answer, Page
 from streaming.redrive.policy import PolicyRequest
 
 EXAMPLE = {
@@ -34,10 +34,8 @@ class RedrivePolicy(Answer):
     request: PolicyRequest
 
 
-class RedrivePolicies(Answer):
-    """All policies, the oldest first."""
-
-    items: list[RedrivePolicy]
+class RedrivePolicies(Page[RedrivePolicy]):
+    """Policies, the oldest first."""
 
 
 class RedrivePolicyChange(Answer):
@@ -50,7 +48,5 @@ class RedrivePolicyChange(Answer):
     request: PolicyRequest
 
 
-class RedrivePolicyChanges(Answer):
+class RedrivePolicyChanges(Page[RedrivePolicyChange]):
     """The newest first; also of a policy that was deleted."""
-
-    items: list[RedrivePolicyChange]

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from api.auth import admit, caller
+from api.auth import admit, known
 from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
 from api.headers import SECURITY
 from api.request_id import HEADER as REQUEST_ID
@@ -82,7 +82,7 @@ def _unread(request: Request) -> ProblemResponse | None:
     if hasattr(request.state, "caller"):
         return None
     try:
-        admit(request, caller(request))
+        admit(request, known(request))
     except ApiError as error:
         return _known(request, error)
     return None

@@ -98,7 +98,5 @@ class Outcome(Answer):
     last_seen: datetime | None = Field(examples=[TIME])
 
 
-class RedriveOutcomes(Answer):
+class RedriveOutcomes(Page[Outcome]):
     """The most frequent first."""
-
-    items: list[Outcome]

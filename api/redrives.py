@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from api.rows import SeriesRow, series_rows
+from api.rows import SeriesRow, series_rows_of
 from streaming.redrive.order import Status
 from streaming.redrive.plan import Plan
 from streaming.store import orders
@@ -70,7 +70,7 @@ class RedriveView:
 def views(connection: Connection, wished: Iterable[StoredOrder], now_ms: int) -> list[RedriveView]:
     """The orders with what has been counted of each."""
     wanted = list(wished)
-    counted = _outcomes(connection) if wanted else {}
+    counted = _outcomes(connection, [one.order.id for one in wanted])
     return [
         RedriveView(
             one,
@@ -92,8 +92,8 @@ def _loop(connection: Connection, one: StoredOrder, now_ms: int) -> Loop:
     return loop(connection, Of.order(one.order.id), one.order.request.guards.settle_window_ms, now_ms)
 
 
-def _outcomes(connection: Connection) -> Mapping[str, list[SeriesRow]]:
+def _outcomes(connection: Connection, orders_told: Sequence[str]) -> Mapping[str, list[SeriesRow]]:
     by_order: dict[str, list[SeriesRow]] = defaultdict(list)
-    for row in series_rows(connection, REDRIVE_ORDERS):
+    for row in series_rows_of(connection, REDRIVE_ORDERS, orders_told):
         by_order[row.labels["order"]].append(row)
     return by_order

@@ -4,13 +4,14 @@ Texts are as stored: "" is "not known". A row that cannot be understood is an er
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, and_, collate, false, func, or_, select
 
 from api.errors import StoreUnavailableError
 from streaming.store import schema
@@ -22,8 +23,7 @@ MOST_KNOWN: Final = 65_536
 """Rows of series whose labels are remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesRow:
+class SeriesRow(NamedTuple):
     """One counter; ``detail`` is a JSON object, facts of the latest event that counted."""
 
     labels: Mapping[str, str]
@@ -74,11 +74,47 @@ def series_rows(connection: Connection, series: Series) -> list[SeriesRow]:
     """Every row of one series."""
     table = schema.series.c
     columns = (table.labels, table.value, table.first_ms, table.last_ms, table.detail)
-    rows = connection.execute(select(*columns).where(table.name == series.name))
+    parsed = _parser(series.labels)
     return [
-        SeriesRow(_labels(series.labels, labels), value, first_ms, last_ms, detail)
-        for labels, value, first_ms, last_ms, detail in rows
+        SeriesRow(parsed(labels), value, first_ms, last_ms, detail)
+        for labels, value, first_ms, last_ms, detail in _plain(connection, series, columns)
     ]
+
+
+def series_growth(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int, int, int]]:
+    """Every row of one series: its labels' values in the series' order, its value, first and last time."""
+    table = schema.series.c
+    values = _values(series.labels)
+    columns = (table.labels, table.value, table.first_ms, table.last_ms)
+    return [
+        (values(labels), value, first_ms, last_ms)
+        for labels, value, first_ms, last_ms in _plain(connection, series, columns)
+    ]
+
+
+def series_rows_of(connection: Connection, series: Series, firsts: Sequence[str]) -> list[SeriesRow]:
+    """The rows of one series whose first label has one of these values: their keys begin alike."""
+    table = schema.series.c
+    labels = table.labels if connection.dialect.name == "sqlite" else collate(table.labels, "C")
+    begins = [
+        series.key({series.labels[0]: first}).partition(f',"{series.labels[1]}"')[0] for first in firsts
+    ]
+    wanted = or_(
+        false(), *(and_(table.name == series.name, labels >= f"{one},", labels < f"{one}-") for one in begins)
+    )
+    rows = connection.execute(
+        select(table.labels, table.value, table.first_ms, table.last_ms, table.detail).where(wanted)
+    )
+    parsed = _parser(series.labels)
+    return [SeriesRow(parsed(row.labels), *row[1:]) for row in rows]
+
+
+def series_values(connection: Connection, series: Series) -> list[tuple[tuple[str, ...], int, str]]:
+    """Every row of one series: its labels' values in the series' order, its value, its detail."""
+    table = schema.series.c
+    values = _values(series.labels)
+    columns = (table.labels, table.value, table.detail)
+    return [(values(labels), value, detail) for labels, value, detail in _plain(connection, series, columns)]
 
 
 def series_totals(connection: Connection) -> dict[str, SeriesTotal]:
@@ -113,12 +149,40 @@ def decoded(text: str) -> object:
     return value
 
 
-@lru_cache(MOST_KNOWN)
-def _labels(names: tuple[str, ...], text: str) -> Mapping[str, str]:
-    """The labels of a row; remembered, since a row keeps them while its value grows."""
-    labels = decoded(text)
-    if not isinstance(labels, dict) or set(labels) != set(names):
-        raise StoreUnavailableError(
-            f"a series of {', '.join(names)} has a row with other labels: it is damaged"
-        )
-    return MappingProxyType({name: str(value) for name, value in labels.items()})
+def _plain(
+    connection: Connection, series: Series, columns: Sequence[ColumnElement[Any]]
+) -> Sequence[Sequence[Any]]:
+    """Texts and integers as the driver gives them: there may be ten thousand rows, read at every scrape."""
+    result = connection.execute(select(*columns).where(schema.series.c.name == series.name))
+    with closing(result):
+        rows: Sequence[Sequence[Any]] = result.cursor.fetchall()
+    return rows
+
+
+# What a row's labels say is remembered: a row keeps them while its value grows.
+
+
+@cache
+def _parser(names: tuple[str, ...]) -> Callable[[str], Mapping[str, str]]:
+    @lru_cache(MOST_KNOWN)
+    def parsed(text: str) -> Mapping[str, str]:
+        labels = decoded(text)
+        if not isinstance(labels, dict) or set(labels) != set(names):
+            raise StoreUnavailableError(
+                f"a series of {', '.join(names)} has a row with other labels: it is damaged"
+            )
+        return MappingProxyType({name: str(value) for name, value in labels.items()})
+
+    return parsed
+
+
+@cache
+def _values(names: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    parsed = _parser(names)
+
+    @lru_cache(MOST_KNOWN)
+    def values(text: str) -> tuple[str, ...]:
+        labels = parsed(text)
+        return tuple(labels[name] for name in names)
+
+    return values

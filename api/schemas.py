@@ -5,7 +5,7 @@ This module is a table of the answers' fields, with an example each for ``/docs`
 """
 
 from datetime import datetime
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,11 +20,14 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+NEXT: Any = Field(description="Cursor of the next page; null at the end.", examples=[None])
+
+
 class Page(Answer, Generic[Item]):
     """A part of a list; ask again with ``after`` = ``next`` for the rest."""
 
     items: list[Item]
-    next: str | None = Field(description="Cursor of the next page; null at the end.", examples=[None])
+    next: str | None = NEXT
 
 
 class Alive(Answer):
@@ -234,10 +237,11 @@ class GroupNote(Answer):
 
 
 class Header(Answer):
-    """A header of a record; long values are cut."""
+    """A header of a record; long values are cut, and what does not tell of the failure is masked."""
 
     name: str = Field(examples=["__connect.errors.stage"])
     value: str | None = Field(examples=["VALUE_CONVERTER"])
+    masked: bool = Field(description="It has a value that is not shown.", examples=[False])
 
 
 class Sample(Answer):
@@ -320,12 +324,13 @@ class ConnectInstance(Answer):
 
 class Tasks(Answer):
     """Tasks of Kafka Streams that timed out, latest first, those whose timer runs, oldest first, and
-    everything that Connect runs.
+    everything that Connect runs; of each list the next part.
     """
 
     task_timeouts: list[TaskTimeouts]
     timers: list[TaskTimer]
     connect: list[ConnectInstance]
+    next: str | None = NEXT
 
 
 class ConnectTaskErrors(Answer):

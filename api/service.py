@@ -9,8 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
+from api.dead_letter_topics import TopicRow
 from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
 from api.gate import Gate
+from api.kept import Kept
+from api.metrics.exposition import Exposition
 from api.redriving import Redriving
 from api.settings import ApiSettings
 from api.standing import Standing
@@ -20,10 +23,14 @@ from api.token_desk import TokenDesk
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store, the clock in ms, what changes the store, who lets in, what shows Kafka."""
+    """The settings, the store and what is kept of it, the clock in ms, what changes the store, who lets in,
+    what shows Kafka.
+    """
 
     settings: ApiSettings
     store: Store
+    exposition: Exposition
+    topics: Kept[list[TopicRow]]
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing

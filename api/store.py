@@ -1,17 +1,20 @@
-"""The read side of the store: consistent, read-only, opened anew for every reading.
+"""The read side of the store: consistent, read-only.
 
 The file may not exist yet, disappear or be replaced: every reading says so by ``StoreUnavailableError`` until
 there is a store again, and nobody has to be restarted. All queries of one reading see the same moment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import InvalidatePoolError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
 
+from api import file_state
 from api.errors import StoreUnavailableError, StoreVersionError
 from streaming.store import versions
 from streaming.store.engine import POSTGRESQL, connect
@@ -19,14 +22,20 @@ from streaming.store.trouble import line
 from streaming.store.urls import SQLITE, parsed
 
 BUSY_TIMEOUT_S = 2.0
+RECYCLE_S = 300
+"""A connection to a server is made anew after so long: another one may have its name since."""
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
+KNOWN, FILES = "has a version", "files"
+"""In the info of a connection."""
 
 
 class Store:
-    """A store of the schema version that this program knows."""
+    """A store of the schema version that this program knows; used by many threads."""
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(parsed(url))
+        address = parsed(url)
+        self._engine = _engine(address)
+        self._file = Path(address.database or "") if address.drivername == SQLITE else None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -41,6 +50,23 @@ class Store:
                 connection.exec_driver_sql("BEGIN")  # else sqlite3 gives every query a moment of its own
             _check_version(connection)
             yield connection
+
+    def state(self) -> Hashable:
+        """What another value than before says that something was committed in between; raises as ``read``.
+
+        Costs next to nothing; who asks for it first and reads then has read nothing older than it.
+        """
+        if self._file is not None:
+            try:
+                return file_state.state(self._file)
+            except OSError as error:
+                raise StoreUnavailableError(ABSENT) from error
+        with reported(), self._engine.connect() as connection:
+            return connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar()
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self._engine.dispose()
 
 
 class Writer:
@@ -81,24 +107,52 @@ def reported() -> Iterator[None]:
 
 
 def _engine(url: URL) -> Engine:
-    if url.drivername != SQLITE:
-        options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
-        return create_engine(
-            url,
-            poolclass=NullPool,
-            hide_parameters=True,
-            isolation_level="REPEATABLE READ",
-            connect_args={**POSTGRESQL, "options": options},
-        )
-    file = f"file:{quote(url.database or '')}"
-    read_only = URL.create(SQLITE, database=file, query={"mode": "ro", "uri": "true"})
+    if url.drivername == SQLITE:
+        return _of_file(Path(url.database or ""))
+    options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
     return create_engine(
-        read_only, poolclass=NullPool, hide_parameters=True, connect_args={"timeout": BUSY_TIMEOUT_S}
+        url,
+        hide_parameters=True,
+        isolation_level="REPEATABLE READ",
+        connect_args={**POSTGRESQL, "options": options},
+        max_overflow=-1,
+        pool_pre_ping=True,
+        pool_recycle=RECYCLE_S,
     )
 
 
+def _of_file(path: Path) -> Engine:
+    """A connection that is kept belongs to the files that were there when it was opened."""
+    read_only = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    engine = create_engine(
+        read_only,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        max_overflow=-1,
+    )
+
+    def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
+        entry.info[FILES] = file_state.identity(path)  # before they are opened: at worst it is done twice
+
+    def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
+        if entry.info[FILES] != file_state.identity(path):
+            raise InvalidatePoolError
+
+    event.listen(engine, "do_connect", note)
+    event.listen(engine, "checkout", check)
+    return engine
+
+
+def _version(connection: Connection) -> str:
+    """To ask first whether there is one takes longer than most readings."""
+    version = versions.recorded if connection.info.pop(KNOWN, False) else versions.version
+    found = version(connection)
+    connection.info[KNOWN] = bool(found)
+    return found
+
+
 def _check_version(connection: Connection) -> None:
-    found, known = versions.version(connection), versions.known()[0]
+    found, known = _version(connection), versions.known()[0]
     if not found:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:

@@ -90,6 +90,7 @@ class TokenDesk:
         """Write what is left, and let go of the store."""
         self._behind.shutdown()
         self._writer.close()
+        self._store.close()
 
     def _find(self, token: str, now_ms: int) -> Token | None:
         with self._lock:

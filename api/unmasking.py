@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from fastapi import Depends
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.audit import UNMASKED, Audit, Auditing
 from api.auth import Caller, Calling, Role, checked
@@ -10,6 +11,15 @@ from api.service import Serving
 
 PAYLOAD_FIELDS: Final = frozenset({"key", "value", "headers"})
 """Fields of a filter by which payloads could be guessed."""
+
+
+class Unmasking(BaseModel):
+    """Whether payloads are shown as they are; anything else in the query is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    unmasked: bool = Field(False, description="Payloads as they are: needs the role of `api.unmask_role`.")
+    why: str = Field("", max_length=500, description="For the audit, when unmasked.")
 
 
 class Sight:
@@ -26,6 +36,11 @@ class Sight:
         """
         checked(self._who, self._needed)
         self._audit.record(UNMASKED, subject, why)
+
+    def look(self, asked: Unmasking, subject: str) -> None:
+        """As ``unmask``, where it is asked for."""
+        if asked.unmasked:
+            self.unmask(subject, asked.why)
 
     def filter_by(self, fields: frozenset[str]) -> None:
         """Let a filter ask for these fields. Raises ``ApiError`` where it could guess what is masked."""

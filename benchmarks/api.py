@@ -14,11 +14,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
+import psutil
 from sqlalchemy import insert
 
 from benchmarks.row import Row
@@ -37,19 +38,36 @@ START_S: Final = 60
 METRICS_MS: Final = 250.0
 LIST_MS: Final = 50.0
 REQUESTS_S: Final = 500.0
+METRICS: Final = "/metrics"
+TOPICS: Final = "/api/v1/dead-letters/topics"
+OVERVIEW: Final = "/api/v1/overview"
+KEPT: Final = frozenset({METRICS, TOPICS, OVERVIEW})
+GROUPS_PATH: Final = "/api/v1/dead-letters/groups"
 LISTS: Final = (
-    "/api/v1/dead-letters/groups",
-    "/api/v1/dead-letters/topics",
+    GROUPS_PATH,
+    f"{GROUPS_PATH}?order=records",
+    f"{GROUPS_PATH}?order=newest",
+    f"{GROUPS_PATH}?shelf=archived",
+    f"{GROUPS_PATH}?filter=topic==%22dlq.orders-7%22",
+    f"{GROUPS_PATH}?filter=message.endsWith(%22%20never%22)",
+    TOPICS,
+    OVERVIEW,
+    "/api/v1/tasks",
     "/api/v1/findings",
     "/api/v1/redrives",
+    "/api/v1/redrive-policies",
     "/api/v1/delivery-timeouts",
 )
 LOAD: Final = (
-    "/api/v1/dead-letters/groups?limit=20",
+    f"{GROUPS_PATH}?limit=20",
     "/api/v1/findings",
     "/api/v1/abandoned",
-    "/api/v1/dead-letters/groups/0000000000000001",
+    f"{GROUPS_PATH}/0000000000000001",
 )
+WATCHERS: Final = 100
+WATCH_S: Final = 20.0
+GROWN: Final = 1.1
+"""What counts as flat: at most so much of the memory there was once all of them watched."""
 
 
 def labels(number: int) -> dict[str, str]:
@@ -92,26 +110,49 @@ def fill(url: str) -> None:
         connection.execute(insert(schema.groups), groups)
 
 
-def write(store: Store, done: threading.Event) -> None:
-    """Batches until it is ``done``."""
-    number = 0
-    while not done.wait(1):
-        now_ms = time.time_ns() // 1_000_000
-        deltas = tuple(
-            SeriesDelta(DEAD_LETTERS, DEAD_LETTERS.key(labels(one)), 1, now_ms, now_ms, "{}")
-            for one in range(number % 9 * 1_000, number % 9 * 1_000 + 1_000)
-        )
-        store.apply(
-            Batch(
-                query_id="bench", batch_id=number, committed_at_ms=now_ms, offsets={}, marks={}, series=deltas
-            )
-        )
-        number += 1
+class Stream:
+    """Batches, one after the other, until it is told to stop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._done, self._committed = store, threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def next(self) -> None:
+        """Return right after the next commit."""
+        self._committed.clear()
+        if not self._committed.wait(START_S):
+            raise RuntimeError("nothing is committed any more")
+
+    def _write(self) -> None:
+        number = 0
+        while not self._done.wait(1):
+            self._store.apply(_batch(number))
+            self._committed.set()
+            number += 1
+
+
+def _batch(number: int) -> Batch:
+    now_ms = time.time_ns() // 1_000_000
+    deltas = tuple(
+        SeriesDelta(DEAD_LETTERS, DEAD_LETTERS.key(labels(one)), 1, now_ms, now_ms, "{}")
+        for one in range(number % 9 * 1_000, number % 9 * 1_000 + 1_000)
+    )
+    return Batch(
+        query_id="bench", batch_id=number, committed_at_ms=now_ms, offsets={}, marks={}, series=deltas
+    )
 
 
 @contextmanager
-def served(url: str) -> Iterator[int]:
-    """The port of an api on the store."""
+def served(url: str) -> Iterator[tuple[int, psutil.Process]]:
+    """The port of an api on the store, and its process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
     process = subprocess.Popen(
         [sys.executable, "-m", "api"],
@@ -123,7 +164,7 @@ def served(url: str) -> Iterator[int]:
         assert process.stderr is not None  # noqa: S101 -- it was asked for
         for line in process.stderr:
             if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", line):
-                yield int(found[1])
+                yield int(found[1]), psutil.Process(process.pid)
                 return
         raise RuntimeError("the api did not begin")
     finally:
@@ -148,11 +189,16 @@ class Caller:
         return (time.perf_counter() - begin_s) * 1_000
 
 
-def p95_ms(port: int, path: str) -> float:
-    """The 95th percentile of one caller, after the first answer."""
+def p95_ms(port: int, path: str, before: Callable[[], object]) -> float:
+    """The 95th percentile of one caller, after the first answer; ``before`` each call, that is done."""
     caller = Caller(port)
     caller.took_ms(path)
-    return statistics.quantiles((caller.took_ms(path) for _ in range(CALLS)), n=20)[-1]
+
+    def once_ms() -> float:
+        before()
+        return caller.took_ms(path)
+
+    return statistics.quantiles((once_ms() for _ in range(CALLS)), n=20)[-1]
 
 
 def answers_per_second(port: int) -> float:
@@ -175,9 +221,48 @@ def answers_per_second(port: int) -> float:
     return sum(counts) / LOAD_S
 
 
-def latency(port: int, path: str, bound_ms: float) -> Row:
-    """A latency beside its bound."""
-    return _row(f"api: {path}, p95 under {bound_ms:.0f} ms", 1_000 / p95_ms(port, path), 1_000 / bound_ms)
+def watched_bytes(port: int, process: psutil.Process) -> tuple[int, int]:
+    """Resident memory once all watch and have seen the store change, and after they have watched on."""
+    with ExitStack() as stack:
+        watchers = [Watcher(port) for _ in range(WATCHERS)]
+        for watcher in watchers:
+            stack.callback(watcher.close)
+        _watch_on(watchers)
+        before = process.memory_info().rss
+        _watch_on(watchers)
+        return before, process.memory_info().rss
+
+
+def _watch_on(watchers: Sequence["Watcher"]) -> None:
+    until_s = time.perf_counter() + WATCH_S
+    while time.perf_counter() < until_s:
+        for watcher in watchers:
+            watcher.event()
+
+
+class Watcher:
+    """One connection that is told what changes."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
+        self._connection.request("GET", "/api/v1/live")
+        self._answer = self._connection.getresponse()
+
+    def event(self) -> None:
+        """Wait for the next one."""
+        while self._answer.readline() not in {b"\n", b"\r\n"}:
+            pass
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._connection.close()
+
+
+def latency(port: int, path: str, bound_ms: float, stream: Stream) -> Row:
+    """A latency beside its bound; what is kept between commits is asked for after each."""
+    before = stream.next if path in KEPT else int
+    work = f"api: {path}, p95 under {bound_ms:.0f} ms"
+    return _row(work, 1_000 / p95_ms(port, path, before), 1_000 / bound_ms)
 
 
 def _row(work: str, ours: float, bound: float) -> Row:
@@ -189,27 +274,15 @@ def rows() -> Iterator[Row]:
     """Latencies, then the load."""
     with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
-        with (
-            Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store,
-            served_beside(url, store) as port,
-        ):
-            yield latency(port, "/metrics", METRICS_MS)
+        with Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store, ExitStack() as stack:
+            fill(url)
+            port, process = stack.enter_context(served(url))
+            stream = stack.enter_context(Stream(store))
+            yield latency(port, METRICS, METRICS_MS, stream)
             for path in LISTS:
-                yield latency(port, path, LIST_MS)
+                yield latency(port, path, LIST_MS, stream)
             work = f"api: lists and details, {CALLERS} callers, answers/s"
             yield _row(work, answers_per_second(port), REQUESTS_S)
-
-
-@contextmanager
-def served_beside(url: str, store: Store) -> Iterator[int]:
-    """The api's port while the store is written."""
-    fill(url)
-    done = threading.Event()
-    writing = threading.Thread(target=write, args=(store, done))
-    with served(url) as port:
-        writing.start()
-        try:
-            yield port
-        finally:
-            done.set()
-            writing.join()
+            before, after = watched_bytes(port, process)
+            work = f"api: memory under {WATCHERS} live clients, times {GROWN} what it was"
+            yield _row(work, GROWN * before / after, 1)

@@ -13,6 +13,7 @@ from deadwatch import redrive_tables
 from deadwatch.api_client import DONE, Api, SaidError
 from deadwatch.api_command import EXIT_CODES, Json, of_api, shown
 from deadwatch.one_line import OneLine
+from streaming.store.policies import MAX_POLICIES
 
 PATH = "/redrive-policies"
 Answer = Mapping[str, Any]
@@ -28,7 +29,7 @@ def listed(api: Api, *, as_json: Json = False) -> int:
 
     deadwatch policies list --json | jq '.items[] | select(.enabled)'
     """
-    return shown(api.get(PATH), as_json, table)
+    return shown(api.pages(PATH, MAX_POLICIES), as_json, table)
 
 
 def create(

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from collector.contract.events import MAX_TEXT_CHARS
 from collector.contract.headers import REDRIVE_GROUP, REDRIVE_ID
+from streaming import trace
 from streaming.dialects import UNKNOWN, Dialect, Reading, reading
 from streaming.fingerprint import fingerprint, message_pattern
 
@@ -29,7 +30,7 @@ def letters(records: DataFrame) -> DataFrame:
     """Add the struct ``letter`` to records of dead letter topics; column in: ``headers``.
 
     Its ``order`` is the redrive that moved the record last: it came back then, with new headers of a failure.
-    ``sent_from`` is the fingerprint that it had then.
+    ``sent_from`` is the fingerprint that it had then, ``traceparent`` the header, empty where it is none.
 
     One step after the other, so that no expression is evaluated twice. Needs ``spark.sql.mapKeyDedupPolicy``
     LAST_WIN.
@@ -51,6 +52,7 @@ def _steps(how: Reading) -> tuple[tuple[Column, ...], ...]:
             *(_raw(name, dialects).alias(f"raw_{name}") for name in (*TEXTS, *NUMBERS, "error_class")),
             _ours(REDRIVE_ID, how).cast("string").alias("raw_order"),
             _ours(REDRIVE_GROUP, how).cast("string").alias("raw_sent_from"),
+            F.col("header")[trace.HEADER].cast("string").alias("raw_traceparent"),
         ),
         (
             *(_text(f"raw_{name}").alias(f"text_{name}") for name in (*TEXTS, "order", "sent_from")),
@@ -107,6 +109,9 @@ def _letter() -> Column:
         *NUMBERS,
         "message_pattern",
         _consumer().alias("consumer"),
+        F.when(F.col("raw_traceparent").rlike(trace.FORM), F.col("raw_traceparent"))
+        .otherwise("")
+        .alias("traceparent"),
         _broken().alias("broken"),
         fingerprint(
             F.col("dialect"),

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from api.browsing.payload import Format, Shown
-from streaming.dialects import DIALECTS
+from collector.contract.headers import SPRING_EXCEPTION
+from streaming.dialects import DIALECTS, reading
 from streaming.redrive.letter import OURS
 
 MOST_NAMES: Final = 1_000
@@ -19,7 +20,7 @@ MOST_NAMES: Final = 1_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_.-]*[0-9]{0,3}")
 _NAME_CHARS: Final = 64
 _STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
-_PREFIXES: Final = tuple(dialect.prefix for dialect in DIALECTS)
+_PREFIXES: Final = (*(dialect.prefix for dialect in DIALECTS), SPRING_EXCEPTION)
 
 
 def masked(shown: Shown) -> Shown:
@@ -32,7 +33,8 @@ def masked(shown: Shown) -> Shown:
 
 def is_open(header: str) -> bool:
     """Whether everybody may see the header's value: it tells how the record failed or was moved."""
-    return header in OURS or header.startswith(_PREFIXES)
+    named = any(header in dialect.headers for dialect in reading().dialects)
+    return named or header in OURS or header.startswith(_PREFIXES)
 
 
 def _hidden(content: Any) -> Any:  # noqa: ANN401 -- JSON

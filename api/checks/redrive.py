@@ -5,6 +5,7 @@ transactional ids only whether we may see them; whether we may write shows when 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Final, Protocol
 
 from kafka import KafkaAdminClient
@@ -126,7 +127,7 @@ def _topics(admin: KafkaAdminClient, settings: Rules) -> Iterator[Finding]:
 def _sources(settings: Rules) -> list[str]:
     """As far as streaming has counted; none before there is a store."""
     try:
-        with Store(settings.store_url).read() as connection:
+        with closing(Store(settings.store_url)) as store, store.read() as connection:
             return sorted(connection.scalars(select(schema.groups.c.source_topic).distinct()))
     except (ApiError, SQLAlchemyError):
         return []

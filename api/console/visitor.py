@@ -84,7 +84,7 @@ def require_token(request: Request, token: str) -> None:
 
 def _caller(request: Request) -> Caller:
     try:
-        return auth.caller(request)
+        return auth.known(request)
     except ApiError:
         return NOBODY
 

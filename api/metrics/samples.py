@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
@@ -14,7 +15,8 @@ from api.connect_tasks import connect_task_rows
 from api.findings import FindingRow, finding_rows
 from api.metrics import catalog, connect_tasks, stream
 from api.metrics.catalog import Metric
-from api.rows import BatchRow, InstanceRow, SeriesRow, instance_rows, last_batch, series_rows
+from api.metrics.exemplars import Exemplar, exemplar_of
+from api.rows import BatchRow, InstanceRow, instance_rows, last_batch, series_values
 from api.sources import SourceRow, source_rows
 from api.task_timers import TimerRow, counts, timer_rows
 from collector.contract import conduct
@@ -24,13 +26,13 @@ from streaming.store.orders import count_by_status
 from streaming.store.series import Series
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """A value of a metric; label values in the order of the metric's labels."""
 
     metric: Metric
     labels: tuple[str, ...]
     value: float
+    exemplar: Exemplar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,20 @@ class Moment:
     source_stale_ms: int
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """A reading that gives the samples of these metrics, all of them or none."""
+class Reader(Generic[T]):
+    """A reading that completes these metrics: all of their samples or none."""
 
     metrics: tuple[Metric, ...]
-    read: Callable[[Connection, Moment], list[Sample]]
+    read: Callable[[Connection], T]
 
 
-def of_series(metric: Metric, rows: Iterable[SeriesRow]) -> list[Sample]:
+def of_series(metric: Metric, rows: Iterable[tuple[tuple[str, ...], int, str]]) -> list[Sample]:
     """A sample a row."""
-    return [Sample(metric, tuple(row.labels[name] for name in metric.labels), row.value) for row in rows]
+    return [Sample(metric, labels, value, exemplar_of(detail)) for labels, value, detail in rows]
 
 
 def of_abandoned(instances: Iterable[Abandoned]) -> list[Sample]:
@@ -189,11 +194,11 @@ def of_redrives(counts: Mapping[Status, int]) -> list[Sample]:
     return [Sample(catalog.REDRIVE_JOBS, (status,), counts.get(status, 0)) for status in Status]
 
 
-def _series_reader(metric: Metric, series: Series) -> Reader:
-    return Reader((metric,), lambda connection, _: of_series(metric, series_rows(connection, series)))
+def _series_reader(metric: Metric, series: Series) -> Reader[list[Sample]]:
+    return Reader((metric,), lambda connection: of_series(metric, series_values(connection, series)))
 
 
-READERS: Final = (
+READERS: Final[tuple[Reader[list[Sample]], ...]] = (
     *(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None),
     Reader(
         (
@@ -203,37 +208,41 @@ READERS: Final = (
             catalog.ABANDONED_CONNECTORS_TOTAL,
             catalog.ABANDONED_DISAGREEMENT,
         ),
-        lambda connection, _: of_abandoned(reconcile(evidence_rows(connection))),
+        lambda connection: of_abandoned(reconcile(evidence_rows(connection))),
     ),
     Reader(
         (catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST),
-        lambda connection, _: of_backlogs(queue_rows(connection)),
+        lambda connection: of_backlogs(queue_rows(connection)),
     ),
-    Reader((catalog.PARKED_BACKLOG,), lambda connection, _: of_parked(parked_rows(connection))),
+    Reader((catalog.PARKED_BACKLOG,), lambda connection: of_parked(parked_rows(connection))),
     Reader(
         (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
-        lambda connection, _: of_share_groups(share_group_rows(connection)),
+        lambda connection: of_share_groups(share_group_rows(connection)),
     ),
-    Reader((catalog.FINDINGS,), lambda connection, _: of_findings(finding_rows(connection))),
+    Reader((catalog.FINDINGS,), lambda connection: of_findings(finding_rows(connection))),
     Reader(
         connect_tasks.METRICS,
-        lambda connection, _: [
+        lambda connection: [
             Sample(*figure) for figure in connect_tasks.figures(connect_task_rows(connection))
         ],
     ),
     Reader(
         (*COLLECTOR_TOTALS.values(), *chain.from_iterable(COLLECTOR_ABANDONED.values())),
-        lambda connection, _: of_collectors(collector_rows(connection)),
+        lambda connection: of_collectors(collector_rows(connection)),
     ),
-    Reader((catalog.CONNECT_TASK_STATE,), lambda connection, _: of_instances(instance_rows(connection))),
+    Reader((catalog.CONNECT_TASK_STATE,), lambda connection: of_instances(instance_rows(connection))),
     Reader(
         stream.METRICS,
-        lambda connection, _: [Sample(*figure) for figure in stream.figures(stream_figures.read(connection))],
+        lambda connection: [Sample(*figure) for figure in stream.figures(stream_figures.read(connection))],
     ),
-    Reader((catalog.REDRIVE_JOBS,), lambda connection, _: of_redrives(count_by_status(connection))),
-    Reader((catalog.TASK_TIMERS,), lambda connection, moment: of_timers(timer_rows(connection), moment)),
-    Reader((catalog.SOURCE_UP,), lambda connection, moment: of_sources(source_rows(connection), moment)),
+    Reader((catalog.REDRIVE_JOBS,), lambda connection: of_redrives(count_by_status(connection))),
     Reader(
-        (catalog.PIPELINE_LAG, catalog.BATCH_DURATION), lambda connection, _: of_batch(last_batch(connection))
+        (catalog.PIPELINE_LAG, catalog.BATCH_DURATION), lambda connection: of_batch(last_batch(connection))
     ),
 )
+
+TIMED_READERS: Final[tuple[Reader[Callable[[Moment], list[Sample]]], ...]] = (
+    Reader((catalog.TASK_TIMERS,), lambda connection: partial(of_timers, timer_rows(connection))),
+    Reader((catalog.SOURCE_UP,), lambda connection: partial(of_sources, source_rows(connection))),
+)
+"""What the same rows say depends on when they are asked."""

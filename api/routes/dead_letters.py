@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
 from api import cursor, dead_letter_topics, dead_letters, group_lists, redrives
-from api.brokers import QueueRow, queue_rows
+from api.brokers import QueueRow
+from api.browsing.masking import is_open
 from api.dead_letter_topics import TopicRow
 from api.dead_letters import GroupRow, SampleRow, Shelf
 from api.group_lists import Asked, Order
-from api.rows import series_rows
 from api.schemas import (
     DeadLetterGroup,
     DeadLetterGroupDetail,
@@ -22,11 +22,11 @@ from api.schemas import (
     Sample,
     SeriesPoint,
 )
-from api.service import PageQuery, Paging, Serving, no_parameters
+from api.service import PageQuery, Paging, Service, Serving
 from api.times import instant
+from api.unmasking import Seeing, Unmasking
 from streaming.filter import MAX_CHARS
 from streaming.store import trends
-from streaming.store.series import DEAD_LETTERS
 
 router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 
@@ -50,9 +50,8 @@ class GroupsQuery(PageQuery):
 def topics(service: Serving, query: Paging) -> DeadLetterTopics:
     """Dead letter topics, the one with the newest record first."""
     after = None if query.after is None else cursor.decode(query.after, names=2)
-    with service.store.read() as connection:
-        rows = dead_letter_topics.topics(series_rows(connection, DEAD_LETTERS), queue_rows(connection))
-    page, following = cursor.cut(dead_letter_topics.topics_after(rows, after, query.limit + 1), query.limit)
+    rows = dead_letter_topics.topics_after(service.topics.get(), after, query.limit + 1)
+    page, following = cursor.cut(rows, query.limit)
     return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
 
 
@@ -75,9 +74,23 @@ def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLett
     return DeadLetterGroups(items=[_group(row) for row in found.rows], next=found.next)
 
 
-@router.get("/groups/{fingerprint}", dependencies=[Depends(no_parameters)])
-def group(service: Serving, fingerprint: Fingerprint) -> DeadLetterGroupDetail:
-    """One group and its newest records; payloads are not shown, only their sizes."""
+@router.get("/groups/{fingerprint}")
+def group(
+    service: Serving, sight: Seeing, fingerprint: Fingerprint, asked: Annotated[Unmasking, Query()]
+) -> DeadLetterGroupDetail:
+    """One group and its newest records; payloads are not shown, only their sizes.
+
+    Headers that tell of the failure are; others with `unmasked`, which needs the role and is in the audit.
+    """
+    if asked.unmasked:
+        with service.store.read() as connection:
+            dead_letters.group(connection, fingerprint)
+    sight.look(asked, fingerprint)
+    return detail(service, fingerprint, unmasked=asked.unmasked)
+
+
+def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> DeadLetterGroupDetail:
+    """One group. Raises ``UnknownGroupError``."""
     with service.store.read() as connection:
         row = dead_letters.group(connection, fingerprint)
         samples = dead_letters.samples(connection, fingerprint)
@@ -90,7 +103,7 @@ def group(service: Serving, fingerprint: Fingerprint) -> DeadLetterGroupDetail:
         settled=loop.settled,
         success_rate=loop.success_rate,
         trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
-        samples=[_sample(sample) for sample in samples],
+        samples=[_sample(sample, unmasked=unmasked) for sample in samples],
     )
 
 
@@ -142,16 +155,20 @@ def _group(row: GroupRow) -> DeadLetterGroup:
     )
 
 
-def _sample(row: SampleRow) -> Sample:
+def _sample(row: SampleRow, *, unmasked: bool) -> Sample:
     return Sample(
         dlq_topic=row.dlq_topic,
         partition=row.partition,
         offset=row.offset,
         timestamp=instant(row.timestamp_ms),
-        headers=[Header(name=name, value=value) for name, value in row.headers],
+        headers=[_header(name, value, shown=unmasked or is_open(name)) for name, value in row.headers],
         key_bytes=_size(row.key_bytes),
         value_bytes=_size(row.value_bytes),
     )
+
+
+def _header(name: str, value: str | None, *, shown: bool) -> Header:
+    return Header(name=name, value=value if shown else None, masked=not shown and value is not None)
 
 
 def _size(size: int) -> int | None:

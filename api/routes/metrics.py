@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from api.metrics.exposition import expose
 from api.metrics.samples import Moment
 from api.service import Serving
 
@@ -15,5 +14,5 @@ router = APIRouter(tags=["metrics"])
 def metrics(service: Serving, accept: Annotated[str, Header()] = "") -> Response:
     """Every metric of the catalogue, as Prometheus text or, by ``Accept``, as OpenMetrics."""
     moment = Moment(service.now_ms(), service.settings.source_stale_ms)
-    body, content_type = expose(service.store, moment, accept)
+    body, content_type = service.exposition.body(moment, accept)
     return Response(body, headers={"Content-Type": content_type})

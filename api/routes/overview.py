@@ -10,7 +10,7 @@ from api.connect_tasks import connect_task_rows
 from api.dead_letters import count_groups
 from api.findings import FindingRow, finding_rows
 from api.redrive_workers import workforce
-from api.rows import BatchRow, SeriesTotal, last_batch, series_rows, series_totals
+from api.rows import BatchRow, SeriesTotal, last_batch, series_totals
 from api.schemas import (
     AbandonedNow,
     Count,
@@ -39,13 +39,14 @@ Totals = Mapping[str, SeriesTotal]
 @router.get("/overview")
 def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
+    topics = sum(row.counted for row in service.topics.get())
     with service.store.read() as connection:
         totals = series_totals(connection)
         instances = reconcile(evidence_rows(connection))
         return Overview(
             kafka_cluster=service.settings.kafka_cluster,
             at=instant(service.now_ms()),
-            dead_letters=_dead_letters(connection, totals),
+            dead_letters=_dead_letters(connection, totals, topics),
             task_timeouts=_count(totals, series.TASK_TIMEOUTS),
             delivery_timeouts=_delivery_timeouts(totals),
             client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
@@ -69,13 +70,12 @@ def _count(totals: Totals, counted: Series) -> Count:
     return Count(total=total.value, last_seen=instant(total.last_ms))
 
 
-def _dead_letters(connection: Connection, totals: Totals) -> DeadLettersNow:
+def _dead_letters(connection: Connection, totals: Totals, topics: int) -> DeadLettersNow:
     total = _total(totals, series.DEAD_LETTERS)
-    rows = series_rows(connection, series.DEAD_LETTERS)
     return DeadLettersNow(
         total=total.value,
         last_seen=instant(total.last_ms),
-        topics=len({(row.labels[series.CLUSTER], row.labels["dlq_topic"]) for row in rows}),
+        topics=topics,
         groups=count_groups(connection),
         lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from api.browsing import query as queries
 from api.browsing.browser import Found
@@ -16,7 +16,7 @@ from api.errors import InvalidSelectionError
 from api.record_schemas import DeadLetterRecord, DeadLetterRecords
 from api.records import Presentation
 from api.service import Service, Serving
-from api.unmasking import Seeing, Sight
+from api.unmasking import Seeing, Sight, Unmasking
 from streaming.filter import MAX_CHARS, Filter
 
 TOPIC: Final = r"^(\.*[A-Za-z0-9_-][A-Za-z0-9._-]*|\.{3,})$"
@@ -31,14 +31,10 @@ FILES: Final = {file.media_type: {"schema": {"type": "string"}} for file in File
 router = APIRouter(prefix="/dead-letters/records", tags=["records"])
 
 
-class Looking(BaseModel):
-    """How payloads are shown; anything else in the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
+class Looking(Unmasking):
+    """How payloads are shown."""
 
     view: View = Field(View.AUTO, description="How keys and values are shown.")
-    unmasked: bool = Field(False, description="Payloads as they are: needs the role of `api.unmask_role`.")
-    why: str = Field("", max_length=500, description="For the audit, when unmasked.")
 
 
 class Selecting(Looking):
@@ -97,7 +93,7 @@ def browse(service: Serving, sight: Seeing, asked: Annotated[Browsing, Query()])
     `unread` says what has not been looked at. While `next` is set there may be more, even on an empty page.
     """
     query, matcher = _asked(asked, sight)
-    _look(asked, sight, query.topic)
+    sight.look(asked, query.topic)
     found = service.browser.page(query, matcher, asked.after, asked.limit)
     return _presentation(service, asked).page(found)
 
@@ -110,7 +106,7 @@ def browse(service: Serving, sight: Seeing, asked: Annotated[Browsing, Query()])
 def download(service: Serving, sight: Seeing, asked: Annotated[Downloading, Query()]) -> StreamingResponse:
     """The same as a file. One that is cut says so in its last line, with the cursor of the rest."""
     query, matcher = _asked(asked, sight)
-    _look(asked, sight, query.topic)
+    sight.look(asked, query.topic)
     most = service.settings.browse_download_max_records
     pages = _pages(service, query, matcher, most)
     first = pages(asked.after, 0)  # what is wrong is told before the file begins
@@ -139,7 +135,7 @@ def one(
     asked: Annotated[Looking, Query()],
 ) -> DeadLetterRecord:
     """One record."""
-    _look(asked, sight, "/".join(map(str, where)))
+    sight.look(asked, "/".join(map(str, where)))
     return _presentation(service, asked).record(service.browser.record(*where))
 
 
@@ -149,11 +145,6 @@ def _asked(asked: Selecting, sight: Sight) -> tuple[queries.Query, Filter | None
     if matcher is not None:
         sight.filter_by(matcher.fields)
     return query, matcher
-
-
-def _look(asked: Looking, sight: Sight, subject: str) -> None:
-    if asked.unmasked:
-        sight.unmask(subject, asked.why)
 
 
 def _presentation(service: Service, asked: Looking) -> Presentation:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from api import cursor
 from api.audit import Auditing
 from api.auth import Calling
+from api.cursor import Key
 from api.policy_schemas import (
     EXAMPLE,
     RedrivePolicies,
@@ -44,11 +45,14 @@ def create(
     )
 
 
-@router.get("", dependencies=[NoParameters])
-def listed(service: Serving) -> RedrivePolicies:
-    """All of them, the oldest first."""
+@router.get("")
+def listed(service: Serving, query: Paging) -> RedrivePolicies:
+    """Policies, the oldest first."""
     with service.store.read() as connection:
-        return RedrivePolicies(items=[_shown(connection, one) for one in policies.every(connection)])
+        found, following = cursor.page(
+            policies.every(connection), _age, query.after, query.limit, numbers=1, names=1
+        )
+        return RedrivePolicies(items=[_shown(connection, one) for one in found], next=following)
 
 
 @router.get("/{policy}", dependencies=[NoParameters])
@@ -94,11 +98,14 @@ def its_redrives(service: Serving, policy: PolicyId, query: Paging) -> Redrives:
     return Redrives(items=answers(service, page), next=following)
 
 
-@router.get("/{policy}/changes", dependencies=[NoParameters])
-def changes(service: Serving, policy: PolicyId) -> RedrivePolicyChanges:
+@router.get("/{policy}/changes")
+def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyChanges:
     """Who made what of it, the newest first."""
     with service.store.read() as connection:
-        rows = policies.changes(connection, policy)
+        every = policies.changes(connection, policy)
+    rows, following = cursor.page(
+        every, lambda row: (-row["version"],), query.after, query.limit, numbers=1, names=0
+    )
     return RedrivePolicyChanges(
         items=[
             RedrivePolicyChange(
@@ -109,8 +116,13 @@ def changes(service: Serving, policy: PolicyId) -> RedrivePolicyChanges:
                 request=PolicyRequest.model_validate_json(row["request"]),
             )
             for row in rows
-        ]
+        ],
+        next=following,
     )
+
+
+def _age(policy: Policy) -> Key:
+    return policy.created_at_ms, policy.id
 
 
 def _version(if_match: str | None) -> int | None:

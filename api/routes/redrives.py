@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Depends, Header, Path
 from api import cursor
 from api.audit import Auditing
 from api.auth import Calling
+from api.cursor import Key
 from api.redrive_schemas import (
     EXAMPLE,
     Outcome,
@@ -18,6 +19,7 @@ from api.redrive_schemas import (
     Redrives,
 )
 from api.redrives import BOUNCED, FAILED, PARKED, SENT, SKIPPED, RedriveView, views
+from api.rows import SeriesRow
 from api.service import Paging, Service, Serving, no_parameters
 from api.times import instant
 from streaming.redrive.order import OrderRequest
@@ -28,7 +30,7 @@ from streaming.store.order_rows import StoredOrder
 router = APIRouter(prefix="/redrives", tags=["redrives"])
 
 OrderId = Annotated[str, Path(pattern=r"^[0-9a-f-]{1,36}$")]
-Key = Annotated[str | None, Header(min_length=1, max_length=200)]
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
 NoParameters = Depends(no_parameters)
 DRY_RUN = "redrives.dry-run"
 
@@ -39,7 +41,7 @@ def create(
     who: Calling,
     audit: Auditing,
     request: Annotated[OrderRequest, Body(examples=[EXAMPLE])],
-    idempotency_key: Key = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Redrive:
     """Ask for a redrive: a dry run unless said otherwise. The same Idempotency-Key makes one order."""
     also = audit.witness(request.reason, DRY_RUN if request.dry_run else "")
@@ -64,12 +66,14 @@ def one(service: Serving, order: OrderId) -> Redrive:
     return answers(service, [row])[0]
 
 
-@router.get("/{order}/outcomes", dependencies=[NoParameters])
-def outcomes(service: Serving, order: OrderId) -> RedriveOutcomes:
+@router.get("/{order}/outcomes")
+def outcomes(service: Serving, order: OrderId, query: Paging) -> RedriveOutcomes:
     """What became of its records, by outcome and reason."""
     with service.store.read() as connection:
         (view,) = views(connection, [orders.find(connection, order)], service.now_ms())
-    rows = sorted(view.outcomes.rows, key=lambda row: (-row.value, *row.labels.values()))
+    rows, following = cursor.page(
+        view.outcomes.rows, _frequency, query.after, query.limit, numbers=1, names=2
+    )
     items = [
         Outcome(
             outcome=row.labels["outcome"],
@@ -80,7 +84,11 @@ def outcomes(service: Serving, order: OrderId) -> RedriveOutcomes:
         )
         for row in rows
     ]
-    return RedriveOutcomes(items=items)
+    return RedriveOutcomes(items=items, next=following)
+
+
+def _frequency(row: SeriesRow) -> Key:
+    return -row.value, row.labels["outcome"], row.labels["outcome_reason"]
 
 
 @router.post("/{order}/cancel", status_code=202, dependencies=[NoParameters])

@@ -11,6 +11,7 @@ from functools import cache
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from streaming import trace
 from streaming.aggregates.samples import Place
 from streaming.aggregates.summary import Summary
 from streaming.aggregates.ticks import tick_ms
@@ -65,6 +66,7 @@ def _keys() -> tuple[Column, ...]:
 @cache
 def _facts(samples: int) -> tuple[Column, ...]:
     newest = F.struct("timestamp_ms", "partition", "offset")
+    traced = F.struct("timestamp_ms", "partition", "offset", "letter.traceparent")
     return (
         F.count(F.lit(1)).alias("count"),
         F.min("timestamp_ms").alias("first_ms"),
@@ -72,6 +74,7 @@ def _facts(samples: int) -> tuple[Column, ...]:
         F.count_if("letter.broken").alias("broken"),
         F.max_by("letter.message", newest).alias("message"),
         F.max_by(newest, newest, samples).alias("newest"),
+        F.max(F.when(F.col("letter.traceparent") != "", traced)).alias("traced"),
     )
 
 
@@ -85,6 +88,7 @@ def _sums(samples: int) -> tuple[Column, ...]:
         F.max("last_ms").alias("last_ms"),
         F.max_by("message", F.get("newest", F.lit(0))).alias("message"),
         newest.alias("newest"),
+        F.max("traced").alias("traced"),
         F.collect_list(F.struct("last_ms", "count")).alias("buckets"),
     )
 
@@ -119,7 +123,10 @@ def _group(row: Row, kafka_cluster: str, samples_per_group: int) -> Group:
 
 def _series(row: Row, kafka_cluster: str) -> Iterator[SeriesDelta]:
     labels = {**{name: row[name] for name in KEYS}, CLUSTER: kafka_cluster, "dlq_topic": row.topic}
-    counted = delta(DEAD_LETTERS, labels, row["count"], first_ms=row.first_ms, last_ms=row.last_ms)
+    traced = {} if row.traced is None else trace.facts(row.traced.traceparent, row.traced.timestamp_ms)
+    counted = delta(
+        DEAD_LETTERS, labels, row["count"], first_ms=row.first_ms, last_ms=row.last_ms, detail=traced
+    )
     yield replace(counted, buckets={bucket.last_ms: bucket["count"] for bucket in row.buckets})
     if row.broken:
         reason = {"source": row.topic, "reason": BROKEN_HEADERS}

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from streaming.store.storable import MAX_INTEGER
 from streaming.store.urls import SQLITE, parsed
 
 BUSY_TIMEOUT_MS = 5_000
+CLOSE_TIMEOUT_MS = 1_000
 PRAGMAS = (
     f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
     "PRAGMA journal_mode=WAL",
@@ -61,6 +63,7 @@ def connect(text: str) -> Engine:
     _make_directory(url)
     engine = create_engine(url, hide_parameters=True)
     event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "close", _on_close)
     event.listen(engine, "begin", _on_begin)
     return engine
 
@@ -133,6 +136,13 @@ def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None
     for pragma in PRAGMAS:
         connection.execute(pragma)
+
+
+def _on_close(connection: sqlite3.Connection, _record: object) -> None:
+    """Leave nothing in the log: while others only read, SQLite would keep it, for the next file too."""
+    with suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _on_begin(connection: Connection) -> None:

@@ -6,7 +6,7 @@ soon as it is made, and moves nothing.
 
 from typing import Final
 
-from sqlalchemy import Connection, Engine, delete, func, select, text, tuple_, update
+from sqlalchemy import Connection, Engine, bindparam, delete, func, select, text, tuple_, update
 
 from streaming.redrive.errors import IdempotencyError, OrderOverlapError, OrderStateError, UnknownOrderError
 from streaming.redrive.order import Guards, Order, Status
@@ -23,6 +23,13 @@ MAX_DRY_RUNS: Final = 1_000
 
 
 MAX_LOOKED_AT: Final = 100
+
+_NEWEST: Final = (
+    select(table)
+    .where(table.c.dlq_topic == bindparam("topic"), table.c.dry_run.is_(False))
+    .order_by(table.c.created_at_ms.desc(), table.c.id.desc())
+    .limit(MAX_LOOKED_AT)
+)
 
 
 class OrderBook:
@@ -158,9 +165,8 @@ def naming_group(connection: Connection, dlq_topic: str, fingerprint: str) -> li
 
 def longest_settle_window_ms(connection: Connection, dlq_topic: str) -> int:
     """Of the topic's newest orders, dry runs aside; the default where there are none."""
-    query = select(table).where(table.c.dlq_topic == dlq_topic, table.c.dry_run.is_(False))
-    newest = query.order_by(table.c.created_at_ms.desc(), table.c.id.desc()).limit(MAX_LOOKED_AT)
-    windows = (order_of(row).request.guards.settle_window_ms for row in connection.execute(newest).mappings())
+    newest = connection.execute(_NEWEST, {"topic": dlq_topic}).mappings()
+    windows = (order_of(row).request.guards.settle_window_ms for row in newest)
     return max(windows, default=Guards().settle_window_ms)
 
 

@@ -8,7 +8,7 @@ before the window of the last one is over.
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Engine, and_, func, or_, select
+from sqlalchemy import Connection, Engine, and_, bindparam, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from streaming.redrive.guards import Returns
@@ -20,6 +20,10 @@ from streaming.store.storable import storable_keys
 SENT: Final = "sent"
 BOUNCED: Final = "bounced"
 NOTHING: Final = Returns(0, 0)
+
+_COUNTED: Final = select(series.c.labels, series.c.value).where(
+    series.c.name == bindparam("series"), series.c.labels.in_(bindparam("keys", expanding=True))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,8 @@ class Of:
 def returns(connection: Connection, of: Of) -> Returns:
     """What was sent and what came back, ever."""
     keys = {outcome: of.key(outcome) for outcome in (SENT, BOUNCED)}
-    query = select(series.c.labels, series.c.value)
-    query = query.where(series.c.name == of.series.name, series.c.labels.in_(keys.values()))
-    found = {row.labels: row.value for row in connection.execute(query)}
+    asked = {"series": of.series.name, "keys": list(keys.values())}
+    found = {row.labels: row.value for row in connection.execute(_COUNTED, asked)}
     return Returns(found.get(keys[SENT], 0), found.get(keys[BOUNCED], 0))
 
 

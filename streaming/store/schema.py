@@ -231,6 +231,8 @@ groups = Table(
     _integer("first_ms"),
     _integer("last_ms"),
     Index("dead_letter_groups_by_last", "last_ms", "fingerprint"),
+    Index("dead_letter_groups_by_first", "first_ms", "fingerprint"),
+    Index("dead_letter_groups_by_records", "records", "fingerprint"),
 )
 
 samples = Table(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from streaming.store.batch import GroupDelta
 from streaming.store.engine import insert, many, saturated
@@ -13,6 +13,14 @@ from streaming.store.storable import counted
 
 HOUR_S: Final = 3_600
 HOURS: Final = 24
+
+_OF_GROUP: Final = (
+    select(group_trends.c.hour_s, group_trends.c.records)
+    .where(
+        group_trends.c.fingerprint == bindparam("wanted"), group_trends.c.hour_s >= bindparam("first_hour_s")
+    )
+    .order_by(group_trends.c.hour_s)
+)
 
 
 def first_hour_s(now_ms: int) -> int:
@@ -45,8 +53,5 @@ def merge(connection: Connection, groups: Iterable[GroupDelta], now_ms: int) -> 
 
 def read(connection: Connection, fingerprint: str, now_ms: int) -> list[tuple[int, int]]:
     """Start of the hour in seconds and records, the oldest first; an hour without any is left out."""
-    table = group_trends.c
-    query = select(table.hour_s, table.records).where(
-        table.fingerprint == fingerprint, table.hour_s >= first_hour_s(now_ms)
-    )
-    return [(hour_s, records) for hour_s, records in connection.execute(query.order_by(table.hour_s))]
+    asked = {"wanted": fingerprint, "first_hour_s": first_hour_s(now_ms)}
+    return [(hour_s, records) for hour_s, records in connection.execute(_OF_GROUP, asked)]

@@ -8,7 +8,7 @@ from typing import Final
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect
 
 from streaming.store.errors import StoreError
 
@@ -57,7 +57,12 @@ def version(connection: Connection) -> str:
     """The version of a store; "" where there is none."""
     if not inspect(connection).has_table(TABLE):
         return ""
-    return connection.scalar(text(f"SELECT version_num FROM {TABLE}")) or ""  # noqa: S608 -- a constant
+    return recorded(connection)
+
+
+def recorded(connection: Connection) -> str:
+    """The version of a store that has one."""
+    return connection.exec_driver_sql(f"SELECT version_num FROM {TABLE}").scalar() or ""  # noqa: S608 -- a constant
 
 
 def state(connection: Connection) -> State:

@@ -68,7 +68,8 @@ def test_batches_wait_for_the_server_and_are_merged_once(
             merging.join(60)
         assert done == list(range(BATCHES))
         assert store.offsets() == {("t", 0): BATCHES}
-    answer = operator(ApiSettings(store_url=url), tmp_path).get("/metrics").text
+    with operator(ApiSettings(store_url=url), tmp_path) as client:
+        answer = client.get("/metrics").text
     assert f'deadwatch_task_timeouts_total{{application="app",kafka_cluster="c",task=""}} {BATCHES}' in answer
     assert server.password not in caplog.text
 

@@ -17,14 +17,20 @@ import pytest
 from sqlalchemy import insert
 
 from api.metrics import catalog
-from streaming.store import schema
+from streaming.store import schema, series
 from streaming.store.engine import connect
 from streaming.store.store import Store
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = 120
+TRACED = {
+    "trace_id": "0af7651916cd43dd8448eb211c80319c",
+    "span_id": "b7ad6b7169203331",
+    "traced_ms": time.time_ns() // 1_000_000,
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,6 +51,9 @@ def url(tmp_path: Path) -> Iterator[str]:
         for one in catalog.ALL
         if one.series is not None
     ]
+    for row in rows:
+        if row["name"] == series.DEAD_LETTERS.name:
+            row["detail"] = json.dumps(TRACED)
     with connect(store).begin() as connection:
         connection.execute(insert(schema.series), rows)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
@@ -98,6 +107,7 @@ def prometheus(url: str, tmp_path: Path) -> Iterator[str]:
         f"--storage.tsdb.path={tmp_path / 'tsdb'}",
         "--web.listen-address=127.0.0.1:0",
         "--log.level=info",
+        "--enable-feature=exemplar-storage",
     ]
     log = tmp_path / "prometheus.log"
     with process(
@@ -131,6 +141,18 @@ def test_prometheus_knows_every_metric_by_name(prometheus: str) -> None:
             )
     assert [one["value"][1] for one in query(prometheus, "up")] == ["1"]
     assert [one["value"][1] for one in query(prometheus, catalog.STORE_UP.name)] == ["1"]
+
+
+def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: str) -> None:
+    asked = {"query": "deadwatch_dead_letter_queue_records_total", "start": "0", "end": str(time.time() + 60)}
+
+    def found() -> list[Any]:
+        told: list[Any] = httpx2.get(f"{prometheus}/api/v1/query_exemplars", params=asked).json()["data"]
+        return told
+
+    until(found, "an exemplar")
+    (exemplar,) = found()[0]["exemplars"]
+    assert exemplar["labels"] == {name: TRACED[name] for name in ("trace_id", "span_id")}
 
 
 def metadata(prometheus: str) -> dict[str, list[dict[str, str]]]:

@@ -246,6 +246,23 @@ def test_records_of_one_cause_are_one_group_with_the_latest_message(kafka: Kafka
     assert [(one.series, one.value) for one in group.series] == [(DEAD_LETTERS, 3)]
 
 
+def test_a_group_keeps_the_trace_of_its_newest_record_that_has_one(kafka: Kafka) -> None:
+    def traced(number: int) -> tuple[str, bytes]:
+        return "traceparent", f"00-{number:032x}-{number:016x}-01".encode()
+
+    records = [
+        record([*CONNECT, traced(1)], timestamp_ms=5),
+        record([*CONNECT, traced(2)], timestamp_ms=9),
+        record([*CONNECT, ("traceparent", b"00-\xff")], timestamp_ms=11),
+        record(CONNECT, timestamp_ms=12),
+    ]
+    (group,) = groups_of(kafka, records)
+    (counted,) = group.series
+    assert json.loads(counted.detail) == {"trace_id": f"{2:032x}", "span_id": f"{2:016x}", "traced_ms": 9}
+    (none,) = groups_of(kafka, records[2:])[0].series
+    assert none.detail == "{}"
+
+
 def test_broken_headers_are_counted_beside_the_letter(kafka: Kafka) -> None:
     broken = replaced(CONNECT, ".partition", b"two")
     (group,) = groups_of(kafka, [record(broken), record(CONNECT)])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import Metric
+from prometheus_client.core import Exemplar as TheirExemplar
 from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.openmetrics import parser as openmetrics
@@ -18,6 +19,7 @@ from sqlalchemy import Engine, Table, text, update
 
 from api.metrics import catalog
 from api.metrics.catalog import Kind
+from api.metrics.exemplars import Exemplar
 from api.metrics.exposition import MAX_LABEL_CHARS, encoded, label_value
 from api.metrics.samples import Moment, Sample, of_sources
 from api.sources import SourceRow
@@ -203,6 +205,34 @@ def test_a_store_that_appears_later_or_is_replaced_is_read(
     assert value(answer, "deadwatch_store_up") == [1]
 
 
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+def test_a_trace_of_what_was_counted_is_an_exemplar_of_openmetrics_alone(
+    client: httpx2.Client, add_series: Add, now_ms: int
+) -> None:
+    detail = {"trace_id": TRACE, "span_id": SPAN, "traced_ms": now_ms + 7}
+    add_series(series.DEAD_LETTERS, 3, detail=detail, dlq_topic="dlq.a")
+    add_series(series.DEAD_LETTERS, 4, dlq_topic="dlq.b")
+    for broken in ({"trace_id": 7}, {"trace_id": "x", "span_id": SPAN, "traced_ms": 1}, {"trace_id": TRACE}):
+        add_series(series.DEAD_LETTERS, 5, detail=broken, dlq_topic=f"dlq.c-{len(str(broken))}")
+    answer = client.get("/metrics", headers=OPENMETRICS)
+    told = {
+        sample.labels["dlq_topic"]: sample.exemplar
+        for family in openmetrics_families(answer.text)
+        for sample in family.samples
+        if sample.name == "deadwatch_dead_letter_queue_records_total"
+    }
+    exemplar = told.pop("dlq.a")
+    assert exemplar is not None
+    assert exemplar.labels == {"trace_id": TRACE, "span_id": SPAN}
+    assert (exemplar.value, str(exemplar.timestamp)) == (1, "1800000000.007000000")
+    assert [*told.values()] == [None] * 4
+    plain = client.get("/metrics")
+    assert TRACE not in plain.text
+    assert sum(value(plain, "deadwatch_dead_letter_queue_records_total")) == 22
+
+
 HOSTILE = {
     "quotes": 'a"b\\c',
     "newlines": "a\nb",
@@ -282,11 +312,27 @@ class Collected(Collector):
                 if sample.metric is metric:
                     values = map(label_value, sample.labels)
                     family.add_sample(
-                        metric.name, dict(zip(metric.labels, values, strict=True)), sample.value
+                        metric.name,
+                        dict(zip(metric.labels, values, strict=True)),
+                        sample.value,
+                        exemplar=self._exemplar(sample),
                     )
             yield family
 
+    def _exemplar(self, sample: Sample) -> TheirExemplar | None:
+        told = sample.exemplar
+        if told is None or not self._openmetrics:
+            return None
+        return TheirExemplar({"trace_id": told.trace_id, "span_id": told.span_id}, 1, told.at_ms / 1_000)
 
+
+HEX = "0123456789abcdef"
+EXEMPLARS = st.builds(
+    Exemplar,
+    st.text(HEX, min_size=32, max_size=32),
+    st.text(HEX, min_size=16, max_size=16),
+    st.integers(-1, 2**63 - 1),
+)
 SAMPLES = st.lists(
     st.sampled_from(catalog.ALL).flatmap(
         lambda metric: st.builds(
@@ -294,6 +340,7 @@ SAMPLES = st.lists(
             st.just(metric),
             st.tuples(*(st.text(st.characters(codec="utf-8"), max_size=8) for _ in metric.labels)),
             st.one_of(st.integers(-(2**53), 2**63), st.floats(allow_nan=False)),
+            st.none() | EXEMPLARS if metric.series is not None else st.none(),
         )
     ),
     max_size=12,

@@ -34,7 +34,7 @@ def test_a_policy_has_the_shape_that_scripts_hold_on_to(
 ) -> None:
     one = client.get(f"{PATH}/{made['id']}")
     assert (one.headers["ETag"], one.json()) == ('"1"', made)
-    assert client.get(PATH).json() == {"items": [made]}
+    assert client.get(PATH).json() == {"items": [made], "next": None}
     request = made.pop("request")
     assert {**made, "id": ""} == {
         "id": "",
@@ -64,13 +64,24 @@ def test_it_is_changed_at_the_version_that_was_read_or_not_at_all(
     assert client.put(path, json=made["request"], headers={"If-Match": "*"}).json()["version"] == 3
     assert client.delete(path, headers={"If-Match": '"3"'}).status_code == 204
     assert client.get(path).status_code == 404
-    told = client.get(f"{path}/changes").json()["items"]
+    first = client.get(f"{path}/changes", params={"limit": 3}).json()
+    rest = client.get(f"{path}/changes", params={"limit": 3, "after": first["next"]}).json()
+    assert rest["next"] is None
+    told = (*first["items"], *rest["items"])
     assert [(one["version"], one["change"]) for one in told] == [
         (4, "deleted"),
         (3, "changed"),
         (2, "changed"),
         (1, "created"),
     ]
+
+
+def test_they_come_in_pages_the_oldest_first(client: httpx2.Client, made: dict[str, Any]) -> None:
+    ids = [made["id"], *(client.post(PATH, json=BODY).json()["id"] for _ in range(2))]
+    first = client.get(PATH, params={"limit": 2}).json()
+    rest = client.get(PATH, params={"limit": 2, "after": first["next"]}).json()
+    assert [len(first["items"]), len(rest["items"]), rest["next"]] == [2, 1, None]
+    assert sorted(one["id"] for one in (*first["items"], *rest["items"])) == sorted(ids)
 
 
 def test_its_redrives_name_it_and_outlive_it(
@@ -121,7 +132,7 @@ def test_a_policy_that_could_never_work_is_refused(
 ) -> None:
     answer = client.post(PATH, json={**BODY, **changes})
     assert (answer.status_code, answer.json()["type"]) == (422, PROBLEM + kind)
-    assert client.get(PATH).json() == {"items": []}
+    assert client.get(PATH).json() == {"items": [], "next": None}
 
 
 @pytest.mark.parametrize(

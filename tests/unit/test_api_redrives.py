@@ -141,7 +141,10 @@ def test_outcomes_are_told_by_reason(client: httpx2.Client, make: Callable[..., 
     make("a")
     count("a", "sent", 3)
     count("a", "skipped", 7, "no_origin")
-    items = client.get(f"{PATH}/a/outcomes").json()["items"]
+    first = client.get(f"{PATH}/a/outcomes", params={"limit": 1}).json()
+    rest = client.get(f"{PATH}/a/outcomes", params={"limit": 1, "after": first["next"]}).json()
+    assert rest["next"] is None
+    items = (*first["items"], *rest["items"])
     assert [(one["outcome"], one["reason"], one["records"]) for one in items] == [
         ("skipped", "no_origin", 7),
         ("sent", "", 3),

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, insert, text
+from sqlalchemy import Engine, insert, select, text
 
 from api import dead_letters, group_lists
 from api.errors import StoreUnavailableError
-from api.group_lists import Asked
+from api.group_lists import Asked, Order
 from api.store import ABSENT, Store
 from streaming.store import schema, series
 from streaming.store import store as written_by_streaming
@@ -132,6 +132,36 @@ def test_lists_by_urgency_are_paged_as_they_are_sorted(
         assert client.get(f"/api/v1/{path}?after=WzFd").status_code == 400
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 500])
+def test_a_page_of_tasks_has_the_next_part_of_every_list(
+    client: httpx2.Client, add_row: Add, add_series: Add, now_ms: int, limit: int
+) -> None:
+    for number in range(3):
+        add_series(series.TASK_TIMEOUTS, 1, task=f"0_{number}", last_ms=number % 2)
+        add_row(schema.instances, worker="w:1", connector=f"c{number}")
+    timer = {"streams_client": "s", "running": True, "heard_ms": now_ms}
+    add_row(schema.task_timers, **timer, task="0_0", since_ms=2)
+    add_row(schema.task_timers, **timer, task="0_1", since_ms=1)
+    read: dict[str, list[object]] = {"task_timeouts": [], "timers": [], "connect": []}
+    after: dict[str, str] = {}
+    requests = 0
+    while True:
+        body = client.get("/api/v1/tasks", params={"limit": limit, **after}).json()
+        requests += 1
+        for name, names in read.items():
+            assert len(body[name]) <= limit
+            names += [one["task"] or one["connector"] for one in body[name]]
+        if body["next"] is None:
+            break
+        after = {"after": body["next"]}
+    assert read == {
+        "task_timeouts": ["0_1", "0_0", "0_2"],
+        "timers": ["0_1", "0_0"],
+        "connect": ["c0", "c1", "c2"],
+    }
+    assert requests == -(-3 // limit)
+
+
 def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: Add) -> None:
     for topic in ("a", "b"):
         add_series(series.DEAD_LETTERS, 1, dlq_topic=topic)
@@ -157,15 +187,16 @@ def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add
     assert "differs from record to record" in refused.json()["detail"]
 
 
-def test_groups_are_read_by_the_index(store: Engine) -> None:
-    for after in (None, (7, "a")):
-        query = str(
-            group_lists.query(Asked(), after, 50, 0).compile(store, compile_kwargs={"literal_binds": True})
-        )
-        with store.connect() as connection:
-            plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())
-        assert "dead_letter_groups_by_last" in plan
-        assert "TEMP B-TREE" not in plan
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("after", [None, (7, "a")], ids=["first page", "a later page"])
+def test_groups_are_read_by_an_index(store: Engine, order: Order, after: tuple[int, str] | None) -> None:
+    statement, place = group_lists.query(Asked(order), after)
+    values = {"hour_ago": 0, "limit": 50, **place}
+    query = statement.params(values).compile(store, compile_kwargs={"literal_binds": True})
+    with store.connect() as connection:
+        plan = str(connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all())
+    assert "dead_letter_groups_by_" in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_a_topic_is_the_sum_of_its_causes(client: httpx2.Client, add_series: Add, now_ms: int) -> None:
@@ -213,7 +244,7 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     client: httpx2.Client, add_row: Add, now_ms: int
 ) -> None:
     add_row(schema.groups, fingerprint="f1", message="failed at 17", records=12, last_ms=now_ms)
-    headers = '[["stage","VALUE_CONVERTER"],["message",null]]'
+    headers = '[["__connect.errors.stage","VALUE_CONVERTER"],["authorization","secret"],["message",null]]'
     sizes = {"key": b"secret-key", "value": None, "key_bytes": 10, "value_bytes": -1}
     add_row(schema.samples, fingerprint="f1", offset=1, timestamp_ms=now_ms, headers=headers, **sizes)
     for hours, records in ((1, 4), (24, 5)):
@@ -227,11 +258,27 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     assert body["trend"] == [{"at": "2027-01-15T07:00:00Z", "value": 4}]
     assert [(s["offset"], s["timestamp"]) for s in body["samples"]] == [(2, None), (1, NOW)]
     assert body["samples"][1]["headers"] == [
-        {"name": "stage", "value": "VALUE_CONVERTER"},
-        {"name": "message", "value": None},
+        {"name": "__connect.errors.stage", "value": "VALUE_CONVERTER", "masked": False},
+        {"name": "authorization", "value": None, "masked": True},
+        {"name": "message", "value": None, "masked": False},
     ]
     assert (body["samples"][1]["key_bytes"], body["samples"][1]["value_bytes"]) == (10, None)
     assert "secret" not in answer.text
+
+
+def test_headers_of_samples_are_shown_to_who_may_see_them_once_that_is_in_the_audit(
+    client: httpx2.Client, store: Engine, add_row: Add
+) -> None:
+    add_row(schema.groups, fingerprint="f1")
+    add_row(schema.samples, fingerprint="f1", headers='[["authorization","Bearer x"]]')
+    path = "/api/v1/dead-letters/groups/f1"
+    (sample,) = client.get(path, params={"unmasked": True, "why": "case 7"}).json()["samples"]
+    assert sample["headers"] == [{"name": "authorization", "value": "Bearer x", "masked": False}]
+    assert client.get(path, params={"unmasked": True}, headers={"Authorization": ""}).status_code == 401
+    assert client.get(path.replace("f1", "f2"), params={"unmasked": True}).status_code == 404
+    with store.connect() as connection:
+        kept = connection.execute(select(schema.audit.c.action, schema.audit.c.subject, schema.audit.c.why))
+        assert [tuple(row) for row in kept] == [("payload.unmasked", "f1", "case 7")]
 
 
 @pytest.mark.parametrize("headers", ["{", "7", "[7]", '[["a"]]', '[["a","b","c"]]', '[[1,"b"]]', '["ab"]'])
@@ -362,6 +409,28 @@ def test_one_reading_sees_one_moment(store_file: Path, add_row: Add) -> None:
         assert dead_letters.count_groups(connection) == 1
         add_row(schema.groups, fingerprint="f2")
         assert dead_letters.count_groups(connection) == 1
+
+
+def test_a_file_that_is_replaced_or_goes_is_noticed_at_the_next_reading(tmp_path: Path) -> None:
+    file, other = tmp_path / "store.db", tmp_path / "other.db"
+    reader = Store(f"sqlite:///{file}")
+
+    def sources() -> int:
+        with reader.read() as connection:
+            return len(connection.execute(schema.sources.select()).all())
+
+    with written_by_streaming.Store(f"sqlite:///{file}"):
+        states = {reader.state()}
+        assert sources() == 0
+    with written_by_streaming.Store(f"sqlite:///{other}") as store:
+        store.note_source("s", "log", up=True, message="", now_ms=1)
+    other.replace(file)
+    assert sources() == 1
+    assert reader.state() not in states
+    file.unlink()
+    for read in (sources, reader.state):
+        with pytest.raises(StoreUnavailableError, match=ABSENT):
+            read()
 
 
 @pytest.mark.usefixtures("store")

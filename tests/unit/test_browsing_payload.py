@@ -14,6 +14,7 @@ from api.browsing.avro import AvroError, decoded, may_be_endless
 from api.browsing.masking import is_open, masked
 from api.browsing.payload import Format, Renderer, Shown, View
 from api.record_schemas import Payload
+from streaming.dialects import Dialect, Reading
 
 LIMIT = 1_000
 ORDER = {
@@ -125,11 +126,16 @@ def test_of_text_and_bytes_nothing_stays(raw: bytes) -> None:
     assert masked(renderer.show(raw)).content is None
 
 
-def test_headers_of_the_failure_are_open_and_others_are_not() -> None:
+def test_headers_of_the_failure_are_open_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_open("__connect.errors.topic")
     assert is_open("kafka_dlt-exception-message")
     assert is_open("deadwatch.redrive.attempts")
+    assert is_open("kafka_exception-fqcn")
     assert not is_open("tenant")
+    assert not is_open("x-failure")
+    own = Dialect(name="own", message="x-failure")
+    monkeypatch.setattr("streaming.dialects._readings", [Reading(dialects=(own,))])
+    assert is_open("x-failure")
 
 
 def test_avro_becomes_what_json_can_carry() -> None:

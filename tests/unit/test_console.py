@@ -173,7 +173,12 @@ def test_a_stack_trace_is_folded_and_own_frames_are_marked(console: Console) -> 
     assert own.strip() == "at com.example.orders.PriceTransform.apply(PriceTransform.java:42)"
     assert "<summary>2 frames of libraries</summary>" in text
     assert "deadwatch redrive dlq.orders --group" in text
-    assert re.search(r"<th scope=\"row\"><code>tenant</code></th>", text), "what differs is told"
+    row = re.search(r"<th scope=\"row\"><code>tenant</code></th>(.*?)</tr>", text, re.DOTALL)
+    assert row, "what differs is told"
+    told = re.findall(r"masked, value (\d)", row[1])
+    assert len(told) > 1
+    assert len(set(told)) > 1, "and how, without the values"
+    assert "globex" not in text
 
 
 @pytest.mark.usefixtures("filled")

@@ -43,7 +43,7 @@ def test_a_file_becomes_a_policy_that_is_switched_and_deleted(
     with pytest.raises(RefusedError, match="is at version 3, not 2"):
         api.put(f"{PATH}/{made['id']}", made["request"], '"2"')
     api.delete(f"{PATH}/{made['id']}")
-    assert api.get(PATH) == {"items": []}
+    assert api.get(PATH) == {"items": [], "next": None}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/groups")
 @router.get("/{fingerprint}")
 def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLResponse:
     """Everything that is known of it."""
-    told = dead_letters.group(service, fingerprint)
+    told = dead_letters.detail(service, fingerprint)
     with service.store.read() as connection:
         history = orders.naming_group(connection, told.dlq_topic, fingerprint)
     return page(
@@ -29,7 +29,7 @@ def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLR
         note=group_notes.note(service, fingerprint, Response()),
         trend=bars(told.trend, service.now_ms()),
         samples=[(sample, _traces(sample)) for sample in told.samples],
-        differing=comparison.differing(told.samples),
+        differing=comparison.differing(dead_letters.detail(service, fingerprint, unmasked=True).samples),
         redrives=redrives.answers(service, reversed(history)),
         command=command_line.redrive(_whole(told)),
     )

@@ -28,6 +28,8 @@ CREATED: Final = "redrive-policies.create"
 CHANGED: Final = "redrive-policies.change"
 DELETED: Final = "redrive-policies.delete"
 MOST_DIGITS: Final = 18
+WHOLE: Final = PageQuery(limit=500)
+"""There are fewer policies; of their changes the newest."""
 Refusal = FieldsError | ValidationError | RedriveError
 
 
@@ -42,7 +44,7 @@ class NewQuery(BaseModel):
 @router.get("")
 def listed(request: Request, service: Serving) -> HTMLResponse:
     """All of them."""
-    return page(request, "policies.html", found=redrive_policies.listed(service).items)
+    return page(request, "policies.html", found=redrive_policies.listed(service, WHOLE).items)
 
 
 @router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
@@ -67,8 +69,8 @@ def one(
     request: Request, service: Serving, policy: PolicyId, query: Annotated[ListQuery, Query()]
 ) -> HTMLResponse:
     """One, its redrives and its history; also when it was deleted."""
-    known = {told.id: told for told in redrive_policies.listed(service).items}
-    changes = redrive_policies.changes(service, policy).items
+    known = {told.id: told for told in redrive_policies.listed(service, WHOLE).items}
+    changes = redrive_policies.changes(service, policy, WHOLE).items
     return page(
         request,
         "policy.html",

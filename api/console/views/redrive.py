@@ -14,7 +14,7 @@ from api.errors import REDRIVE_STATUS
 from api.redrive_schemas import Redrive
 from api.routes import redrives
 from api.routes.redrives import OrderId
-from api.service import Serving
+from api.service import PageQuery, Serving
 from streaming.redrive.errors import RedriveError
 
 router = APIRouter(prefix="/redrives")
@@ -75,7 +75,7 @@ def _shown(request: Request, service: Serving, told: Redrive, problem: str, stat
         "redrive.html",
         status,
         told=told,
-        outcomes=[] if told.dry_run else redrives.outcomes(service, told.id).items,
+        outcomes=[] if told.dry_run else redrives.outcomes(service, told.id, PageQuery(limit=500)).items,
         problem=problem,
         over=told.status in OVER,
         unconfirmed=service.settings.redrive_max_unconfirmed,

@@ -19,12 +19,13 @@ def shown(request: Request, service: Serving) -> HTMLResponse:
     asked = PageQuery(limit=MOST)
     of_connect = connect_tasks.connect_tasks(service, asked)
     let_go = abandoned.abandoned(service, asked)
+    streams = tasks.tasks(service, asked)
     return page(
         request,
         "tasks.html",
         abandoned=let_go.items,
         stalled=[one for one in of_connect.items if one.stalled],
         connect=of_connect.items,
-        most=MOST if of_connect.next or let_go.next else 0,
-        streams=tasks.tasks(service),
+        most=MOST if of_connect.next or let_go.next or streams.next else 0,
+        streams=streams,
     )

@@ -142,7 +142,13 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("dead_letter_groups", schema=None) as batch_op:
         batch_op.create_index(
+            "dead_letter_groups_by_first", ["first_ms", "fingerprint"], unique=False, if_not_exists=True
+        )
+        batch_op.create_index(
             "dead_letter_groups_by_last", ["last_ms", "fingerprint"], unique=False, if_not_exists=True
+        )
+        batch_op.create_index(
+            "dead_letter_groups_by_records", ["records", "fingerprint"], unique=False, if_not_exists=True
         )
 
     op.create_table(
