@@ -9,6 +9,8 @@ from dashboards.picture_data import Drawn, colour
 ROW: Final = 22
 BAR: Final = 26
 NAME_CHAR: Final = 7.2
+CELL_CHAR: Final = 7.4
+CELL_GAP: Final = 12
 
 
 def stat(drawn: Drawn) -> str:
@@ -109,12 +111,18 @@ def _looks(override: Mapping[str, Any]) -> Mapping[str, Any]:
 def _widths(
     columns: Sequence[str], rows: Sequence[Sequence[Cell]], looks: Looks, width: float
 ) -> list[float]:
-    """By the longest text of each column, within what there is."""
+    """By the longest text of each column; where there is too little, the longest ones are cut."""
     wanted = [
-        max(len(name), *(len(_text(cell, looks.get(name, {}))) for cell in cells)) + 2
+        max(len(name), *(len(_text(cell, looks.get(name, {}))) for cell in cells)) * CELL_CHAR + CELL_GAP
         for name, *cells in zip(columns, *rows, strict=True)
     ]
-    return [width * each / sum(wanted) for each in wanted]
+    if sum(wanted) <= width:
+        return [width * each / sum(wanted) for each in wanted]
+    left, open_columns, most = width, len(wanted), 0.0
+    for each in sorted(wanted):
+        most = left / open_columns
+        left, open_columns = left - min(each, most), open_columns - 1
+    return [min(each, most) for each in wanted]
 
 
 def _cells(

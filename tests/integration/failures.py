@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from collector.contract.topics import OWN_DLQ
+from collector.contract.topics import EVENTS, OWN_DLQ
 from deadwatch.api_client import Api
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ, json_sink
@@ -55,20 +55,18 @@ def prepare(lab: Lab) -> None:
     topics = Topics(lab.bootstrap_servers)
     topics.create(OWN_DLQ, REFUSED, partitions=1, config=OF_GROUPS | REFUSES)
     topics.create(CUT, partitions=1, config=OF_GROUPS)
-    topics.produce(CUT, [b"read before it is cut"])
 
 
-def config(lab: Lab, directory: Path, log: Path, name: str) -> Path:
+def config(lab: Lab, directory: Path, log: Path) -> Path:
     """The file of a service that watches all of the lab, and cannot tell many groups apart."""
     file = directory / "deadwatch.yaml"
     logs = [lab.logs.broker, lab.logs.connect, lab.logs.streams, log, directory / "missing.log"]
     content = {
         "kafka": {"bootstrap_servers": lab.bootstrap_servers},
         "kafka_cluster": "lab",
-        "events_topic": f"deadwatch.events.{name}",
         "streaming": {"max_groups": 2},
         "collector": {
-            "name": name,
+            "name": "lab",
             "heartbeat_interval_ms": 1_000,
             "dlq_topics_poll_interval_ms": 2_000,
             "logs": [{"path": str(path)} for path in logs],
@@ -90,25 +88,26 @@ def config(lab: Lab, directory: Path, log: Path, name: str) -> Path:
 
 @dataclass(frozen=True)
 class Failures:
-    """Of the service ``up`` that watches ``lab`` and the file ``log``; ``name`` is its own."""
+    """Of ``lab`` and the service ``up`` that watches it and the file ``log``."""
 
     lab: Lab
     up: Up
     log: Path
-    name: str
 
     def provoke(self) -> None:
         """Everything that the lab can do, then what it cannot, as log lines; last what is put back."""
-        until(lambda: self.up.dead_letters(CUT) == 1, f"{CUT} is not read")
-        self.lab.reject_share_records(RECORDS)
-        with self._stuck():
-            self._cut()
-        share.configure(self.lab.bootstrap_servers, "refused", REFUSED)
-        share.reject(self.lab.bootstrap_servers, 1, "refused")
+        servers = self.lab.bootstrap_servers
+        Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is mended
+        self._append(f"{LONG}\n")
         self.lab.abandon_task()
+        self.lab.reject_share_records(RECORDS)
+        for group, queue in (("refused", REFUSED), ("cut", CUT)):
+            share.configure(servers, group, queue)
+            share.reject(servers, RECORDS, group)
         self.lab.break_connect_records(RECORDS)
         self._misconfigure()
         self.lab.stall_broker()
+        self._cut()
         now = datetime.now(UTC)
         self._append(lines(now) + stalled(now))
         until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
@@ -131,25 +130,16 @@ class Failures:
             httpx2.delete(connector, trust_env=False).raise_for_status()
             reader.close()
 
-    @contextmanager
-    def _stuck(self) -> Iterator[None]:
-        """Inside, our own queue refuses: the collector loses its dead letters, and batches fail."""
-        Topics(self.lab.bootstrap_servers).produce(f"deadwatch.events.{self.name}", [b"no JSON"])
-        self._append(f"{LONG}\n")
+    def _cut(self) -> None:
+        """Dead letters are deleted before they are read, since batches fail; then our queue is mended."""
         until(lambda: self.up.figure("deadwatch_batch_failures_total") > 0, "no batch fails")
-        yield
         lost = f"cannot be written to {OWN_DLQ}"
         until(lambda: lost in self.up.errors.read_text(), "the collector loses nothing")
-        self._mend(OWN_DLQ)
-
-    def _cut(self) -> None:
-        """A share group's dead letters are deleted before they are read."""
-        share.configure(self.lab.bootstrap_servers, "cut", CUT)
-        rejected = share.reject(self.lab.bootstrap_servers, 1, "cut")
-        Topics(self.lab.bootstrap_servers).wait_beyond(CUT, rejected)
         admin = AdminClient({"bootstrap.servers": self.lab.bootstrap_servers})
-        for done in admin.delete_records([TopicPartition(CUT, 0, 1 + rejected)]).values():
+        end = Topics(self.lab.bootstrap_servers).end(CUT)
+        for done in admin.delete_records([TopicPartition(CUT, 0, end)]).values():
             done.result(60)
+        self._mend(OWN_DLQ)
 
     def _mend(self, topic: str) -> None:
         admin = KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)
@@ -161,23 +151,19 @@ class Failures:
             admin.close()
 
     def _misconfigure(self) -> None:
-        """Sinks that skip what they cannot read: without a queue, with one that has no headers or refuses."""
-        json = json_sink(self.log.with_name(f"{self.name}.txt"))
-        queueless = {key: value for key, value in json.items() if "deadletterqueue" not in key}
-        mute = json | {"errors.deadletterqueue.context.headers.enable": "false"}
-        self._break("silent", queueless)
-        self._break("refused", json | {"errors.deadletterqueue.topic.name": REFUSED})
-        hasty = {
-            "consumer.override.retry.backoff.ms": "2000",
-            "consumer.override.retry.backoff.max.ms": "1000",
-        }
-        self._break("mute", mute | hasty, records=0)
+        """Sinks that skip what they cannot read: without a queue, with one that refuses or has no headers."""
+        sink = json_sink(self.log.with_name("sink.txt"))
+        queueless = {key: value for key, value in sink.items() if "deadletterqueue" not in key}
+        mute = sink | {"errors.deadletterqueue.context.headers.enable": "false"}
+        self._break("silent", queueless | HASTY)
+        self._break("refused", sink | {"errors.deadletterqueue.topic.name": REFUSED})
+        self._break("mute", mute, records=0)
 
     def _break(self, sink: str, settings: Mapping[str, str], records: int = RECORDS) -> None:
-        topics, topic = Topics(self.lab.bootstrap_servers), f"{sink}-{self.name}"
-        topics.create(topic)
-        deploy(f"{self.lab.connect_url}/connectors/{topic}", {**settings, "topics": topic})
-        topics.produce(topic, (b"no JSON" for _ in range(records)))
+        topics = Topics(self.lab.bootstrap_servers)
+        topics.create(sink)
+        deploy(f"{self.lab.connect_url}/connectors/{sink}", {**settings, "topics": sink})
+        topics.produce(sink, (b"no JSON" for _ in range(records)))
 
     def _redrive(self) -> None:
         """What the share group rejected comes home; what the sink cannot read comes back, then is parked."""

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,11 +67,11 @@ class Watched:
 def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     if missing := monitoring.missing():
         pytest.skip(f"not installed: {', '.join(missing)}")
-    directory, name = tmp_path_factory.mktemp("dashboards"), uuid.uuid4().hex[:8]
+    directory = tmp_path_factory.mktemp("dashboards")
     log = directory / "other.log"
     log.write_text("")
     prepare(lab)
-    with running(config(lab, directory, log, name), directory) as up:
+    with running(config(lab, directory, log), directory) as up:
         until(lambda: up.figure("deadwatch_store_up") == 1, "the store cannot be read")
         values = Values(interval="1s", alerts={each: _quick(each) for each in NAMES if each != OBJECTIVE})
         with monitoring.running(
@@ -81,7 +80,7 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
             until(
                 lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
             )
-            provoked = Failures(lab, up, log, name)
+            provoked = Failures(lab, up, log)
             provoked.provoke()
             yield Watched(provoked, seen)
 
@@ -143,7 +142,7 @@ def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:
 
 
 def test_a_sink_that_does_not_move_reaches_the_webhook(watched: Watched, tmp_path: Path) -> None:
-    with watched.failures.stalled_sink(tmp_path / "pipe", f"stalling-{uuid.uuid4().hex[:8]}"):
+    with watched.failures.stalled_sink(tmp_path / "pipe", "stalling"):
         watched.until_fired("DeadwatchTaskStalled")
 
 
