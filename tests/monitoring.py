@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -17,6 +16,7 @@ import httpx2
 import yaml
 
 from lab.waiting import until
+from tests.ports import free_ports
 
 UP_WITHIN_S = 60
 SCRAPE_S = 1
@@ -85,7 +85,7 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
     directory.mkdir()
     with ExitStack() as stack:
         webhook = stack.enter_context(_webhook())
-        alertmanager_port, prometheus_port = _free_ports(2)
+        alertmanager_port, prometheus_port = free_ports(2)
         alertmanager = f"127.0.0.1:{alertmanager_port}"
         config = _write(directory / "alertmanager.yml", _alertmanager(webhook.url))
         command = [
@@ -173,15 +173,6 @@ def _ready(url: str) -> bool:
         return httpx2.get(f"{url}/-/ready", trust_env=False).is_success
     except httpx2.TransportError:
         return False
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lab import Lab
@@ -44,10 +45,16 @@ def test_driver_and_server_end_at_any_moment_and_no_total_changes(
     assert server.password not in streaming.log()
 
 
-def test_a_second_stream_is_refused_and_the_next_one_takes_over(
-    lab: Lab, traffic: Traffic, tmp_path: Path
+def processes(pid: int) -> list[psutil.Process]:
+    """The driver's, its JVM first."""
+    python = psutil.Process(pid)
+    return [*python.children(recursive=True), python]
+
+
+def test_a_second_stream_is_refused_and_a_zombie_commits_nothing(
+    lab: Lab, traffic: Traffic, postgres: str, tmp_path: Path
 ) -> None:
-    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path)
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres, heartbeat_interval_ms="1000")
     traffic.write(1)
     with streaming.running() as first:
         assert settled(streaming, traffic), streaming.log()
@@ -55,6 +62,16 @@ def test_a_second_stream_is_refused_and_the_next_one_takes_over(
             assert second.wait(WITHIN_S) == 2
         assert f"another stream writes this store (pid {first.pid} on " in streaming.log()
         assert first.poll() is None
-    traffic.write(1)
-    with streaming.running():  # the first one was killed and has let nobody in
-        assert settled(streaming, traffic), streaming.log()
+
+        before = streaming.batches()
+        traffic.write()
+        assert eventually(lambda: streaming.batches() > before), streaming.log()
+        for process in processes(first.pid):  # in the middle of a batch: many are to come
+            process.suspend()
+        with streaming.running():
+            assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+            for process in reversed(processes(first.pid)):
+                process.resume()
+            assert first.wait(WITHIN_S) == 2
+            traffic.write(1)
+            assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
