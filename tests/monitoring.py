@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -30,15 +31,18 @@ def missing() -> list[str]:
 
 @dataclass
 class Webhook:
-    """Every alert that Alertmanager has sent, with its status."""
+    """Every alert that Alertmanager has sent, with its status, and in ``delay_s`` how late it came."""
 
     url: str
     _alerts: list[dict[str, Any]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, alerts: Sequence[dict[str, Any]]) -> None:
+        now = datetime.now(UTC)
         with self._lock:
-            self._alerts += alerts
+            for alert in alerts:
+                began = datetime.fromisoformat(alert["startsAt"])
+                self._alerts.append({**alert, "delay_s": (now - began).total_seconds()})
 
     def all(self, name: str, status: str = "firing") -> list[dict[str, Any]]:
         with self._lock:
