@@ -107,6 +107,7 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
             f"--config.file={config}",
             f"--storage.tsdb.path={directory / 'prometheus'}",
             f"--web.listen-address=127.0.0.1:{prometheus_port}",
+            "--rules.alert.resend-delay=5s",  # what fired before Alertmanager was found
         ]
         url = f"http://127.0.0.1:{prometheus_port}"
         stack.enter_context(_process(command, directory / "prometheus.log", url))

@@ -1,6 +1,7 @@
 """Every failure that the lab, its Connect and the service itself can be brought to, for alerts and panels."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from tests.waiting import until
 RECORDS = 10
 REFUSES = {"cleanup.policy": "compact"}
 """A compacted topic takes no record without a key, and neither our records nor the lab's have one."""
+NO_KEY = "Compacted topic cannot accept message without key"
 OF_GROUPS = {"errors.deadletterqueue.group.enable": "true"}
 CUT, REFUSED = "dlq.cut", "dlq.refused"
 HASTY = {"consumer.override.retry.backoff.ms": "2000", "consumer.override.retry.backoff.max.ms": "1000"}
@@ -94,8 +96,11 @@ class Failures:
     up: Up
     log: Path
 
-    def provoke(self) -> None:
-        """Everything that the lab can do, then what it cannot, as log lines; last what is put back."""
+    def provoke(self) -> float:
+        """Everything that the lab can do, then what it cannot, as log lines; last what is put back.
+
+        The time from which on it is counted: until then batches fail.
+        """
         servers = self.lab.bootstrap_servers
         Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is mended
         self._append(f"{LONG}\n")
@@ -107,11 +112,12 @@ class Failures:
         self.lab.break_connect_records(RECORDS)
         self._misconfigure()
         self.lab.stall_broker()
-        self._cut()
+        counted_s = self._cut()
         now = datetime.now(UTC)
         self._append(lines(now) + stalled(now))
         until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
         self._redrive()
+        return counted_s
 
     @contextmanager
     def stalled_sink(self, pipe: Path, name: str) -> Iterator[None]:
@@ -130,16 +136,21 @@ class Failures:
             httpx2.delete(connector, trust_env=False).raise_for_status()
             reader.close()
 
-    def _cut(self) -> None:
+    def _cut(self) -> float:
         """Dead letters are deleted before they are read, since batches fail; then our queue is mended."""
-        until(lambda: self.up.figure("deadwatch_batch_failures_total") > 0, "no batch fails")
-        lost = f"cannot be written to {OWN_DLQ}"
-        until(lambda: lost in self.up.errors.read_text(), "the collector loses nothing")
+        for process in ("collector", "streaming"):
+            until(lambda: self._refused(process), f"{OWN_DLQ} takes what {process} writes")  # noqa: B023 -- called at once
         admin = AdminClient({"bootstrap.servers": self.lab.bootstrap_servers})
         end = Topics(self.lab.bootstrap_servers).end(CUT)
         for done in admin.delete_records([TopicPartition(CUT, 0, end)]).values():
             done.result(60)
+        counted_s = time.time()
         self._mend(OWN_DLQ)
+        return counted_s
+
+    def _refused(self, process: str) -> bool:
+        lines = self.up.errors.read_text().splitlines()
+        return any(f"[{process}]" in line and NO_KEY in line for line in lines)
 
     def _mend(self, topic: str) -> None:
         admin = KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -57,6 +58,7 @@ class Watched:
 
     failures: Failures
     seen: monitoring.Monitoring
+    counted_s: float
 
     def until_fired(self, name: str) -> dict[str, Any]:
         until(
@@ -82,9 +84,8 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
             until(
                 lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
             )
-            provoked = Failures(lab, up, log)
-            provoked.provoke()
-            yield Watched(provoked, seen)
+            failures = Failures(lab, up, log)
+            yield Watched(failures, seen, counted_s=failures.provoke())
 
 
 def _quick(name: str) -> AlertValues:
@@ -125,8 +126,9 @@ def _answer(prometheus: monitoring.Prometheus, query: expressions.Query) -> list
 
 def test_the_pictures_are_drawn(watched: Watched, tmp_path: Path) -> None:
     directory = Path(os.environ.get("DEADWATCH_PICTURES", tmp_path))
+    minutes = 1 + int(time.time() - watched.counted_s) // 60
     for board in ALL:
-        svg = picture.draw(board, watched.seen.prometheus.url, minutes=3)
+        svg = picture.draw(board, watched.seen.prometheus.url, minutes=minutes)
         (directory / f"{board.uid}.svg").write_text(svg)
         assert svg.count("<g class='panel'") == sum(len(row.panels) for row in board.rows)
         assert "no data" not in svg
