@@ -149,10 +149,10 @@ def topics() -> AnyPanel:
 
 
 def connectors() -> AnyPanel:
-    """Which connectors have a task that is not well."""
+    """Which task is not well."""
     about = About(
-        "Connect tasks that are not well",
-        "Tasks with abandoned instances, or stalled, by connector.",
+        "Connect tasks, worst first",
+        "Tasks with abandoned instances, then the others; 0 in both columns: it is well.",
         Page.CONNECT_TASKS,
         steps=NEUTRAL,
         width=12,
