@@ -29,8 +29,8 @@ from tests.postgres import Postgres
 pytestmark = pytest.mark.integration
 
 LETTERS = 40
-LOAD, BATCH = 300, 20
-"""Dead letters that arrive before streaming is told to end, and how many of them a batch takes."""
+LOAD, BATCH = 600, 100
+"""Dead letters that arrive before streaming is told to end, and how many records a batch takes."""
 WITHIN_S = 240
 BACKUP = re.compile(r'"(import sqlite3;.*)"$', re.MULTILINE)
 """The command of docs/operations.md."""
