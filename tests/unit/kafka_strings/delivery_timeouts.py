@@ -168,6 +168,14 @@ BACKOFF: Final = (
         f"{AT} WARN Configuration 'retry.backoff.ms' with value '2000' is greater than configuration"
         " 'retry.backoff.max.ms' with value '1000'. A static backoff with value '1000' will be"
         " applied. (o.C:1)",
-        ({"kind": "retry_backoff_misconfigured"},),
+        ({"kind": "retry_backoff_misconfigured", "client_id": ""},),
+    ),
+    String(
+        "backoff",
+        "one of the clients of a Connect task: it is not said which",
+        f"{AT} WARN [silent|task-0] Configuration 'retry.backoff.ms' with value '2000' is greater than"
+        " configuration 'retry.backoff.max.ms' with value '1000'. A static backoff with value '1000' will be"
+        " applied. (org.apache.kafka.clients.CommonClientConfigs:281)",
+        ({"kind": "retry_backoff_misconfigured", "client_id": "silent-0"},),
     ),
 )
