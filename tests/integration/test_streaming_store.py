@@ -1,6 +1,7 @@
 """The query and its store: a PostgreSQL server that goes and comes back, two streams by mistake."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -45,10 +46,23 @@ def test_driver_and_server_end_at_any_moment_and_no_total_changes(
     assert server.password not in streaming.log()
 
 
-def processes(pid: int) -> list[psutil.Process]:
-    """The driver's, its JVM first."""
-    python = psutil.Process(pid)
-    return [*python.children(recursive=True), python]
+@contextmanager
+def frozen(pid: int) -> Iterator[Callable[[], None]]:
+    """The driver and its JVM stand still until they are woken, at the latest at the end."""
+    driver = psutil.Process(pid)
+    processes = [*driver.children(recursive=True), driver]
+
+    def wake() -> None:
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    for process in processes:
+        process.suspend()
+    try:
+        yield wake
+    finally:
+        wake()
 
 
 def test_a_second_stream_is_refused_and_a_zombie_commits_nothing(
@@ -66,12 +80,9 @@ def test_a_second_stream_is_refused_and_a_zombie_commits_nothing(
         before = streaming.batches()
         traffic.write()
         assert eventually(lambda: streaming.batches() > before), streaming.log()
-        for process in processes(first.pid):  # in the middle of a batch: many are to come
-            process.suspend()
-        with streaming.running():
+        with frozen(first.pid) as wake, streaming.running():  # in the middle of a batch: many are to come
             assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-            for process in reversed(processes(first.pid)):
-                process.resume()
+            wake()
             assert first.wait(WITHIN_S) == 2
             traffic.write(1)
             assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
