@@ -3,7 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
-from dashboards import counts
+from dashboards import counts, shared
 from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Board, Choice, Row
 from dashboards.panels import (
     ANY_IS_BAD,
@@ -23,6 +23,7 @@ from dashboards.panels import (
     ranking,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-dead-letters"
 TOPIC: Final = SCOPE.narrowed(dlq_topic="$topic")
@@ -47,7 +48,7 @@ def unhandled() -> AnyPanel:
 def arrived() -> AnyPanel:
     """New ones in the chosen time."""
     about = About("New in this time", "Dead letters that arrived in the chosen time range.", Page.GROUPS)
-    return number(about, TOPIC.or_zero(TOPIC.grown(catalog.DEAD_LETTERS, RANGE).sum()))
+    return number(about, in_this_time(TOPIC, catalog.DEAD_LETTERS))
 
 
 def oldest() -> AnyPanel:
@@ -71,9 +72,7 @@ def lost() -> AnyPanel:
         "Connect sinks that failed. They are on no topic.",
         Page.OVERVIEW,
     )
-    share = SCOPE.or_zero(SCOPE.grown(catalog.SHARE_DEAD_LETTERS_LOST, RANGE).sum())
-    connect = SCOPE.or_zero(SCOPE.grown(catalog.CONNECT_DLQ_FAILURES, RANGE).sum())
-    return number(about, share.plus(connect))
+    return number(about, shared.lost())
 
 
 def inflow_by_topic() -> AnyPanel:

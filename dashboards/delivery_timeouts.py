@@ -3,6 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
+from dashboards import shared
 from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Board, Choice, Row
 from dashboards.panels import (
     ANY_IS_BAD,
@@ -14,9 +15,9 @@ from dashboards.panels import (
     Page,
     curves,
     number,
-    ranking,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-delivery-timeouts"
 TOPIC: Final = SCOPE.narrowed(topic="$topic")
@@ -31,13 +32,13 @@ def records() -> AnyPanel:
         "each again or loses it.",
         Page.DELIVERY_TIMEOUTS,
     )
-    return number(about, TOPIC.or_zero(TOPIC.grown(catalog.DELIVERY_TIMEOUT_RECORDS, RANGE).sum()))
+    return number(about, in_this_time(TOPIC, catalog.DELIVERY_TIMEOUT_RECORDS))
 
 
 def batches() -> AnyPanel:
     """Batches given up."""
     about = About("Batches expired", "Batches of these records in the chosen time.", Page.DELIVERY_TIMEOUTS)
-    return number(about, TOPIC.or_zero(TOPIC.grown(catalog.DELIVERY_TIMEOUT_BATCHES, RANGE).sum()))
+    return number(about, in_this_time(TOPIC, catalog.DELIVERY_TIMEOUT_BATCHES))
 
 
 def others() -> AnyPanel:
@@ -48,7 +49,7 @@ def others() -> AnyPanel:
         Page.OVERVIEW,
         steps=ANY_IS_ODD,
     )
-    return number(about, SCOPE.or_zero(SCOPE.grown(catalog.CLIENT_TIMEOUTS, RANGE).sum()))
+    return number(about, in_this_time(SCOPE, catalog.CLIENT_TIMEOUTS))
 
 
 def misconfigured() -> AnyPanel:
@@ -61,7 +62,7 @@ def misconfigured() -> AnyPanel:
         Page.OVERVIEW,
         steps=ANY_IS_ODD,
     )
-    return number(about, SCOPE.or_zero(SCOPE.grown(catalog.RETRY_BACKOFF_MISCONFIGURED, RANGE).sum()))
+    return number(about, in_this_time(SCOPE, catalog.RETRY_BACKOFF_MISCONFIGURED))
 
 
 def by_topic() -> AnyPanel:
@@ -108,17 +109,11 @@ def producers() -> AnyPanel:
 
 def clients() -> AnyPanel:
     """Other timeouts, by client."""
-    about = About(
-        "Other timeouts by client",
+    text = (
         "Timeouts of the chosen time. metadata: a topic or broker is missing; buffer: a producer is faster "
-        "than "
-        "its brokers.",
-        Page.OVERVIEW,
-        steps=NEUTRAL,
-        width=12,
+        "than its brokers."
     )
-    grown = SCOPE.grown(catalog.CLIENT_TIMEOUTS, RANGE).sum("kind", "client_id").above(0).top(10)
-    return ranking(about, grown, "{{kind}} {{client_id}}")
+    return shared.client_timeouts("Other timeouts by client", text)
 
 
 def backoffs() -> AnyPanel:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
+from dashboards import shared
 from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Board, Row
 from dashboards.panels import (
     ANY_IS_BAD,
@@ -13,7 +14,6 @@ from dashboards.panels import (
     PER_SECOND,
     RED,
     SECONDS,
-    UP_OR_DOWN,
     About,
     AnyPanel,
     Column,
@@ -23,6 +23,7 @@ from dashboards.panels import (
     ranking,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-itself"
 LATE: Final = ((10, ORANGE), (60, RED))
@@ -88,7 +89,7 @@ def aside() -> AnyPanel:
         steps=ANY_IS_ODD,
         width=4,
     )
-    return number(about, SCOPE.or_zero(SCOPE.grown(catalog.QUARANTINED, RANGE).sum()))
+    return number(about, in_this_time(SCOPE, catalog.QUARANTINED))
 
 
 def missed() -> AnyPanel:
@@ -101,8 +102,8 @@ def missed() -> AnyPanel:
         Page.OVERVIEW,
         width=4,
     )
-    deleted = SCOPE.or_zero(SCOPE.grown(catalog.RECORDS_MISSED, RANGE).sum())
-    lost = SCOPE.or_zero(SCOPE.grown(catalog.COLLECTOR_DEAD_LETTERS_LOST, RANGE).sum())
+    deleted = in_this_time(SCOPE, catalog.RECORDS_MISSED)
+    lost = in_this_time(SCOPE, catalog.COLLECTOR_DEAD_LETTERS_LOST)
     return number(about, deleted.plus(lost))
 
 
@@ -151,15 +152,8 @@ def backlog() -> AnyPanel:
 
 def sources() -> AnyPanel:
     """Source by source."""
-    about = About(
-        "Sources",
-        "Everything that is watched, down first. What happens at a source that is down is not seen.",
-        Page.OVERVIEW,
-        steps=NEUTRAL,
-        width=14,
-    )
-    up = SCOPE.gauge(catalog.SOURCE_UP).min("source", "kind")
-    return rows(about, ("source", "kind"), Column("State", up, texts=UP_OR_DOWN), worst_first=False)
+    text = "Everything that is watched, down first. What happens at a source that is down is not seen."
+    return shared.sources("Sources", text, Page.OVERVIEW)
 
 
 def failures() -> AnyPanel:
@@ -169,7 +163,7 @@ def failures() -> AnyPanel:
         "Times in the chosen time that the query failed and began again where it was, by cause.",
         Page.OVERVIEW,
         steps=ANY_IS_ODD,
-        width=10,
+        width=6,
     )
     return ranking(about, SCOPE.grown(catalog.BATCH_FAILURES, RANGE).sum("cause"), "{{cause}}")
 
@@ -222,7 +216,7 @@ def versions() -> AnyPanel:
         "Which version answers; two for long: a deployment is half done.",
         Page.READINESS,
         steps=NEUTRAL,
-        width=8,
+        width=6,
     )
     version = SCOPE.gauge(catalog.BUILD_INFO).max("job", "version")
     return rows(about, ("job", "version"), Column("Answers", version))
@@ -236,7 +230,7 @@ def speed() -> AnyPanel:
         Page.OVERVIEW,
         unit=PER_SECOND,
         steps=NEUTRAL,
-        width=16,
+        width=24,
     )
     return curves(about, SCOPE.gauge(catalog.STREAM_RATE).max(), "records/s")
 
@@ -248,7 +242,7 @@ BOARD: Final = Board(
     rows=(
         Row(NOW, (readable(), blind(), lag(), behind(), aside(), missed())),
         Row(SINCE_WHEN, (freshness(), input_(), backlog())),
-        Row(WHICH, (sources(), failures())),
-        Row(DETAILS, (phases(), quarantined(), limits(), speed(), versions())),
+        Row(WHICH, (sources(), failures(), versions())),
+        Row(DETAILS, (phases(), quarantined(), limits(), speed())),
     ),
 )

@@ -3,13 +3,12 @@
 from typing import Final
 
 from api.metrics import catalog
-from dashboards import counts
+from dashboards import counts, shared
 from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Board, Row
 from dashboards.panels import (
     ANY_IS_BAD,
     ANY_IS_ODD,
     NEUTRAL,
-    UP_OR_DOWN,
     About,
     AnyPanel,
     Column,
@@ -18,6 +17,7 @@ from dashboards.panels import (
     number,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-overview"
 
@@ -41,9 +41,7 @@ def lost() -> AnyPanel:
         Page.OVERVIEW,
         width=4,
     )
-    share = SCOPE.or_zero(SCOPE.grown(catalog.SHARE_DEAD_LETTERS_LOST, RANGE).sum())
-    connect = SCOPE.or_zero(SCOPE.grown(catalog.CONNECT_DLQ_FAILURES, RANGE).sum())
-    return number(about, share.plus(connect))
+    return number(about, shared.lost())
 
 
 def abandoned() -> AnyPanel:
@@ -79,7 +77,7 @@ def timeouts() -> AnyPanel:
         Page.TASKS,
         width=4,
     )
-    return number(about, SCOPE.or_zero(SCOPE.grown(catalog.TASK_TIMEOUTS, RANGE).sum()))
+    return number(about, in_this_time(SCOPE, catalog.TASK_TIMEOUTS))
 
 
 def expired() -> AnyPanel:
@@ -90,7 +88,7 @@ def expired() -> AnyPanel:
         Page.DELIVERY_TIMEOUTS,
         width=4,
     )
-    return number(about, SCOPE.or_zero(SCOPE.grown(catalog.DELIVERY_TIMEOUT_RECORDS, RANGE).sum()))
+    return number(about, in_this_time(SCOPE, catalog.DELIVERY_TIMEOUT_RECORDS))
 
 
 def failures() -> AnyPanel:
@@ -151,10 +149,10 @@ def topics() -> AnyPanel:
 
 
 def connectors() -> AnyPanel:
-    """Which connectors have a task that is not well."""
+    """Which task is not well."""
     about = About(
-        "Connect tasks that are not well",
-        "Tasks with abandoned instances, or stalled, by connector.",
+        "Connect tasks, worst first",
+        "Tasks with abandoned instances, then the others; 0 in both columns: it is well.",
         Page.CONNECT_TASKS,
         steps=NEUTRAL,
         width=12,
@@ -183,15 +181,8 @@ def findings() -> AnyPanel:
 
 def sources() -> AnyPanel:
     """What is not seen."""
-    about = About(
-        "What Deadwatch watches",
-        "Every source, the ones that are down first: what happens there is not seen.",
-        Page.READINESS,
-        steps=NEUTRAL,
-        width=12,
-    )
-    up = SCOPE.gauge(catalog.SOURCE_UP).min("source", "kind")
-    return rows(about, ("source", "kind"), Column("State", up, texts=UP_OR_DOWN), worst_first=False)
+    text = "Every source, the ones that are down first: what happens there is not seen."
+    return shared.sources("What Deadwatch watches", text, Page.READINESS)
 
 
 BOARD: Final = Board(

@@ -78,7 +78,8 @@ def _header(made: Mapping[str, Any], minutes: int) -> str:
         width = len(label) * 6.4 + 16
         parts += [box(x, 36, width, 20, PANEL, stroke=LINE, radius=3), text(x + 8, 50, label, 11, FAINT)]
         x += width + 6
-    parts.append(text(WIDTH - MARGIN, 26, f"Last {minutes} minutes", 12, FAINT, anchor="end"))
+    range_ = "Last minute" if minutes == 1 else f"Last {minutes} minutes"
+    parts.append(text(WIDTH - MARGIN, 26, range_, 12, FAINT, anchor="end"))
     return "".join(parts)
 
 

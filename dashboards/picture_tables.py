@@ -9,6 +9,8 @@ from dashboards.picture_data import Drawn, colour
 ROW: Final = 22
 BAR: Final = 26
 NAME_CHAR: Final = 7.2
+CELL_CHAR: Final = 7.4
+CELL_GAP: Final = 12
 
 
 def stat(drawn: Drawn) -> str:
@@ -50,13 +52,13 @@ def table(drawn: Drawn) -> str:
     columns, rows = _joined(drawn)
     area = drawn.area
     looks = {o["matcher"]["options"]: _looks(o) for o in drawn.panel["fieldConfig"]["overrides"]}
-    widths = _widths(columns, rows, looks, area.width - 20)
+    places = widths(_longest(columns, rows, looks), area.width - 20)
     room = int((area.height - 10) // ROW) - 1
-    parts = [*_cells(columns, columns, widths, (area.x + 10, area.y + 14))]
+    parts = [*_cells(columns, columns, places, (area.x + 10, area.y + 14))]
     for number, row in enumerate(rows[:room]):
         y = area.y + 14 + (number + 1) * ROW
         parts.append(line([(area.x + 8, y - 15), (area.x + area.width - 8, y - 15)], LINE, 1))
-        parts += _cells(row, columns, widths, (area.x + 10, y), looks)
+        parts += _cells(row, columns, places, (area.x + 10, y), looks)
     if len(rows) > room:
         more = f"{len(rows) - room} more"
         parts.append(text(area.x + area.width - 10, area.y + area.height - 5, more, 10, FAINT, anchor="end"))
@@ -106,15 +108,24 @@ def _looks(override: Mapping[str, Any]) -> Mapping[str, Any]:
     return {found["id"]: found["value"] for found in override["properties"]}
 
 
-def _widths(
-    columns: Sequence[str], rows: Sequence[Sequence[Cell]], looks: Looks, width: float
-) -> list[float]:
-    """By the longest text of each column, within what there is."""
-    wanted = [
-        max(len(name), *(len(_text(cell, looks.get(name, {}))) for cell in cells)) + 2
+def _longest(columns: Sequence[str], rows: Sequence[Sequence[Cell]], looks: Looks) -> list[int]:
+    """Characters of the longest text of each column."""
+    return [
+        max(len(name), *(len(_text(cell, looks.get(name, {}))) for cell in cells))
         for name, *cells in zip(columns, *rows, strict=True)
     ]
-    return [width * each / sum(wanted) for each in wanted]
+
+
+def widths(longest: Sequence[int], room: float) -> list[float]:
+    """Of columns, by the characters of their longest texts; where room is short, the longest are cut."""
+    wanted = [characters * CELL_CHAR + CELL_GAP for characters in longest]
+    if sum(wanted) <= room:
+        return [room * each / sum(wanted) for each in wanted]
+    left, most = room, 0.0
+    for place, each in enumerate(sorted(wanted)):
+        most = left / (len(wanted) - place)
+        left -= min(each, most)
+    return [min(each, most) for each in wanted]
 
 
 def _cells(

@@ -19,6 +19,7 @@ from dashboards.panels import (
     ranking,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-redrive"
 TOPIC: Final = SCOPE.narrowed(dlq_topic="$topic")
@@ -61,8 +62,7 @@ def bounced() -> AnyPanel:
 
 def _moved(title: str, text: str, outcome: str, *, bad: bool) -> AnyPanel:
     about = About(title, text, Page.REDRIVES, steps=ANY_IS_ODD if bad else NEUTRAL, width=4)
-    grown = TOPIC.grown(catalog.REDRIVE_RECORDS, RANGE, outcome=outcome).sum()
-    return number(about, TOPIC.or_zero(grown))
+    return number(about, in_this_time(TOPIC, catalog.REDRIVE_RECORDS, outcome=outcome))
 
 
 def sent() -> AnyPanel:
@@ -140,7 +140,7 @@ def kept() -> AnyPanel:
         steps=ANY_IS_ODD,
         width=8,
     )
-    return ranking(about, TOPIC.gauge(catalog.PARKED_BACKLOG).sum("dlq_topic"), "{{dlq_topic}}")
+    return ranking(about, counts.parked(TOPIC).sum("dlq_topic"), "{{dlq_topic}}")
 
 
 def states() -> AnyPanel:

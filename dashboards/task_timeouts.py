@@ -3,6 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
+from dashboards import shared
 from dashboards.frame import DETAILS, NOW, RANGE, SCOPE, SINCE_WHEN, WHICH, Board, Choice, Row
 from dashboards.panels import (
     ANY_IS_BAD,
@@ -14,9 +15,9 @@ from dashboards.panels import (
     Page,
     curves,
     number,
-    ranking,
     rows,
 )
+from dashboards.shared import in_this_time
 
 UID: Final = "deadwatch-task-timeouts"
 APPLICATION: Final = SCOPE.narrowed(application="$application")
@@ -39,7 +40,7 @@ def hits() -> AnyPanel:
     about = About(
         "Task timeouts", "Tasks without progress within task.timeout.ms, in the chosen time.", Page.TASKS
     )
-    return number(about, APPLICATION.or_zero(APPLICATION.grown(catalog.TASK_TIMEOUTS, RANGE).sum()))
+    return number(about, in_this_time(APPLICATION, catalog.TASK_TIMEOUTS))
 
 
 def deaths() -> AnyPanel:
@@ -49,7 +50,7 @@ def deaths() -> AnyPanel:
         "Threads that an exception ended in the chosen time; unless they were replaced, work stands still.",
         Page.TASKS,
     )
-    return number(about, APPLICATION.or_zero(APPLICATION.grown(catalog.STREAM_THREAD_DEATHS, RANGE).sum()))
+    return number(about, in_this_time(APPLICATION, catalog.STREAM_THREAD_DEATHS))
 
 
 def corrupted() -> AnyPanel:
@@ -60,7 +61,7 @@ def corrupted() -> AnyPanel:
         Page.TASKS,
         steps=ANY_IS_ODD,
     )
-    return number(about, APPLICATION.or_zero(APPLICATION.grown(catalog.TASKS_CORRUPTED, RANGE).sum()))
+    return number(about, in_this_time(APPLICATION, catalog.TASKS_CORRUPTED))
 
 
 def timers_over_time() -> AnyPanel:
@@ -121,15 +122,8 @@ def decisions() -> AnyPanel:
 
 def client_timeouts() -> AnyPanel:
     """Other timeouts of clients at the same time."""
-    about = About(
-        "Other client timeouts",
-        "Timeouts that clients logged in the chosen time, by kind and client: what the stalled call was.",
-        Page.OVERVIEW,
-        steps=NEUTRAL,
-        width=12,
-    )
-    grown = SCOPE.grown(catalog.CLIENT_TIMEOUTS, RANGE).sum("kind", "client_id").above(0).top(10)
-    return ranking(about, grown, "{{kind}} {{client_id}}")
+    text = "Timeouts that clients logged in the chosen time, by kind and client: what the stalled call was."
+    return shared.client_timeouts("Other client timeouts", text)
 
 
 BOARD: Final = Board(

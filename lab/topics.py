@@ -1,6 +1,6 @@
 """Topics of the lab's broker: make them, fill them, see how far they reach."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -25,10 +25,11 @@ class Topics:
         self._config: Config = {"bootstrap.servers": bootstrap_servers, "log_level": _QUIET}
         self._admin = AdminClient(self._config)
 
-    def create(self, *names: str, partitions: int = 2) -> None:
+    def create(self, *names: str, partitions: int = 2, config: Mapping[str, str] | None = None) -> None:
         """Create topics; those that exist stay as they are."""
         existing = self._admin.list_topics(timeout=_WITHIN_S).topics
-        wanted = [NewTopic(name, partitions, 1) for name in names if name not in existing]
+        settings = dict(config or {})
+        wanted = [NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing]
         if wanted:
             for future in self._admin.create_topics(wanted).values():
                 future.result(_WITHIN_S)

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import httpx2
 import yaml
 
 from lab.waiting import until
+from tests.ports import free_ports
 
 UP_WITHIN_S = 60
 SCRAPE_S = 1
@@ -30,15 +31,18 @@ def missing() -> list[str]:
 
 @dataclass
 class Webhook:
-    """Every alert that Alertmanager has sent, with its status."""
+    """Every alert that Alertmanager has sent, with its status, and in ``delay_s`` how late it came."""
 
     url: str
     _alerts: list[dict[str, Any]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, alerts: Sequence[dict[str, Any]]) -> None:
+        now = datetime.now(UTC)
         with self._lock:
-            self._alerts += alerts
+            for alert in alerts:
+                began = datetime.fromisoformat(alert["startsAt"])
+                self._alerts.append({**alert, "delay_s": (now - began).total_seconds()})
 
     def all(self, name: str, status: str = "firing") -> list[dict[str, Any]]:
         with self._lock:
@@ -85,7 +89,7 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
     directory.mkdir()
     with ExitStack() as stack:
         webhook = stack.enter_context(_webhook())
-        alertmanager_port, prometheus_port = _free_ports(2)
+        alertmanager_port, prometheus_port = free_ports(2)
         alertmanager = f"127.0.0.1:{alertmanager_port}"
         config = _write(directory / "alertmanager.yml", _alertmanager(webhook.url))
         command = [
@@ -103,6 +107,7 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
             f"--config.file={config}",
             f"--storage.tsdb.path={directory / 'prometheus'}",
             f"--web.listen-address=127.0.0.1:{prometheus_port}",
+            "--rules.alert.resend-delay=5s",  # what fired before Alertmanager was found
         ]
         url = f"http://127.0.0.1:{prometheus_port}"
         stack.enter_context(_process(command, directory / "prometheus.log", url))
@@ -173,15 +178,6 @@ def _ready(url: str) -> bool:
         return httpx2.get(f"{url}/-/ready", trust_env=False).is_success
     except httpx2.TransportError:
         return False
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:

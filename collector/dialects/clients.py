@@ -65,7 +65,7 @@ def read(line: str, header: str) -> Iterator[Cause]:
     for match in _PYTHON_METADATA.finditer(line):
         yield _timeout("metadata", match[0], client_id, client="kafka-python", wrapped=False)
     for match in _BACKOFF.finditer(line):
-        event = partial(RetryBackoffMisconfigured, client_id=client_id, message=match[0])
+        event = partial(RetryBackoffMisconfigured, client_id=owner_of(header), message=match[0])
         yield Cause(event, identity=(RetryBackoffMisconfigured.kind, match[0]))
 
 
@@ -78,6 +78,15 @@ def client_id_of(header: str) -> str:
     if match := _CONNECT_TASK.search(header):
         return f"connector-producer-{match[1]}-{match[2]}"
     return ""
+
+
+def owner_of(header: str) -> str:
+    """The client that an entry names, or the Streams thread or Connect task one of whose clients it is."""
+    if match := _CLIENT_ID.search(header):
+        return match[1]
+    if match := _CONNECT_TASK.search(header):
+        return f"{match[1]}-{match[2]}"
+    return streams.thread_of(header)
 
 
 def _expiry(match: re.Match[str], client_id: str) -> Cause:

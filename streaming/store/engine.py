@@ -39,9 +39,10 @@ POSTGRESQL: Mapping[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
-    "options": "-c lock_timeout=10s -c statement_timeout=60s -c timezone=UTC",
+    "options": "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=30s"
+    " -c timezone=UTC",
 }
-"""A server that is gone is noticed; nothing waits for ever."""
+"""A server that is gone is noticed, and a client that is frozen; nothing waits for ever."""
 
 Insert = sqlite.Insert | postgresql.Insert
 Values = Mapping[str, Any]

@@ -6,7 +6,6 @@ address, its ports) is this machine's loopback and free ports.
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,10 +19,10 @@ import httpx2
 import yaml
 
 from tests.chart.tools import ROOT, Manifest
+from tests.ports import LOOPBACK, free_port
 
 Secrets = Mapping[str, Mapping[str, str]]
 
-LOOPBACK: Final = "127.0.0.1"
 READY_WITHIN_S: Final = 300
 PROGRAMS: Final = {"python": [sys.executable], "deadwatch": [sys.executable, "-m", "deadwatch"]}
 LISTENS: Final = {"api": ("API_PORT", "API_HOST"), "streaming.redrive": ("REDRIVE_HEALTH__PORT",)}
@@ -127,7 +126,7 @@ class Node:
         container = spec["containers"][0]
         home = self.directory / f"{name}-{time.monotonic_ns()}"
         mounts = self._mounts(home, spec, container, manifests)
-        ports = {port["name"]: _free_port() for port in container.get("ports", ())}
+        ports = {port["name"]: free_port() for port in container.get("ports", ())}
         environment = self._environment(container, mounts, ports)
         command = [*PROGRAMS[container["command"][0]], *container["command"][1:], *container.get("args", ())]
         return Prepared(home, [self._placed(part, mounts) for part in command], environment, ports)
@@ -194,6 +193,8 @@ class Node:
             prefix = module.upper()
             port, *host = LISTENS.get(module, (f"{prefix}_HEALTH__PORT",))
             said |= {port: str(next(iter(ports.values())))} | dict.fromkeys(host, LOOPBACK)
+        if "spark" in ports:
+            said["STREAMING_UI_PORT"] = str(ports["spark"])
         return machine | said
 
     def _value(self, variable: Mapping[str, Any]) -> str:
@@ -212,9 +213,3 @@ class Node:
             if name != "/tmp":  # every path here is below it
                 text = text.replace(name, places[name])
         return text
-
-
-def _free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as server:
-        port: int = server.getsockname()[1]
-    return port

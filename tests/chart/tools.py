@@ -1,6 +1,7 @@
 """The chart as real Helm renders it."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -50,9 +51,10 @@ def template(
     apis: Sequence[str] = (),
     more: Iterable[str | Path] = (),
     release: str = "dw",
+    chart: Path = CHART,
 ) -> "subprocess.CompletedProcess[str]":
     """``helm template`` with value files, values and the APIs that the cluster has."""
-    arguments: list[str | Path] = ["template", release, CHART, "--namespace", "deadwatch", *more]
+    arguments: list[str | Path] = ["template", release, chart, "--namespace", "deadwatch", *more]
     for file in files:
         arguments += ["--values", file]
     for name, value in (values or {}).items():
@@ -68,11 +70,22 @@ def rendered(
     apis: Sequence[str] = (),
     more: Iterable[str | Path] = (),
     release: str = "dw",
+    chart: Path = CHART,
 ) -> list[Manifest]:
     """The manifests; a refusal is an error with Helm's words."""
-    made = template(*files, values=values, apis=apis, more=more, release=release)
+    made = template(*files, values=values, apis=apis, more=more, release=release, chart=chart)
     assert made.returncode == 0, made.stderr
     return [one for one in yaml.safe_load_all(made.stdout) if one]
+
+
+def next_version(directory: Path) -> Path:
+    """The chart as the release after this one has it: of another version, with another image."""
+    chart = directory / "deadwatch"
+    shutil.copytree(CHART, chart)
+    about = yaml.safe_load((chart / "Chart.yaml").read_text())
+    about |= {"version": "99.0.0", "appVersion": "99.0.0"}
+    (chart / "Chart.yaml").write_text(yaml.safe_dump(about))
+    return chart
 
 
 def one(manifests: Sequence[Manifest], kind: str, name: str) -> Manifest:

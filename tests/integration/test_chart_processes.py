@@ -6,7 +6,6 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,60 +20,23 @@ from lab import Lab
 from lab.topics import Topics
 from tests import postgres, waiting
 from tests.chart import tools
-from tests.chart.node import LOOPBACK, Node, Pod
-from tests.chart.tools import MINIMAL, Manifest, one, pods, rendered
+from tests.chart.node import Node
+from tests.chart.release import WITHIN_S, Release
+from tests.chart.tools import MINIMAL, OPERATED, next_version, one, rendered
+from tests.ports import LOOPBACK
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.integration
 
 LETTERS = 40
-WITHIN_S = 240
+LOAD, BATCH = 600, 100
+"""Dead letters that arrive before streaming is told to end, and how many records a batch takes."""
 BACKUP = re.compile(r'"(import sqlite3;.*)"$', re.MULTILINE)
 """The command of docs/operations.md."""
 PROCESSES = ("collector", "streaming", "redrive", "api")
 
 
 until = partial(waiting.until, within_s=WITHIN_S)
-
-
-@dataclass
-class Release:
-    """An installation: a node, its manifests, and the pods that run."""
-
-    node: Node
-    manifests: list[Manifest]
-    stack: ExitStack
-    pods: dict[str, Pod] = field(default_factory=dict)
-
-    def start(self, *processes: str) -> None:
-        for name, spec in pods(self.manifests):
-            process = name.rpartition("-")[2]
-            if process in processes:
-                self.pods[process] = self.stack.enter_context(self.node.running(self.manifests, name, spec))
-        for process in processes:
-            self.pods[process].become("startup")
-            self.pods[process].become("liveness")
-            self.pods[process].become("readiness")
-        if "api" in processes:
-            self.node.services["http://dw-deadwatch-api:8000"] = self.pods["api"].url("http")
-
-    def run(self, kind: str, suffix: str) -> str:
-        """A hook's pod to its end; what it says."""
-        manifest = one(self.manifests, kind, suffix)
-        spec = manifest["spec"]["template"]["spec"] if kind == "Job" else manifest["spec"]
-        with self.node.running(self.manifests, manifest["metadata"]["name"], spec) as pod:
-            pod.process.wait(WITHIN_S)
-            assert pod.process.returncode == 0, pod.tail()
-            return pod.tail()
-
-    def stop(self, *processes: str) -> dict[str, float]:
-        """The seconds each took; every one ended by itself, within its grace period, with 0."""
-        return {process: self.pods[process].terminate() for process in processes}
-
-    def figure(self, name: str, **labels: str) -> int:
-        text = httpx2.get(f"{self.pods['api'].url('http')}/metrics", trust_env=False).raise_for_status().text
-        samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
-        return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
 
 
 @pytest.fixture(scope="module")
@@ -205,11 +167,19 @@ def told(release: Release, path: str) -> Any:  # noqa: ANN401 -- JSON
 
 @pytest.mark.usefixtures("chart")
 def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
-    lab: Lab, node: Node, stack: ExitStack, record_property: Callable[[str, object], None]
+    lab: Lab,
+    node: Node,
+    stack: ExitStack,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
     name = f"chart-{uuid.uuid4().hex[:8]}"
     Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
-    store = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "store", "urlKey": "uri"}}
+    store = {
+        "store.kind": "postgresql",
+        "store.postgresql": {"existingSecret": "store", "urlKey": "uri"},
+        "streaming.settings": {"max_offsets_per_trigger": BATCH},
+    }
     before = Release(node, rendered(MINIMAL, values=values(lab, name, **store)), stack)
 
     assert "is up to date now" in before.run("Job", "store-upgrade")
@@ -228,11 +198,14 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     redrive = order(before, name)
     until(lambda: told(before, f"/redrives/{redrive}")["moved"] > 0, before.pods["redrive"].tail)
 
-    fail(lab, name, LETTERS, LETTERS)  # while nothing may be counted twice or not at all
     more = store | {"streaming.settings": {"samples_per_group": 3}, "redrive.settings": {"lease_ms": 6_000}}
-    after = Release(node, rendered(MINIMAL, values=values(lab, name, **more)), stack, dict(before.pods))
+    newer = rendered(MINIMAL, values=values(lab, name, **more), chart=next_version(tmp_path))
+    after = Release(node, newer, stack, dict(before.pods))
     assert "was up to date" in after.run("Job", "store-upgrade")
-    took_s = before.stop("streaming")  # Recreate
+    fail(lab, name, LETTERS, LOAD)  # while nothing may be counted twice or not at all
+    until(lambda: counted(before) > LETTERS, before.pods["streaming"].tail)
+    took_s = before.stop("streaming")  # Recreate; batches are under way
+    assert counted(before) < LETTERS + LOAD
     after.start("streaming")
     took_s |= before.stop("redrive", "collector")
     after.start("redrive", "collector")
@@ -241,15 +214,29 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     took_s["api"] = old_api.terminate()
 
     until(lambda: told(after, f"/redrives/{redrive}")["status"] == "COMPLETED", after.pods["redrive"].tail)
-    until(lambda: counted(after) == 2 * LETTERS, after.pods["streaming"].tail)
+    until(lambda: counted(after) == LETTERS + LOAD, after.pods["streaming"].tail)
     assert committed(lab, name) == list(range(LETTERS))
     assert "ready: " in after.run("Pod", "test")
     took_s |= {f"{process} again": s for process, s in after.stop(*PROCESSES).items()}
 
     postgres_tool("pg_restore", "--clean", "--if-exists", f"--dbname={uri}", str(dump))
     after.start("streaming", "api")
-    until(lambda: counted(after) == 2 * LETTERS, after.pods["streaming"].tail)
+    until(lambda: counted(after) == LETTERS + LOAD, after.pods["streaming"].tail)
     record_property("seconds_to_end", {process: round(s, 1) for process, s in took_s.items()})
+
+
+def metrics_of_spark(release: Release) -> None:
+    """Every endpoint of the PodMonitor answers as Prometheus reads it."""
+    pod = release.pods["streaming"]
+    ports = {port["containerPort"]: port["name"] for port in pod.container["ports"]}
+    found: set[str] = set()
+    for endpoint in one(release.manifests, "PodMonitor", "streaming")["spec"]["podMetricsEndpoints"]:
+        url = pod.url(ports[endpoint["portNumber"]]) + endpoint["path"]
+        answer = httpx2.get(url, timeout=60, trust_env=False)
+        assert answer.status_code == 200, url
+        found |= {family.name for family in text_string_to_metric_families(answer.text)}
+    assert any(name.startswith("metrics_deadwatch_streaming_driver_") for name in found), found
+    assert any(name.startswith("metrics_executor_") for name in found), found
 
 
 @pytest.mark.usefixtures("chart")
@@ -260,10 +247,11 @@ def test_a_minimal_installation_on_one_node_is_ready_and_counts(
     Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
     plain = {"kafka": {"bootstrapServers": lab.bootstrap_servers}, "collector.settings": {"name": name}}
     settings = values(lab, name)["settings"]
-    said = values(lab, name) | plain | {"settings": settings}
+    said = values(lab, name) | plain | {"settings": settings, "podMonitor.enabled": True}
     del said["collector.settings.name"], said["collector.settings.connect"]
-    release = Release(node, rendered(MINIMAL, values=said), stack)
+    release = Release(node, rendered(MINIMAL, values=said, apis=OPERATED), stack)
     release.start("streaming", "collector", "redrive", "api")
+    metrics_of_spark(release)
     fail(lab, name, 0, LETTERS)
     labels = {"dlq_topic": f"dlq.{name}"}
     counted = "deadwatch_dead_letter_queue_records_total"

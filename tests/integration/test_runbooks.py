@@ -1,14 +1,19 @@
-"""Kafka's own tools take every option that a runbook names."""
+"""Kafka's own tools take every option that a runbook names, and do what the page of operations says."""
 
 import re
+import shlex
 import subprocess
+import uuid
 from pathlib import Path
 
 import pytest
 
 from jars.java import find_java
+from lab import Lab
 from lab.jvm import launcher
+from lab.topics import Topics
 from tests.unit.test_dashboards_runbooks import KAFKA, of
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -23,6 +28,8 @@ MAINS = {
 }
 """``kafka-configs.sh`` is not among them: no jar that can be had has its class."""
 WITHIN_S = 120
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+REMOVALS = re.findall(r"^\$ kafka-topics\.sh (.+ --delete .+)$", PAGE.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("tool", sorted(MAINS.keys() & set(KAFKA)))
@@ -31,6 +38,23 @@ def test_the_tool_knows_the_options(tool: str, tmp_path: Path) -> None:
     subcommands = sorted({words[3] for words in of(tool) if words[3:] and not words[3].startswith("-")})
     told = "".join(_help(tool, command, tmp_path) for command in (*([c] for c in subcommands), []))
     assert used <= set(re.findall(r"--[a-z][a-z-]*", told)), told
+
+
+@pytest.mark.parametrize("line", REMOVALS)
+def test_a_topic_is_removed_as_the_page_of_operations_says(lab: Lab, line: str, tmp_path: Path) -> None:
+    topic, topics = f"removed-{uuid.uuid4().hex[:8]}", Topics(lab.bootstrap_servers)
+    topics.create(topic)
+    topics.produce(topic, [b"v"])
+    *words, _ = shlex.split(line.replace("kafka:9092", lab.bootstrap_servers))
+    main = f"org.apache.kafka.tools.{MAINS['kafka-topics.sh']}"
+    subprocess.run(
+        [*launcher(find_java().path, "apps", 64), main, *words, topic],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=WITHIN_S,
+        check=True,
+    )
+    until(lambda: topics.end(topic) == 0, f"{topic} is still there")
 
 
 def _help(tool: str, arguments: list[str], directory: Path) -> str:

@@ -1,7 +1,6 @@
 """Streaming as Spark's operator runs it: by spark-submit and the image's launcher."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 
 from jars.cache import classpath
 from lab import Lab
+from tests.ports import free_ports
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -22,12 +22,8 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 WITHIN_S = 240
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+REQUEST_S = 30
+"""Spark loads what answers its first scrape when it is asked: seconds, on a busy machine."""
 
 
 @contextmanager
@@ -54,14 +50,14 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
 
 def answers(url: str) -> str:
     try:
-        answer = httpx2.get(url, timeout=5, trust_env=False)
+        answer = httpx2.get(url, timeout=REQUEST_S, trust_env=False)
     except httpx2.TransportError:
         return ""
     return answer.text if answer.is_success else ""
 
 
-def test_the_driver_becomes_ready(lab: Lab, tmp_path: Path) -> None:
-    health = free_port()
+def test_the_driver_becomes_ready_and_gives_the_metrics_of_spark(lab: Lab, tmp_path: Path) -> None:
+    health, ui = free_ports(2)
     variables = {
         "STREAMING_KAFKA__BOOTSTRAP_SERVERS": lab.bootstrap_servers,
         "STREAMING_EVENTS_TOPIC": "deadwatch.events.submitted",
@@ -69,6 +65,7 @@ def test_the_driver_becomes_ready(lab: Lab, tmp_path: Path) -> None:
         "STREAMING_CHECKPOINT": str(tmp_path / "checkpoint"),
         "STREAMING_MASTER": "",
         "STREAMING_HEALTH__PORT": str(health),
+        "STREAMING_UI_PORT": str(ui),
     }
     with submitted(tmp_path, variables) as driver:
         log = tmp_path / "log"
@@ -78,6 +75,9 @@ def test_the_driver_becomes_ready(lab: Lab, tmp_path: Path) -> None:
             return answers(f"http://127.0.0.1:{health}/readyz") == "ok\n"
 
         until(ready, log.read_text, WITHIN_S)
+        spark = f"http://127.0.0.1:{ui}/metrics"
+        assert "metrics_deadwatch_streaming_driver_" in answers(f"{spark}/prometheus/")
+        assert 'application_name="deadwatch-streaming"' in answers(f"{spark}/executors/prometheus")
 
 
 def test_a_refused_setting_ends_the_driver_with_a_failure(tmp_path: Path) -> None:

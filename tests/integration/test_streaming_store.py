@@ -1,8 +1,10 @@
 """The query and its store: a PostgreSQL server that goes and comes back, two streams by mistake."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lab import Lab
@@ -44,10 +46,29 @@ def test_driver_and_server_end_at_any_moment_and_no_total_changes(
     assert server.password not in streaming.log()
 
 
-def test_a_second_stream_is_refused_and_the_next_one_takes_over(
-    lab: Lab, traffic: Traffic, tmp_path: Path
+@contextmanager
+def frozen(pid: int) -> Iterator[Callable[[], None]]:
+    """The driver and its JVM stand still until they are woken, at the latest at the end."""
+    driver = psutil.Process(pid)
+    processes = [*driver.children(recursive=True), driver]
+
+    def wake() -> None:
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    for process in processes:
+        process.suspend()
+    try:
+        yield wake
+    finally:
+        wake()
+
+
+def test_a_second_stream_is_refused_and_a_zombie_commits_nothing(
+    lab: Lab, traffic: Traffic, postgres: str, tmp_path: Path
 ) -> None:
-    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path)
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres, heartbeat_interval_ms="1000")
     traffic.write(1)
     with streaming.running() as first:
         assert settled(streaming, traffic), streaming.log()
@@ -55,6 +76,13 @@ def test_a_second_stream_is_refused_and_the_next_one_takes_over(
             assert second.wait(WITHIN_S) == 2
         assert f"another stream writes this store (pid {first.pid} on " in streaming.log()
         assert first.poll() is None
-    traffic.write(1)
-    with streaming.running():  # the first one was killed and has let nobody in
-        assert settled(streaming, traffic), streaming.log()
+
+        before = streaming.batches()
+        traffic.write()
+        assert eventually(lambda: streaming.batches() > before), streaming.log()
+        with frozen(first.pid) as wake, streaming.running():  # in the middle of a batch: many are to come
+            assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+            wake()
+            assert first.wait(WITHIN_S) == 2
+            traffic.write(1)
+            assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())

@@ -17,6 +17,7 @@ from dashboards.boards import ALL
 from dashboards.drawing import fitted, shown
 from dashboards.frame import Board
 from dashboards.picture import PictureError
+from dashboards.picture_tables import CELL_CHAR, widths
 
 AT = 1_800_000_000.0
 HOSTILE = "<script>alert(1)</script>&'\"\u202e"
@@ -110,3 +111,11 @@ def test_values_are_shown_in_their_unit(value: float, unit: str, text: str) -> N
 def test_a_text_is_cut_to_its_room() -> None:
     assert fitted("short", 100) == "short"
     assert fitted("a-very-long-name-of-a-topic", 72, 12) == "a-very-lo…"
+
+
+def test_a_long_column_is_cut_not_the_short_ones_beside_it() -> None:
+    narrow, wide, heading = widths([7, 90, 8], 400)
+    assert narrow >= 7 * CELL_CHAR
+    assert heading >= 8 * CELL_CHAR
+    assert narrow + wide + heading == pytest.approx(400)
+    assert widths([1, 1], 400) == [200, 200]

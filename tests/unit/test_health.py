@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from collector.health import Health, HealthSettings
+from tests.ports import free_port
 
 
 @dataclass
@@ -25,12 +26,6 @@ def clock() -> Clock:
 @pytest.fixture
 def health(clock: Clock) -> Health:
     return Health(HealthSettings(dead_after_ms=1_000, unready_after_ms=1_000), "test", clock)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 def test_a_process_lives_from_its_start_and_is_ready_once_work_was_done(health: Health) -> None:

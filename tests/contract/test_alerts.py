@@ -1,0 +1,147 @@
+"""Rules by Prometheus' own tool: each alert fires when it must, with the right texts, else is silent."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+import yaml
+
+from dashboards.generate import as_yaml
+from dashboards.rules import objective
+from dashboards.rules.groups import ALERTS, rules
+from dashboards.rules.objective import BURNS, Burn
+from dashboards.rules.values import AlertValues, Objective, Values
+from tests.contract.alerts import clients, connect, dead_letters, itself, redrive
+from tests.contract.alerts.case import ON_TOPIC, SENT, STORE, Case
+from tests.contract.alerts.dead_letters import BACKLOG, LETTERS
+
+CASES = [case for kind in (dead_letters, connect, clients, redrive, itself) for case in kind.CASES]
+JOB = 'job="deadwatch", instance="a"'
+DUE = "163m"
+"""Dead letters of minute 100 are late since minute 160; every window still sees that they came."""
+COURSES = {
+    "late": ("0x100 100x300", "0x400", True),
+    "in time": ("0x100 100x300", "100x400", False),
+    "mended": ("0x100 100x300", "0x161 100x239", False),
+    "idle": ("100x400", "100x400", False),
+}
+"""What arrives, what is handled, and whether the objective burns then."""
+
+PROMTOOL = shutil.which("promtool") or ""
+pytestmark = pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed")
+
+
+def with_job(series: str) -> str:
+    """The series as Prometheus stores it."""
+    if "instance=" in series:
+        return series.replace("{", '{job="deadwatch", ')
+    name, _, labels = series.partition("{")
+    return f"{name}{{{JOB}, {labels}" if labels else f"{name}{{{JOB}}}"
+
+
+def rendered(text: str, case: Case) -> str:
+    """What Prometheus makes of a template."""
+    labels = case.labels or {}
+    text = re.sub(r"{{ \$labels\.(\w+) \| urlquery }}", lambda m: quote_plus(labels[m[1]]), text)
+    text = re.sub(r"{{ \$labels\.(\w+) }}", lambda m: labels[m[1]], text)
+    return re.sub(r"{{ \$value \|[^}]*}}", case.value, text)
+
+
+def expected(case: Case, rule: dict[str, Any]) -> list[dict[str, Any]]:
+    if case.labels is None:
+        return []
+    annotations = {name: rendered(text, case) for name, text in rule["annotations"].items()}
+    if case.summary:
+        assert annotations["summary"] == case.summary
+    return [{"exp_labels": {**rule["labels"], **case.labels}, "exp_annotations": annotations}]
+
+
+def group(case: Case, rule: dict[str, Any]) -> dict[str, Any]:
+    series = {STORE: case.store, **{with_job(name): values for name, values in case.series.items()}}
+    return {
+        "name": case.name,
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "alert_rule_test": [
+            {"eval_time": case.at, "alertname": case.alert, "exp_alerts": expected(case, rule)}
+        ],
+    }
+
+
+def promtool(directory: Path, made: dict[str, Any], tests: list[dict[str, Any]]) -> None:
+    (directory / "rules.yaml").write_text(as_yaml(made))
+    file = directory / "test.yaml"
+    file.write_text(
+        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests})
+    )
+    done = subprocess.run(
+        [PROMTOOL, "test", "rules", file.name], cwd=directory, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+
+
+def rule_of(name: str, made: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        rule for group in made["groups"] for rule in group["rules"] if rule.get("alert") == name
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", [alert.name for alert in ALERTS])
+def test_the_alert_does_what_its_cases_say(name: str, tmp_path: Path) -> None:
+    cases = [case for case in CASES if case.alert == name]
+    assert any(case.labels is not None for case in cases)
+    assert name == "DeadwatchWatchdog" or any(case.labels is None for case in cases)
+    for window in {case.window for case in cases}:
+        said = {name: AlertValues(window=window)} if window else {}
+        values = Values(dashboard_url="http://grafana", labels={"team": "kafka"}, alerts=said)
+        rule = rule_of(name, rules(values))
+        tests = [group(case, rule) for case in cases if case.window == window]
+        promtool(tmp_path, {"groups": [{"name": "one", "rules": [rule]}]}, tests)
+
+
+@pytest.mark.parametrize(
+    "values", [Values(), Values(objective=Objective(enabled=True))], ids=["plain", "objective"]
+)
+def test_promtool_finds_nothing_wrong(values: Values, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(as_yaml(rules(values)))
+    done = subprocess.run([PROMTOOL, "check", "rules", file], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("burn", BURNS, ids=lambda burn: f"{burn.long} and {burn.short}")
+def test_the_objective_burns_while_dead_letters_are_late(burn: Burn, tmp_path: Path) -> None:
+    made = rules(Values(objective=Objective(enabled=True, hours=1), interval="1m"))
+    labels = {"severity": str(burn.severity), "window": burn.long}
+    found = (r for r in made["groups"][-1]["rules"] if labels.items() <= r.get("labels", {}).items())
+    (rule,) = found
+    fired = expected(Case(objective.NAME, "", {}, DUE, ON_TOPIC, "100%"), rule)
+    tests = [
+        {
+            "name": name,
+            "interval": "1m",
+            "input_series": [
+                {"series": STORE, "values": "1x400"},
+                {"series": with_job(LETTERS), "values": arrived},
+                {"series": with_job(BACKLOG), "values": arrived},
+                {"series": with_job(SENT), "values": handled},
+            ],
+            "alert_rule_test": [
+                {"eval_time": DUE, "alertname": objective.NAME, "exp_alerts": fired if burns else []}
+            ],
+        }
+        for name, (arrived, handled, burns) in COURSES.items()
+    ]
+    promtool(tmp_path, {"groups": [_only(made, rule)]}, tests)
+
+
+def _only(made: dict[str, Any], rule: dict[str, Any]) -> dict[str, Any]:
+    """The objective's group with one of its alerts."""
+    found = dict(made["groups"][-1])
+    found["rules"] = [r for r in found["rules"] if "record" in r or r is rule]
+    return found

@@ -1,0 +1,213 @@
+"""Every failure that the lab, its Connect and the service itself can be brought to, for alerts and panels."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from collector.contract.topics import EVENTS, OWN_DLQ
+from deadwatch.api_client import Api
+from lab import Lab, share
+from lab.connect import FILESINK_DLQ, json_sink
+from lab.connect_worker import FLUSH_INTERVAL_MS
+from lab.topics import Topics
+from tests.integration.test_redrive_service import deploy
+from tests.integration.test_stalled_tasks import Reader
+from tests.integration.test_up import Up, stalled
+from tests.waiting import until
+
+RECORDS = 10
+REFUSES = {"cleanup.policy": "compact"}
+"""A compacted topic takes no record without a key, and neither our records nor the lab's have one."""
+NO_KEY = "Compacted topic cannot accept message without key"
+OF_GROUPS = {"errors.deadletterqueue.group.enable": "true"}
+CUT, REFUSED = "dlq.cut", "dlq.refused"
+HASTY = {"consumer.override.retry.backoff.ms": "2000", "consumer.override.retry.backoff.max.ms": "1000"}
+"""KIP-580 warns of it."""
+LONG = "x" * (1 << 20)
+"""A line that no log has."""
+
+
+def lines(now: datetime) -> str:
+    """What brokers, workers and clients log when they fail in ways that the lab does not."""
+    at = f"[{now:%Y-%m-%d %H:%M:%S},000]"
+    return (
+        f"{at} WARN [hung|worker] Connector 'hung' failed to properly shut down, has become unresponsive, and"
+        " may be consuming external resources. Correct the configuration for this connector or remove the"
+        " connector. After fixing the connector, it may be necessary to restart this worker to release any"
+        " consumed resources. (o.W:1)\n"
+        f"{at} ERROR [Producer clientId=lost] Topic orders not present in metadata after 60000 ms. (o.K:1)\n"
+        f"{at} INFO next (a.b.C:1)\n"
+    )
+
+
+def prepare(lab: Lab) -> None:
+    """Topics as no operator wants them: queues that take nothing, and one that will be cut."""
+    topics = Topics(lab.bootstrap_servers)
+    topics.create(OWN_DLQ, REFUSED, partitions=1, config=OF_GROUPS | REFUSES)
+    topics.create(CUT, partitions=1, config=OF_GROUPS)
+
+
+def config(lab: Lab, directory: Path, log: Path) -> Path:
+    """The file of a service that watches all of the lab, and cannot tell many groups apart."""
+    file = directory / "deadwatch.yaml"
+    logs = [lab.logs.broker, lab.logs.connect, lab.logs.streams, log, directory / "missing.log"]
+    content = {
+        "kafka": {"bootstrap_servers": lab.bootstrap_servers},
+        "kafka_cluster": "lab",
+        "streaming": {"max_groups": 2},
+        "collector": {
+            "name": "lab",
+            "heartbeat_interval_ms": 1_000,
+            "dlq_topics_poll_interval_ms": 2_000,
+            "logs": [{"path": str(path)} for path in logs],
+            "connect": [
+                {
+                    "url": lab.connect_url,
+                    "jolokia_url": lab.connect_jolokia_url,
+                    "tasks_poll_interval_ms": 1_000,
+                    "stalled_after_ms": 2_000,
+                    "offset_flush_interval_ms": FLUSH_INTERVAL_MS,
+                }
+            ],
+            "brokers": [{"jolokia_url": lab.broker_jolokia_url}],
+        },
+    }
+    file.write_text(json.dumps(content))
+    return file
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Of ``lab`` and the service ``up`` that watches it and the file ``log``."""
+
+    lab: Lab
+    up: Up
+    log: Path
+
+    def provoke(self) -> float:
+        """Everything that the lab can do, then what it cannot, as log lines; last what is put back.
+
+        The time from which on it is counted: until then batches fail.
+        """
+        servers = self.lab.bootstrap_servers
+        Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is mended
+        self._append(f"{LONG}\n")
+        self.lab.abandon_task()
+        self.lab.reject_share_records(RECORDS)
+        for group, queue in (("refused", REFUSED), ("cut", CUT)):
+            share.configure(servers, group, queue)
+            share.reject(servers, RECORDS, group)
+        self.lab.break_connect_records(RECORDS)
+        self._misconfigure()
+        self.lab.stall_broker()
+        counted_s = self._cut()
+        now = datetime.now(UTC)
+        self._append(lines(now) + stalled(now))
+        until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
+        self._redrive()
+        return counted_s
+
+    @contextmanager
+    def stalled_sink(self, pipe: Path, name: str) -> Iterator[None]:
+        """A sink that blocks because nobody reads what it writes."""
+        topics, connector = Topics(self.lab.bootstrap_servers), f"{self.lab.connect_url}/connectors/{name}"
+        topics.create(name)
+        reader = Reader(pipe)
+        sink = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+        try:
+            deploy(connector, {"connector.class": sink, "file": str(pipe), "topics": name, "tasks.max": "1"})
+            reader.rest()
+            topics.produce(name, (b"x" * 1_000 for _ in range(2_000)))
+            yield
+        finally:
+            reader.go_on()
+            httpx2.delete(connector, trust_env=False).raise_for_status()
+            reader.close()
+
+    def _cut(self) -> float:
+        """Dead letters are deleted before they are read, since batches fail; then our queue is mended."""
+        for process in ("collector", "streaming"):
+            until(lambda: self._refused(process), f"{OWN_DLQ} takes what {process} writes")  # noqa: B023 -- called at once
+        admin = AdminClient({"bootstrap.servers": self.lab.bootstrap_servers})
+        end = Topics(self.lab.bootstrap_servers).end(CUT)
+        for done in admin.delete_records([TopicPartition(CUT, 0, end)]).values():
+            done.result(60)
+        counted_s = time.time()
+        self._mend(OWN_DLQ)
+        return counted_s
+
+    def _refused(self, process: str) -> bool:
+        lines = self.up.errors.read_text().splitlines()
+        return any(f"[{process}]" in line and NO_KEY in line for line in lines)
+
+    def _mend(self, topic: str) -> None:
+        admin = KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)
+        try:
+            admin.alter_configs(
+                [ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": "delete"})]
+            )
+        finally:
+            admin.close()
+
+    def _misconfigure(self) -> None:
+        """Sinks that skip what they cannot read: without a queue, with one that refuses or has no headers."""
+        sink = json_sink(self.log.with_name("sink.txt"))
+        queueless = {key: value for key, value in sink.items() if "deadletterqueue" not in key}
+        mute = sink | {"errors.deadletterqueue.context.headers.enable": "false"}
+        self._break("silent", queueless | HASTY)
+        self._break("refused", sink | {"errors.deadletterqueue.topic.name": REFUSED})
+        self._break("mute", mute, records=0)
+
+    def _break(self, sink: str, settings: Mapping[str, str], records: int = RECORDS) -> None:
+        topics = Topics(self.lab.bootstrap_servers)
+        topics.create(sink)
+        deploy(f"{self.lab.connect_url}/connectors/{sink}", {**settings, "topics": sink})
+        topics.produce(sink, (b"no JSON" for _ in range(records)))
+
+    def _redrive(self) -> None:
+        """What the share group rejected comes home; what the sink cannot read comes back, then is parked."""
+        token = {"Authorization": f"Bearer {self.up.token_file.read_text().strip()}"}
+        once = {"retry": {"max_attempts": 1}, "guards": {"max_bounce_ratio": None}}
+        slow = {"limits": {"records_per_second": 0.01}}
+        with httpx2.Client(base_url=self.up.url, headers=token, timeout=60, trust_env=False) as client:
+            api = Api(client)
+            _order(api, share.DLQ, {"all": True})
+            with self.lab.connect_records_return(RECORDS):
+                _order(api, FILESINK_DLQ, {"all": True}, **once)
+            _order(api, FILESINK_DLQ, {"filter": "attempts > 0"}, **once)
+            waiting = _ordered(api, FILESINK_DLQ, {"all": True}, **slow)
+            api.post(f"/redrives/{waiting['id']}/pause")
+
+    def _append(self, text: str) -> None:
+        with self.log.open("a") as file:
+            file.write(text)
+
+
+def _ordered(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> Mapping[str, Any]:
+    request = {"dlq_topic": topic, "selection": selection, "reason": "test", **more}
+    plan = api.post("/redrives", {**request, "dry_run": True})["plan"]
+    order: Mapping[str, Any] = api.post(
+        "/redrives", {**request, "dry_run": False, "confirm": plan["at_most"]}, str(uuid.uuid4())
+    )
+    return order
+
+
+def _order(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> None:
+    order = _ordered(api, topic, selection, **more)
+
+    def status() -> str:
+        return str(api.get(f"/redrives/{order['id']}")["status"])
+
+    until(lambda: status() == "COMPLETED", lambda: f"the redrive of {topic} is {status()}")
