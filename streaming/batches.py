@@ -33,8 +33,8 @@ from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
 
 LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores and too large to be kept for its next pass; below, one task
-is quicker than the exchange between two."""
+"""Records from which a batch is worth all cores and Python workers, and too large to be kept for its next
+pass; below, one task is quicker than the exchange between two."""
 
 SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
@@ -88,9 +88,7 @@ class Batches:
             self.applied += 1
 
     def rehearse(self, records: DataFrame) -> None:
-        """Read a batch as small ones are read, without dead letters and with, and forget it."""
-        events = records.where(F.col("topic") == self._settings.events_topic)
-        self._read_plain(events.coalesce(1), "", 0, self._clock_ms())
+        """Read a batch as small ones are read, and forget it."""
         self._read_kept(records.coalesce(1), "", 0, self._clock_ms())
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
@@ -98,27 +96,21 @@ class Batches:
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        size, letters = self._planned(batch_id)
-        if size >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+        if self._planned(batch_id) >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
             batch = self._read_plain(records, query_id, batch_id, started_ms)
-        elif letters:
-            batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
         else:
-            batch = self._read_plain(records.coalesce(1), query_id, batch_id, started_ms)
+            batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
 
-    def _planned(self, batch_id: int) -> tuple[int, int]:
-        """Records of the batch at most, and dead letters among them, as Spark planned it.
-
-        Where that cannot be read, it is as large as the last one, and all may be dead letters.
+    def _planned(self, batch_id: int) -> int:
+        """Records of the batch at most, as Spark planned it; as many as the last one had where that cannot be
+        read.
         """
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return self._previous_records, self._previous_records
-        sizes = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
-        events = sum(size for place, size in sizes.items() if place[0] == self._settings.events_topic)
-        return sum(sizes.values()), sum(sizes.values()) - events
+            return self._previous_records
+        return sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
 
     def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
@@ -128,15 +120,12 @@ class Batches:
             decoded.unpersist()
 
     def _read_plain(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
-        """Without a parser as far as that goes; a batch with events that were sent before goes through it."""
+        """Without a parser as far as that goes; a doubtful batch goes through it."""
         topic = self._settings.events_topic
-        plain = plain_pass.read(records, topic)
-        rest = []
-        if plain.unusual and not plain.copies:
-            rest = summarise(decode(plain_pass.unusual(records, topic), topic))
-        summaries = [*plain.summaries, *rest]
-        whole = sum(one.count for one in rest) == plain.unusual  # nothing was deleted between both reads
-        if plain.copies or not whole or self._repeated(summaries):
+        plain = plain_pass.read(records, topic, started_ms)
+        rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
+        summaries = [*plain.summaries, *rest] if plain else []
+        if not plain or self._repeated(summaries):
             return self._batch(self._summarise(decode(records, topic)), query_id, batch_id, started_ms)
         more = any(one.is_letter or one.refused for one in summaries)  # a frame nobody asks costs time too
         decoded = decode(records, topic) if more else records
