@@ -1,7 +1,7 @@
 """Raw records of a backlog, summed up by Polars some at a time: what the workers of ``plain_pass`` do.
 
 Columns in: ``at_partition``, ``at_offset``, ``at_ms`` (the time of the record); of an event ``text``, or
-``value`` where that is no text; of a dead letter ``topic`` and ``redriven``. The records of a partition are in
+``value`` where that is no text; of a dead letter ``topic`` and ``redriven``. Records of a partition stand in
 their order.
 """
 
