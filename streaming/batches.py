@@ -6,6 +6,7 @@ runs the same batch again when the query is restarted.
 
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -33,14 +34,22 @@ from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
 
 LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores and too large to be kept for its next pass; below, one task
-is quicker than the exchange between two."""
+"""Records from which a batch is worth all cores and Python workers, and too large to be kept for its next
+pass; below, one task is quicker than the exchange between two."""
 
 SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
 
 class StoppedError(Exception):
     """The process is stopping: the batch was not begun."""
+
+
+class Which(NamedTuple):
+    """The batch that is read, and when that began."""
+
+    query_id: str
+    batch_id: int
+    started_ms: int
 
 
 class Batches:
@@ -88,65 +97,59 @@ class Batches:
             self.applied += 1
 
     def rehearse(self, records: DataFrame) -> None:
-        """Read a batch as small ones are read, without dead letters and with, and forget it."""
-        events = records.where(F.col("topic") == self._settings.events_topic)
-        self._read_plain(events.coalesce(1), "", 0, self._clock_ms())
-        self._read_kept(records.coalesce(1), "", 0, self._clock_ms())
+        """Read a batch as small ones are read, and forget it."""
+        self._read_kept(records.coalesce(1), Which("", 0, self._clock_ms()))
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
         query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
         if self._store.applied(query_id, batch_id):
             return
-        size, letters = self._planned(batch_id)
-        if size >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
-            batch = self._read_plain(records, query_id, batch_id, started_ms)
-        elif letters:
-            batch = self._read_kept(records.coalesce(1), query_id, batch_id, started_ms)
+        which = Which(query_id, batch_id, started_ms)
+        if self._planned(batch_id) >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+            batch = self._read_plain(records, which)
         else:
-            batch = self._read_plain(records.coalesce(1), query_id, batch_id, started_ms)
+            batch = self._read_kept(records.coalesce(1), which)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
 
-    def _planned(self, batch_id: int) -> tuple[int, int]:
-        """Records of the batch at most, and dead letters among them, as Spark planned it.
-
-        Where that cannot be read, it is as large as the last one, and all may be dead letters.
+    def _planned(self, batch_id: int) -> int:
+        """Records of the batch at most, as Spark planned it; as many as the last one had where that cannot be
+        read.
         """
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return self._previous_records, self._previous_records
-        sizes = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
-        events = sum(size for place, size in sizes.items() if place[0] == self._settings.events_topic)
-        return sum(sizes.values()), sum(sizes.values()) - events
+            return self._previous_records
+        return sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
 
-    def _read_kept(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
+    def _read_kept(self, records: DataFrame, which: Which) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
         try:
-            return self._batch(self._summarise(decoded), query_id, batch_id, started_ms)
+            new, summaries = self._summarise(decoded)
+            return self._batch(which, new, self._letters(new), summaries)
         finally:
             decoded.unpersist()
 
-    def _read_plain(self, records: DataFrame, query_id: str, batch_id: int, started_ms: int) -> Batch:
-        """Without a parser as far as that goes; a batch with events that were sent before goes through it."""
+    def _read_plain(self, records: DataFrame, which: Which) -> Batch:
+        """Without a parser as far as that goes; a doubtful batch goes through it. Dead letters are kept."""
         topic = self._settings.events_topic
-        plain = plain_pass.read(records, topic)
-        rest = []
-        if plain.unusual and not plain.copies:
-            rest = summarise(decode(plain_pass.unusual(records, topic), topic))
-        summaries = [*plain.summaries, *rest]
-        whole = sum(one.count for one in rest) == plain.unusual  # nothing was deleted between both reads
-        if plain.copies or not whole or self._repeated(summaries):
-            return self._batch(self._summarise(decode(records, topic)), query_id, batch_id, started_ms)
-        more = any(one.is_letter or one.refused for one in summaries)  # a frame nobody asks costs time too
-        decoded = decode(records, topic) if more else records
-        return self._batch((decoded, summaries), query_id, batch_id, started_ms)
+        plain = plain_pass.read(records, topic, which.started_ms)
+        rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
+        decoded, summaries = records, [*plain.summaries, *rest] if plain else []
+        if not plain or self._repeated(summaries):
+            decoded, summaries = self._summarise(decode(records, topic))
+        elif any(one.is_letter or one.refused for one in summaries):  # a frame nobody asks costs time too
+            decoded = decode(records, topic)
+        letters = self._letters(decoded).persist()
+        try:
+            return self._batch(which, decoded, letters, summaries)
+        finally:
+            letters.unpersist()
 
-    def _batch(
-        self, read: tuple[DataFrame, list[Summary]], query_id: str, batch_id: int, started_ms: int
-    ) -> Batch:
-        decoded, summaries = read
-        letters = decoded.where(F.col("topic") != self._settings.events_topic)  # events are no letters
+    def _letters(self, decoded: DataFrame) -> DataFrame:
+        return decoded.where(F.col("topic") != self._settings.events_topic)
+
+    def _batch(self, which: Which, decoded: DataFrame, letters: DataFrame, summaries: list[Summary]) -> Batch:
         groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
         if any(one.refused for one in summaries):
@@ -154,10 +157,10 @@ class Batches:
         now_ms = self._clock_ms()
         newest_ms = max((one.observed_ms for one in summaries), default=now_ms)
         return Batch(
-            query_id=query_id,
-            batch_id=batch_id,
+            query_id=which.query_id,
+            batch_id=which.batch_id,
             committed_at_ms=now_ms,
-            duration_ms=max(0, now_ms - started_ms),
+            duration_ms=max(0, now_ms - which.started_ms),
             records=sum(one.count for one in summaries),
             lag_ms=max(0, now_ms - newest_ms),
             offsets=pipeline.next_offsets(summaries),

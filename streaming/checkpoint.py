@@ -11,12 +11,14 @@ is the way out.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 LOG_VERSION: Final = "v1"
+SOURCES: Final = 2
+"""Of the query: events and dead letters."""
 NEWEST: Final = "the newest batch of {} cannot be read"
 
 logger = logging.getLogger(__name__)
@@ -28,10 +30,11 @@ class CheckpointError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a checkpoint says; -1: no batch yet."""
+    """What a checkpoint says; -1: no batch yet. ``sources``: of its newest plan, None without one."""
 
     query_id: str
     committed: int
+    sources: int | None = SOURCES
 
 
 def settle(directory: Path, stored: Mapping[str, int]) -> Path | None:
@@ -81,8 +84,9 @@ def read(directory: Path) -> Progress:
         query_id = json.loads((directory / "metadata").read_text())["id"]
     except (OSError, ValueError, KeyError, TypeError):
         raise CheckpointError("its metadata cannot be read") from None
-    _newest(directory / "offsets")
-    return Progress(str(query_id), _newest(directory / "commits"))
+    planned, _ = _newest(directory / "offsets")
+    _, committed = _newest(directory / "commits")
+    return Progress(str(query_id), committed, len(planned) - 1 if planned else None)
 
 
 def unknown(progress: Progress, stored: Mapping[str, int]) -> str:
@@ -97,6 +101,8 @@ def unknown(progress: Progress, stored: Mapping[str, int]) -> str:
         return f"{where}: the store was restored, replaced, rebuilt, or lost its last seconds"
     if progress.committed < applied - 1:
         raise CheckpointError(f"{where}: it is an old copy")
+    if progress.sources not in {SOURCES, None}:
+        return f"it is of an earlier version, whose query read {progress.sources} sources, not {SOURCES}"
     return "" if progress.query_id in stored else "it has not finished a batch"
 
 
@@ -111,11 +117,11 @@ def numbers(log: Path) -> list[int]:
     return [int(file.name) for file in log.glob("*") if file.name.isdecimal()] if log.is_dir() else []
 
 
-def _newest(log: Path) -> int:
-    """The number of the newest entry of one of Spark's logs, which is checked; -1 where there is none."""
+def _newest(log: Path) -> tuple[Sequence[str], int]:
+    """The newest entry of one of Spark's logs, which is checked, and its number; -1 where there is none."""
     found = numbers(log)
     if not found:
-        return -1
+        return (), -1
     newest = log / str(max(found))
     try:
         version, *entries = newest.read_text().splitlines()
@@ -124,7 +130,7 @@ def _newest(log: Path) -> int:
         raise CheckpointError(NEWEST.format(log.name)) from None
     if version != LOG_VERSION:
         raise CheckpointError(f"{log.name} has format {version[:20]!r}, this program writes {LOG_VERSION}")
-    return max(found)
+    return entries, max(found)
 
 
 def _free(directory: Path) -> Path:

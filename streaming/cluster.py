@@ -4,8 +4,6 @@ Kafka's offsets that the store keeps count for more than Spark's checkpoint: a q
 on from them.
 """
 
-import json
-from collections.abc import Mapping
 from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -15,35 +13,30 @@ from collector import own_topics
 from collector.sources.kafka_topics import Admin
 from streaming import source
 from streaming.settings import StreamingSettings
+from streaming.source import Offsets
 
-EARLIEST: Final = "earliest"
 FROM_BEGINNING: Final = -2
 """Spark's number for the earliest offset of a partition."""
 
-Offsets = Mapping[tuple[str, int], int]
 
-
-def starting_offsets(stored: Offsets, settings: StreamingSettings) -> str:
-    """Spark's option ``startingOffsets`` for a query that has no checkpoint; also makes our own DLQ."""
+def starting_offsets(stored: Offsets, settings: StreamingSettings) -> Offsets | None:
+    """Where a query begins that has no checkpoint; None: at the beginning. Also makes our own DLQ."""
     admin = connect(settings)
     try:
         if settings.quarantine_auto_create_topics_enable:
             own_topics.create_queue(admin, settings.quarantine_topic)
-        return spark_offsets(stored, _end_offsets(admin, settings)) if stored else EARLIEST
+        return going_on(stored, _end_offsets(admin, settings)) if stored else None
     finally:
         admin.close()
 
 
-def spark_offsets(stored: Offsets, ends: Offsets) -> str:
+def going_on(stored: Offsets, ends: Offsets) -> Offsets:
     """Every partition that exists, from its stored offset; from its beginning where there is none.
 
     An offset above the end belongs to a topic that was made anew under its old name.
     """
-    offsets: dict[str, dict[str, int]] = {}
-    for (topic, partition), end in sorted(ends.items()):
-        known = stored.get((topic, partition), FROM_BEGINNING)
-        offsets.setdefault(topic, {})[str(partition)] = known if known <= end else FROM_BEGINNING
-    return json.dumps(offsets) if offsets else EARLIEST
+    known = {place: stored.get(place, FROM_BEGINNING) for place in ends}
+    return {place: offset if offset <= ends[place] else FROM_BEGINNING for place, offset in known.items()}
 
 
 def has_quarantine(settings: StreamingSettings) -> bool:

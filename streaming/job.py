@@ -20,6 +20,7 @@ from streaming.failure import failure_of
 from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
 from streaming.queries import FAILURES
 from streaming.settings import StreamingSettings
+from streaming.source import Offsets
 from streaming.store.batch import delta
 from streaming.store.errors import FencedError
 from streaming.store.series import BATCH_FAILURES
@@ -107,10 +108,10 @@ class Job:
                 behind = self._continuity.look()
                 self._store.note_figures({BEHIND: behind, **progress.figures(query.lastProgress)})
 
-    def _begin(self, spark: SparkSession, batches: Batches, starting_offsets: str) -> StreamingQuery:
+    def _begin(self, spark: SparkSession, batches: Batches, begin: Offsets | None) -> StreamingQuery:
         settings = self._settings
         writer = (
-            source.records(spark, settings, starting_offsets)
+            source.records(spark, settings, begin)
             .writeStream.queryName(FAILURES)
             .option("checkpointLocation", settings.checkpoint.resolve().as_uri())
             .trigger(processingTime=f"{settings.trigger_interval_ms} milliseconds")

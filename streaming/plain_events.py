@@ -1,106 +1,83 @@
 """Events that are only counted, in the very bytes that ``contract.events.encode`` writes, without a parser.
 
-One regular expression takes such a text apart. It costs a fraction of a JSON parser and leaves nothing to
-judge, because what it matches has every field of its kind. What it does not match (an escape, other blanks or
-fields, a number beyond ``POSITION``, an event that changes a state, nonsense) is not refused: it is unusual,
-and ``streaming.decode`` reads it.
+A regular expression a kind, in the syntax of Polars, takes such a text apart. It costs a fraction of a JSON
+parser and leaves nothing to judge, because what it matches has every field of its kind. What it does not
+match (other blanks or fields, most escapes, a number beyond ``POSITION``, nonsense) is not refused: it is
+unusual, and ``streaming.decode`` reads it.
 """
 
+import json
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
+from typing import Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+import polars as pl
 
 from collector.contract.events import KINDS, VERSION, Event
-from streaming.aggregates.summary import DETAILS, LABELS
 from streaming.event_schema import required_fields
 
-FIELD, PART = "\x1e", "\x1f"
-"""Between the fields of what is taken apart, and between the parts of a field; no text of JSON has them."""
-FIELDS = ("labels", "source", "happened_ms", "observed_ms", "epoch", "place", "ordinal", "records", "detail")
-
-_CONTROLS = "".join(f"\\x{code:02x}" for code in range(32))  # one by one: Java is slower with a range
-TEXT = rf'"([^"\\{_CONTROLS}]*)"'
-NUMBER = r"(-?(?:0|[1-9][0-9]{0,17}))"
-TIME = r"(0|[1-9][0-9]{0,12})"
-POSITION = r"\[(0|[1-9][0-9]{0,17}),(0|[1-9][0-9]{0,13}),(0|[1-9][0-9]{0,3})\]"
-BEGIN = f'{{"v":{VERSION},"kind":"'
-ORDINALS = 10_000
+BEGIN: Final = f'{{"v":{VERSION},"kind":"'
+POSITION: Final = {
+    "epoch": "0|[1-9][0-9]{0,17}",
+    "place": "0|[1-9][0-9]{0,13}",
+    "ordinal": "0|[1-9][0-9]{0,3}",
+}
+"""The parts of a position, each a group of its own."""
+ORDINALS: Final = 10_000
 """Ordinals are below: offset and ordinal of a position make one number, in their order."""
+ESCAPED: Final = "message"
+"""The field that may have escapes; it stays as it is until ``unescaped``."""
+
+_TEXT = r'[^"\\\x00-\x1f]*'
+_ESCAPED = r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*'
+_NUMBER = "-?(?:0|[1-9][0-9]{0,17})"
+_TIME = "0|[1-9][0-9]{0,12}"
+
+
+def of_kind(text: pl.Expr, kind: str) -> pl.Expr:
+    """Whether a text begins as the events of a kind do."""
+    return text.str.starts_with(f'{BEGIN}{kind}"')
+
+
+def taken_apart(text: pl.Expr, kind: str) -> pl.Expr:
+    """A struct of the fields of an event of this kind, numbers as such; of an unusual one all are null."""
+    found = text.str.extract_groups(expression(kind))
+    return found.struct.with_fields(pl.field(name).cast(pl.Int64) for name in numbers(kind))
+
+
+def fields_of(kind: str) -> frozenset[str]:
+    """The names of all fields of a kind."""
+    return frozenset(required_fields(KINDS[kind]))
 
 
 @cache
-def taken_apart(kinds: tuple[str, ...]) -> tuple[str, str]:
-    """A Java regular expression for events of these kinds, and its replacement: ``FIELDS``."""
-    expressions, groups, number = [], dict[str, str](), 0
-    for kind in kinds:
-        expression = f"({kind})"
-        found = {"kind": number + 1}
-        number += 1
-        for name, part, size in _parts(KINDS[kind]):
-            expression += part
-            found[name] = number + 1
-            number += size
-        expressions.append(expression)
-        for name, group in found.items():
-            groups[name] = groups.get(name, "") + f"${group}"
-        for index, name in enumerate(("epoch", "place", "ordinal")):
-            groups[name] = groups.get(name, "") + f"${found['position'] + index}"
-    pattern = rf"^\{BEGIN}(?:{'|'.join(expressions)})\}}\z"
-    values = {
-        **groups,
-        "labels": PART.join(groups.get(name, "") for name in ("kind", *LABELS)),
-        "happened_ms": groups["happened_at_ms"],
-        "observed_ms": groups["observed_at_ms"],
-        "detail": PART.join(groups.get(name, "") for name in DETAILS),
-    }
-    return pattern, FIELD.join(values.get(name, "") for name in FIELDS)
+def expression(kind: str) -> str:
+    """What matches a whole event of this kind; its groups are named as the fields, ``POSITION`` aside."""
+    return rf'\A\{BEGIN}{kind}"{"".join(_fields(KINDS[kind]))}\}}\z'
 
 
-def _parts(cls: type[Event]) -> Iterator[tuple[str, str, int]]:
-    """Every field of a kind: its name, the expression of it and what stands before, its number of groups."""
-    hints, before = typing.get_type_hints(cls), '",'
+@cache
+def numbers(kind: str) -> tuple[str, ...]:
+    """The groups of the expression that are numbers."""
+    hints = typing.get_type_hints(KINDS[kind])
+    return (*POSITION, *(name for name in required_fields(KINDS[kind]) if hints[name] is int))
+
+
+def unescaped(text: str) -> str:
+    """The value of the field ``ESCAPED``."""
+    return str(json.loads(f'"{text}"'))
+
+
+def _fields(cls: type[Event]) -> Iterator[str]:
+    """Every field of a kind, and what stands before it."""
+    hints = typing.get_type_hints(cls)
     for name in required_fields(cls):
         if name == "position":
-            yield name, f'{before}"{name}":{POSITION}', 3
-        else:
+            parts = ",".join(f"(?<{part}>{expression})" for part, expression in POSITION.items())
+            yield rf',"{name}":\[{parts}\]'
+        elif hints[name] is int:
             time = name in {"happened_at_ms", "observed_at_ms"}
-            yield name, f'{before}"{name}":{TIME if time else _SIMPLE[hints[name]]}', 1
-        before = ","
-
-
-_SIMPLE: Mapping[object, str] = {str: TEXT, int: NUMBER}
-
-
-def replaced(text: Column, kinds: tuple[str, ...]) -> Column:
-    """``FIELDS`` in one text; what is unusual is null, or begins as it did."""
-    return F.when(F.startswith(text, F.lit(BEGIN)), F.regexp_replace(text, *taken_apart(kinds)))
-
-
-def fields(text: Column) -> Column:
-    """The array of ``FIELDS`` as texts, of what is ``replaced``; null for what is unusual."""
-    return F.when(~F.startswith(text, F.lit(BEGIN)), F.split(text, FIELD))
-
-
-def labels_of(text: str) -> tuple[str, dict[str, str]]:
-    """Kind and labels of the field ``labels``."""
-    kind, *values = text.split(PART)
-    return kind, dict(zip(LABELS, values, strict=True))
-
-
-def detail_of(kind: str, text: str) -> dict[str, int | str]:
-    """The facts that events of ``kind`` have, out of the field ``detail``."""
-    values = text.split(PART)
-    return {name: read(values[index]) for index, name, read in _facts(kind)}
-
-
-@cache
-def _facts(kind: str) -> tuple[tuple[int, str, Callable[[str], int | str]], ...]:
-    hints = typing.get_type_hints(KINDS[kind])
-    return tuple(
-        (index, name, int if hints[name] is int else str)
-        for index, name in enumerate(DETAILS)
-        if name in required_fields(KINDS[kind])
-    )
+            yield f',"{name}":(?<{name}>{_TIME if time else _NUMBER})'
+        else:
+            yield f',"{name}":"(?<{name}>{_ESCAPED if name == ESCAPED else _TEXT})"'

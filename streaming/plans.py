@@ -1,9 +1,12 @@
 """What Spark planned for a batch, out of its own log: from where to where every partition is read.
 
+An entry of the log has a line a source of the query, "-" for one that had nothing yet.
+
 The log is written before a batch begins and stays as it is when the batch is run again.
 """
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +20,8 @@ Offsets = Mapping[Place, int]
 
 OFFSETS: Final = "offsets"
 COMMITS: Final = "commits"
-INITIAL: Final = Path("sources", "0", "0")
+INITIAL: Final = "sources/*/0"
+NOTHING: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,7 @@ class Plan:
 def read(checkpoint: Path, batch_id: int) -> Plan | None:
     """The plan of a batch; None where Spark has not written it, or has removed it."""
     end = _offsets(checkpoint / OFFSETS / str(batch_id))
-    before = checkpoint / OFFSETS / str(batch_id - 1) if batch_id else checkpoint / INITIAL
-    begin = _offsets(before)
+    begin = _offsets(checkpoint / OFFSETS / str(batch_id - 1)) if batch_id else _initial(checkpoint)
     return None if end is None or begin is None else Plan(begin, end)
 
 
@@ -45,13 +48,25 @@ def newest_topics(checkpoint: Path) -> tuple[frozenset[str], bool]:
     return frozenset(topic for topic, _ in offsets), max(planned) > max(done, default=-1)
 
 
+def _initial(checkpoint: Path) -> Offsets | None:
+    """From where every source began."""
+    found = [_read(file, slice(-1, None)) for file in checkpoint.glob(INITIAL)]
+    known = [offsets for offsets in found if offsets is not None]
+    return dict(ChainMap(*known)) if known and len(known) == len(found) else None
+
+
 def _offsets(file: Path) -> dict[Place, int] | None:
+    return _read(file, slice(2, None))  # after the version of the log and the settings of the batch
+
+
+def _read(file: Path, lines: slice) -> dict[Place, int] | None:
     try:
-        topics = json.loads(file.read_text().splitlines()[-1])
-    except (OSError, ValueError, IndexError):
+        sources = [json.loads(line) for line in file.read_text().splitlines()[lines] if line != NOTHING]
+    except (OSError, ValueError):
         return None
     return {
         (topic, int(number)): offset
+        for topics in sources
         for topic, partitions in topics.items()
         for number, offset in partitions.items()
     }

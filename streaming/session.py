@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import sys
 from pathlib import Path
 
 import pyspark
@@ -26,6 +27,8 @@ SQL = {
     "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
     "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
     "spark.sql.catalogImplementation": "in-memory",
+    "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
@@ -60,6 +63,7 @@ def start(settings: StreamingSettings) -> SparkSession:
 def _start(settings: StreamingSettings) -> SparkSession:
     if settings.master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers of ``plain_pass``
     if settings.master.startswith("local-cluster"):  # its workers start executors from there
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     _quieten()

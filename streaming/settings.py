@@ -81,7 +81,13 @@ class StreamingSettings(LetterSettings):
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
-    max_offsets_per_trigger: int = Field(250_000, ge=1, description="Records of one batch at most.")
+    max_offsets_per_trigger: int = Field(500_000, ge=1, description="Events of one batch at most.")
+    max_dead_letters_per_trigger: int = Field(
+        5_000,
+        ge=1,
+        description="Dead letters of one batch at most. More: a flood of them is read sooner, and events wait"
+        " longer meanwhile.",
+    )
     topics_poll_interval_ms: int = Field(
         5_000, ge=100, description="How often the ends of the topics are looked at."
     )

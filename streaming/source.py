@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,6 +12,8 @@ from streaming.settings import StreamingSettings
 
 Offsets = Mapping[tuple[str, int], int]
 """By topic and partition."""
+
+EARLIEST = "earliest"
 
 LARGE_FETCHES: Mapping[str, str] = {
     "kafka.max.partition.fetch.bytes": "16777216",
@@ -27,12 +30,13 @@ def is_read(topic: str, settings: StreamingSettings) -> bool:
     )
 
 
-def topic_pattern(settings: StreamingSettings) -> str:
-    """``is_read`` as a Java regular expression that matches a topic as a whole."""
+def letters_pattern(settings: StreamingSettings) -> str:
+    """The dead letter topics as a Java regular expression that matches a topic as a whole."""
     parked = f"(?!.*{re.escape(PARKED_SUFFIX)}$)"
-    denied = "".join(f"(?!{re.escape(topic)}$)" for topic in settings.dlq_topics_deny)
+    others = (settings.events_topic, *settings.dlq_topics_deny)
+    denied = "".join(f"(?!{re.escape(topic)}$)" for topic in others)
     patterns = "|".join(f"(?:{pattern})" for pattern in settings.dlq_topics)
-    return f"{re.escape(settings.events_topic)}|(?!__){parked}{denied}(?:{patterns})"
+    return f"(?!__){parked}{denied}(?:{patterns})"
 
 
 def records_between(
@@ -44,20 +48,27 @@ def records_between(
     return reader.options(startingOffsets=_json(begin), endingOffsets=_json(end)).load()
 
 
-def records(spark: SparkSession, settings: StreamingSettings, starting_offsets: str) -> DataFrame:
-    """The stream of committed records with their headers."""
-    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_options(settings)}
-    reader = spark.readStream.format("kafka").options(**options)
-    return reader.option("startingOffsets", starting_offsets).load()
+def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> DataFrame:
+    """The stream of committed records with their headers, from ``begin``; None: from the beginning.
 
-
-def _options(settings: StreamingSettings) -> dict[str, str]:
-    """Of the stream."""
-    return {
-        **_reading(settings),
-        "subscribePattern": topic_pattern(settings),
-        "maxOffsetsPerTrigger": str(settings.max_offsets_per_trigger),
-    }
+    Events and dead letters have a source each, so that a flood of the latter leaves room for the former.
+    """
+    is_event = {place: place[0] == settings.events_topic for place in begin or {}}
+    events = {place: offset for place, offset in (begin or {}).items() if is_event[place]}
+    letters = {place: offset for place, offset in (begin or {}).items() if not is_event[place]}
+    sources = (
+        (re.escape(settings.events_topic), settings.max_offsets_per_trigger, events),
+        (letters_pattern(settings), settings.max_dead_letters_per_trigger, letters),
+    )
+    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_reading(settings)}
+    frames = [
+        spark.readStream.format("kafka")
+        .options(**options, subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
+        .option("startingOffsets", _json(places) if places else EARLIEST)
+        .load()
+        for pattern, most, places in sources
+    ]
+    return reduce(DataFrame.unionAll, frames)
 
 
 def _reading(settings: StreamingSettings) -> dict[str, str]:

@@ -6,6 +6,7 @@ What is older than every bucket has one tick, 0.
 
 from functools import cache, reduce
 
+import polars as pl
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -25,17 +26,31 @@ def event_tick_ms() -> Column:
 
 
 def _tick_ms(happened: Column) -> Column:
-    """A tier reaches back by up to one bucket of the next one more than it is kept: until that has passed."""
     age_ms = F.unix_millis(F.current_timestamp()) - happened
-    wider = (*TIERS[1:], TIERS[-1])
-    widths = [
-        (tier.step_s * 1_000, (tier.kept_s + next_tier.step_s) * 1_000)
-        for tier, next_tier in zip(TIERS, wider, strict=True)
-    ]
     return reduce(
         lambda older, width: F.when(
             age_ms < width[1], happened - F.pmod(happened, F.lit(width[0]))
         ).otherwise(older),
-        reversed(widths),
+        reversed(_widths()),
         F.lit(0).cast("long"),
     )
+
+
+def _widths() -> list[tuple[int, int]]:
+    """Of every tier the width of a bucket and how old a failure may be, in ms.
+
+    A tier reaches back by up to one bucket of the next one more than it is kept: until that has passed.
+    """
+    wider = (*TIERS[1:], TIERS[-1])
+    return [
+        (tier.step_s * 1_000, (tier.kept_s + next_tier.step_s) * 1_000)
+        for tier, next_tier in zip(TIERS, wider, strict=True)
+    ]
+
+
+def polars_tick_ms(happened: pl.Expr, now_ms: int) -> pl.Expr:
+    """The same in Polars, as it is at ``now_ms``."""
+    older = pl.lit(0, pl.Int64)
+    for width_ms, reach_ms in reversed(_widths()):
+        older = pl.when(now_ms - happened < reach_ms).then(happened - happened % width_ms).otherwise(older)
+    return older

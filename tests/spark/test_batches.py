@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from collector.contract.events import KINDS, Position, encode
 from streaming import warm_up
-from streaming.batches import Batches
+from streaming.batches import Batches, Which
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, combined
 from streaming.store.store import Store
@@ -55,8 +55,8 @@ def told(batch: Batch) -> dict[str, object]:
 
 def test_every_way_of_reading_comes_to_the_same_batch(batches: Batches, kafka: Kafka) -> None:
     records = kafka(every_kind())
-    quick = batches._read_plain(records, "q", 1, 0)
-    thorough = batches._read_kept(records.coalesce(1), "q", 1, 0)
+    quick = batches._read_plain(records, Which("q", 1, 0))
+    thorough = batches._read_kept(records.coalesce(1), Which("q", 1, 0))
     assert quick.records == len(KINDS) + 3
     assert len(quick.groups) == 2
     assert quick.events
@@ -64,14 +64,14 @@ def test_every_way_of_reading_comes_to_the_same_batch(batches: Batches, kafka: K
 
 
 def test_what_was_counted_before_is_not_counted_again(batches: Batches, store: Store, kafka: Kafka) -> None:
-    assert store.apply(batches._read_plain(kafka(every_kind()), "q", 1, 0))
+    assert store.apply(batches._read_plain(kafka(every_kind()), Which("q", 1, 0)))
     again = [record for record in every_kind() if "topic" not in record]
     new = [record for record in every_kind(first=100) if "topic" not in record]
-    assert batches._read_plain(kafka(again), "q", 2, 0).records == 0
-    assert batches._read_plain(kafka([*again, *new]), "q", 2, 0).records == len(new)
+    assert batches._read_plain(kafka(again), Which("q", 2, 0)).records == 0
+    assert batches._read_plain(kafka([*again, *new]), Which("q", 2, 0)).records == len(new)
 
 
 def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka) -> None:
     chunk = [record for record in every_kind() if "topic" not in record]
-    batch = batches._read_plain(kafka([*chunk, *chunk]), "q", 1, 0)
+    batch = batches._read_plain(kafka([*chunk, *chunk]), Which("q", 1, 0))
     assert sum(one.value for one in batch.series if one.series.name == "events") == len(chunk)

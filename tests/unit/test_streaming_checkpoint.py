@@ -10,7 +10,7 @@ import pytest
 
 from streaming import checkpoint
 
-GOOD = {"metadata": '{"id":"q"}', "offsets/7": 'v1\n{"a":1}\n{"t":{"0":5}}', "commits/7": 'v1\n{"b":2}'}
+GOOD = {"metadata": '{"id":"q"}', "offsets/7": 'v1\n{"a":1}\n{"t":{"0":5}}\n-', "commits/7": 'v1\n{"b":2}'}
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ TRUSTED = [
 ASIDE = [
     Case("the store lost its last seconds", "finished batch 7, the store's last one is 6", {"q": 6}),
     Case("the store is new", "the store's last one is -1: the store was restored", {}),
+    Case(
+        "of one source",
+        "whose query read 1 sources, not 2",
+        files={"offsets/8": 'v1\n{"a":1}\n{"t":{"0":5}}'},
+    ),
     Case("the store was rebuilt", "the store's last one is -1: the store was restored", {"backfill": 9}),
 ]
 REFUSED = [

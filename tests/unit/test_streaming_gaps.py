@@ -95,7 +95,9 @@ def written(tmp_path: Path, files: Mapping[str, object]) -> Path:
     for name, offsets in files.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"v1\n{{}}\n{json.dumps(offsets)}")
+        head = ["v1"] if name.startswith("sources") else ["v1", "{}"]
+        sources = offsets if isinstance(offsets, list) else [offsets]
+        file.write_text("\n".join((*head, *(one if one == "-" else json.dumps(one) for one in sources))))
     return tmp_path
 
 
@@ -115,6 +117,20 @@ def test_a_plan_goes_from_the_batch_before_to_its_own_end(tmp_path: Path) -> Non
     assert plans.newest_topics(checkpoint) == (frozenset("t"), True)
     written(tmp_path, {"commits/1": {}})
     assert plans.newest_topics(checkpoint) == (frozenset("t"), False)
+
+
+def test_a_plan_is_that_of_all_sources(tmp_path: Path) -> None:
+    checkpoint = written(
+        tmp_path,
+        {
+            "sources/0/0": {"t": {"0": 3}},
+            "sources/1/0": {"u": {"0": 0}},
+            "offsets/0": ["-", {"u": {"0": 4}}],
+            "offsets/1": [{"t": {"0": 5}}, {"u": {"0": 4}}],
+        },
+    )
+    assert plans.read(checkpoint, 0) == Plan({HERE: 3, ("u", 0): 0}, {("u", 0): 4})
+    assert plans.read(checkpoint, 1) == Plan({("u", 0): 4}, {HERE: 5, ("u", 0): 4})
 
 
 def test_without_a_checkpoint_nothing_is_planned(tmp_path: Path) -> None:
