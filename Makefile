@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST = $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+PROCESSES ?= 2
 TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart tests/chaos
 ARGS ?=
 
@@ -23,10 +25,10 @@ demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--on
 test: setup $(DEV) ## every test
 	@sh tests/install_packages.sh
 	@nice sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
-	@$(BIN)/python -m pytest $(wildcard $(TESTS)) $(ARGS)
+	@$(PYTEST) $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
-	@$(BIN)/python -m pytest tests/unit $(ARGS)
+	@$(PYTEST) tests/unit $(ARGS)
 
 bench: setup $(DEV) ## peers side by side, as ratios (ARGS="clients collector streaming")
 	@$(BIN)/python -m benchmarks $(ARGS)
