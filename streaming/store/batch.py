@@ -1,8 +1,7 @@
 """What one batch changes in the store: plain values, made without a store and applied without Spark."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -118,28 +117,27 @@ def delta(
 
 def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:
     """One delta for every row of the table: values added, the latest detail kept."""
-    rows: dict[tuple[str, str], SeriesDelta] = {}
+    rows: dict[tuple[str, str], list[SeriesDelta]] = {}
     for one in deltas:
-        key = (one.series.name, one.labels)
-        rows[key] = _added(rows[key], one) if key in rows else one
-    return tuple(rows.values())
+        rows.setdefault((one.series.name, one.labels), []).append(one)
+    return tuple(found[0] if len(found) == 1 else _sum(found) for found in rows.values())
 
 
-def _added(one: SeriesDelta, other: SeriesDelta) -> SeriesDelta:
+def _sum(deltas: Sequence[SeriesDelta]) -> SeriesDelta:
+    latest = max(deltas, key=lambda delta: delta.last_ms)
     return replace(
-        one,
-        value=one.value + other.value,
-        first_ms=min(one.first_ms, other.first_ms),
-        last_ms=max(one.last_ms, other.last_ms),
-        detail=max(one, other, key=lambda delta: delta.last_ms).detail,
-        buckets=_buckets(one, other),
+        latest,
+        value=sum(one.value for one in deltas),
+        first_ms=min(one.first_ms for one in deltas),
+        buckets=_buckets(deltas, latest.last_ms),
     )
 
 
-def _buckets(one: SeriesDelta, other: SeriesDelta) -> Mapping[int, int]:
-    if not one.buckets and not other.buckets and one.last_ms == other.last_ms:
+def _buckets(deltas: Sequence[SeriesDelta], last_ms: int) -> Mapping[int, int]:
+    if all(one.last_ms == last_ms and not one.buckets for one in deltas):
         return {}
-    parts: Counter[int] = Counter()
-    for each in (one, other):
-        parts.update(each.buckets or {each.last_ms: each.value})
+    parts: dict[int, int] = {}
+    for each in deltas:
+        for at_ms, value in (each.buckets or {each.last_ms: each.value}).items():
+            parts[at_ms] = parts.get(at_ms, 0) + value
     return parts

@@ -1,10 +1,10 @@
 """Merging dead letters: groups grow within their bound, every group keeps its newest samples."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, Final
 
-from sqlalchemy import Connection, case, delete, func, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, bindparam, case, delete, func, select
 
 from streaming.store import trends
 from streaming.store.batch import GroupDelta, Sample, SeriesDelta
@@ -32,12 +32,13 @@ def merge(
     keys = [delta.fingerprint for delta in deltas]
     admissible = admitted(keys, known, stored, max_groups) | {OTHER}
     added = [one if one.fingerprint in admissible else other_group(one) for one in deltas]
-    _add(connection, added)
+    _add(connection, _together(added))
     trends.merge(connection, added, now_ms)
-    kept = [one if one.fingerprint in admissible else other_sample(one) for one in found]
-    rows = [{**storable_values(asdict(one)), "headers": uncut(one.headers)} for one in kept]
+    most = kept_of_a_group(samples_per_group, stored)
+    kept = list(_newest((one if one.fingerprint in admissible else other_sample(one) for one in found), most))
+    rows = [{**storable_values(_values(one)), "headers": uncut(one.headers)} for one in kept]
     upsert(connection, samples, rows)
-    _trim(connection, {sample.fingerprint for sample in kept}, kept_of_a_group(samples_per_group, stored))
+    _trim(connection, {sample.fingerprint for sample in kept}, most)
     return tuple(
         limited(GROUPS, one.records, one.first_ms, one.last_ms)
         for one in deltas
@@ -51,6 +52,32 @@ def kept_of_a_group(samples_per_group: int, groups_stored: int) -> int:
     return min(samples_per_group, shared)
 
 
+def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
+    """One delta a group: most of a flood is beyond the bound, and one group."""
+    found: dict[str, list[GroupDelta]] = {}
+    for one in deltas:
+        found.setdefault(one.fingerprint, []).append(one)
+    for of_group in found.values():
+        yield replace(
+            max(of_group, key=lambda one: one.last_ms),
+            records=sum(one.records for one in of_group),
+            first_ms=min(one.first_ms for one in of_group),
+        )
+
+
+def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
+    """Those that stay: at most so many of a group."""
+    groups_of: dict[str, list[Sample]] = {}
+    for one in found:
+        groups_of.setdefault(one.fingerprint, []).append(one)
+    for of_group in groups_of.values():
+        yield from sorted(of_group, key=_age, reverse=True)[:most]
+
+
+def _age(sample: Sample) -> tuple[int, int, int]:
+    return sample.timestamp_ms, sample.partition, sample.offset
+
+
 def _known(connection: Connection, keys: Iterable[str]) -> set[str]:
     return {
         fingerprint
@@ -61,8 +88,9 @@ def _known(connection: Connection, keys: Iterable[str]) -> set[str]:
     }
 
 
-def _add(connection: Connection, deltas: Sequence[GroupDelta]) -> None:
-    if not deltas:
+def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
+    rows = [{**storable_values(_values(one)), "records": counted(one.records)} for one in deltas]
+    if not rows:
         return
     statement = insert(connection, groups)
     new = statement.excluded
@@ -73,9 +101,12 @@ def _add(connection: Connection, deltas: Sequence[GroupDelta]) -> None:
         "message": case((new.last_ms >= groups.c.last_ms, new.message), else_=groups.c.message),
     }
     connection.execute(
-        statement.on_conflict_do_update(index_elements=[groups.c.fingerprint], set_=changes),
-        [{**storable_values(asdict(one)), "records": counted(one.records)} for one in deltas],
+        statement.on_conflict_do_update(index_elements=[groups.c.fingerprint], set_=changes), rows
     )
+
+
+def _values(row: GroupDelta | Sample) -> dict[str, object]:
+    return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group: int) -> None:
@@ -88,9 +119,18 @@ def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group
         .label("age")
     )
     keys = list(samples.primary_key.columns)
-    for chunk in chunks(fingerprints):
-        ranked = select(*keys, age).where(samples.c.fingerprint.in_(chunk)).subquery()
-        for row in (
-            connection.execute(select(ranked).where(ranked.c.age > samples_per_group)).mappings().all()
-        ):
-            connection.execute(delete(samples).where(*(key == row[key.name] for key in keys)))
+    gone = [
+        {f"gone_{name}": value for name, value in row.items()}
+        for chunk in chunks(fingerprints)
+        for row in connection.execute(_beyond(keys, age, chunk, samples_per_group)).mappings()
+    ]
+    if gone:
+        places = (key == bindparam(f"gone_{key.name}") for key in keys)
+        connection.execute(delete(samples).where(*places), gone)
+
+
+def _beyond(
+    keys: Sequence[Column[Any]], age: ColumnElement[int], fingerprints: Sequence[str], samples_per_group: int
+) -> Select[Any]:
+    ranked = select(*keys, age).where(samples.c.fingerprint.in_(fingerprints)).subquery()
+    return select(*(ranked.c[key.name] for key in keys)).where(ranked.c.age > samples_per_group)
