@@ -178,7 +178,7 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     store = {
         "store.kind": "postgresql",
         "store.postgresql": {"existingSecret": "store", "urlKey": "uri"},
-        "streaming.settings": {"max_offsets_per_trigger": BATCH},
+        "streaming.settings": {"max_dead_letters_per_trigger": BATCH},
     }
     before = Release(node, rendered(MINIMAL, values=values(lab, name, **store)), stack)
 
