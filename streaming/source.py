@@ -51,8 +51,11 @@ def records_between(
 def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> DataFrame:
     """The stream of committed records with their headers, from ``begin``; None: from the beginning.
 
-    Events and dead letters have a source each, so that a flood of the latter leaves room for the former.
+    Events and dead letters have a source each, so that a flood of the latter leaves room for the former. A
+    core reads its share of the partitions one after the other: there may be hundreds of topics, and to begin
+    a task costs as much as a thousand events.
     """
+    cores = spark.sparkContext.defaultParallelism
     is_event = {place: place[0] == settings.events_topic for place in begin or {}}
     events = {place: offset for place, offset in (begin or {}).items() if is_event[place]}
     letters = {place: offset for place, offset in (begin or {}).items() if not is_event[place]}
@@ -66,6 +69,7 @@ def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
         .options(**options, subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
         .option("startingOffsets", _json(places) if places else EARLIEST)
         .load()
+        .coalesce(cores)
         for pattern, most, places in sources
     ]
     return reduce(DataFrame.unionAll, frames)

@@ -49,9 +49,7 @@ class PlainPass:
 
 def read(records: DataFrame, events_topic: str, now_ms: int) -> PlainPass | None:
     """Run the pass; None where the batch is doubtful. The columns in are those of Spark's Kafka source."""
-    cores = records.sparkSession.sparkContext.defaultParallelism
-    slim = _slim(records, events_topic).coalesce(cores)  # to begin a task costs as much as a thousand events
-    tasks = slim.mapInArrow(_task(now_ms), TOLD).collect()
+    tasks = _slim(records, events_topic).mapInArrow(_task(now_ms), TOLD).collect()
     if any(task.unusual is None for task in tasks) or meet(_frame(task.lanes) for task in tasks):
         return None
     rows = [

@@ -79,10 +79,13 @@ def spark(place: Place, tmp_path: Path) -> Iterator[Spark]:
 
 def tasks(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
     """The Python workers in which lanes run."""
-    every = psutil.Process(process.pid).children(recursive=True)
-    daemons = [one for one in every if "pyspark.daemon" in " ".join(one.cmdline())]
+    daemons = {}
+    for one in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has ended by now
+            if "pyspark.daemon" in " ".join(one.cmdline()):
+                daemons[one] = one.ppid()
     parents = {one.pid for one in daemons}
-    return [one for one in daemons if one.ppid() in parents]
+    return [one for one, parent in daemons.items() if parent in parents]
 
 
 def whole(spark: Spark) -> None:

@@ -208,8 +208,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const stale = document.getElementById("stale");
   const failed = (event) => { if (stale && !event.target.matches("[data-optional]")) stale.hidden = false; };
   document.body.addEventListener("htmx:sendError", failed);
+  // The session has ended: to the sign-in, once. A second answer of the kind would call the browser back.
+  let leaving = false;
   document.body.addEventListener("htmx:responseError", (event) => {
-    if (event.detail.xhr.status === 401) location.reload(); else failed(event);
+    if (event.detail.xhr.status !== 401) failed(event);
+    else if (!leaving) { leaving = true; location.reload(); }
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
     if (stale) stale.hidden = true;
