@@ -56,11 +56,11 @@ def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     a task costs as much as a thousand events.
     """
     cores = spark.sparkContext.defaultParallelism
-    is_event = {place: place[0] == settings.events_topic for place in begin or {}}
-    events = {place: offset for place, offset in (begin or {}).items() if is_event[place]}
-    letters = {place: offset for place, offset in (begin or {}).items() if not is_event[place]}
+    known, topic = begin or {}, settings.events_topic
+    events = {place: offset for place, offset in known.items() if place[0] == topic}
+    letters = {place: offset for place, offset in known.items() if place[0] != topic}
     sources = (
-        (re.escape(settings.events_topic), settings.max_offsets_per_trigger, events),
+        (re.escape(topic), settings.max_offsets_per_trigger, events),
         (letters_pattern(settings), settings.max_dead_letters_per_trigger, letters),
     )
     options = {**settings.kafka.spark(), **LARGE_FETCHES, **_reading(settings)}

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Connection, create_engine
 
+from streaming.dialects import Reading, read_as
 from streaming.store.store import Store
 from tests import postgres as servers
+from tests.hostile_headers import READINGS
 from tests.postgres import Postgres
 
 settings.register_profile("unhurried", deadline=None)
@@ -39,3 +41,11 @@ def connection(url: str, store: Store) -> Iterator[Connection]:
     with engine.connect() as opened:
         yield opened
     engine.dispose()
+
+
+@pytest.fixture(params=READINGS, ids=["built in", "first", "own", "own, first"])
+def _reading(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every way of reading headers, one after the other."""
+    read_as(request.param)
+    yield
+    read_as(Reading())

@@ -10,11 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streaming import session
-
-SCHEMA = (
-    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
-    "headers array<struct<key:string, value:binary>>"
-)
+from streaming.aggregates.plain_pass import KAFKA
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +52,6 @@ def kafka(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFr
             )
             for index, record in enumerate(records)
         ]
-        return spark.createDataFrame(rows, SCHEMA)
+        return spark.createDataFrame(rows, KAFKA)
 
     return frame

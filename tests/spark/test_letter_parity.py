@@ -1,6 +1,6 @@
 """Spark and Python read the same out of the headers of one dead letter, however they are set to read."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,13 +29,6 @@ FIELDS = (
     "order",
     "fingerprint",
 )
-
-
-@pytest.fixture(params=READINGS, ids=["built in", "first", "own", "own, first"])
-def _reading(request: pytest.FixtureRequest) -> Iterator[None]:
-    read_as(request.param)
-    yield
-    read_as(Reading())
 
 
 @pytest.mark.usefixtures("_reading")

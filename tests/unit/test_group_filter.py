@@ -4,8 +4,6 @@ Spark and Python read the same out of the headers (``tests/spark/test_letter_par
 redrive and its Spark executors evaluate one and the same ``Filter`` on what Python reads. This is the index.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +17,7 @@ from streaming.filter import Filter
 from streaming.redrive.letter import Letter, letter_of
 from streaming.store import letters
 from streaming.store.batch import GroupDelta
-from tests.hostile_headers import HEADERS, READINGS
+from tests.hostile_headers import HEADERS
 
 TIMES_MS = st.one_of(st.integers(-1, 4_102_444_800_000), st.sampled_from([0, 1 << 53, (1 << 63) - 1]))
 TEXTS = [name for name in GROUP_FIELDS if name != "timestamp"]
@@ -33,13 +31,6 @@ SHAPES = [
     '{field} == "" || timestamp > timestamp("2026-01-01T00:00:00Z")',
     '{field} < {half} && topic == "dlq.t"',
 ]
-
-
-@pytest.fixture(params=READINGS, ids=["built in", "first", "own", "own, first"])
-def _reading(request: pytest.FixtureRequest) -> Iterator[None]:
-    read_as(request.param)
-    yield
-    read_as(Reading())
 
 
 def found(store: Engine, letter: Letter, text: str) -> bool:
