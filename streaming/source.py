@@ -15,12 +15,19 @@ Offsets = Mapping[tuple[str, int], int]
 
 EARLIEST = "earliest"
 
-LARGE_FETCHES: Mapping[str, str] = {
+EVENT_FETCHES: Mapping[str, str] = {
     "kafka.max.partition.fetch.bytes": "16777216",
     "kafka.fetch.max.bytes": "104857600",
     "kafka.receive.buffer.bytes": "1048576",
     "kafka.max.poll.records": "20000",
 }
+"""One topic of few partitions: as much as the broker gives at once."""
+
+LETTER_FETCHES: Mapping[str, str] = {
+    "kafka.max.partition.fetch.bytes": "262144",
+    "kafka.max.poll.records": "500",
+}
+"""Hundreds of partitions, and what was fetched of each stays in memory until a batch asks for it."""
 
 
 def is_read(topic: str, settings: StreamingSettings) -> bool:
@@ -43,9 +50,16 @@ def records_between(
     spark: SparkSession, settings: StreamingSettings, begin: Offsets, end: Offsets
 ) -> DataFrame:
     """The committed records of the partitions in ``begin``, up to ``end``, which is excluded."""
-    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_reading(settings)}
-    reader = spark.read.format("kafka").options(**options).option("assign", json.dumps(_partitions(begin)))
-    return reader.options(startingOffsets=_json(begin), endingOffsets=_json(end)).load()
+    frames = [
+        spark.read.format("kafka")
+        .options(**settings.kafka.spark(), **_reading(settings), **fetches)
+        .option("assign", json.dumps(_partitions(places)))
+        .options(startingOffsets=_json(places), endingOffsets=_json({place: end[place] for place in places}))
+        .load()
+        for places, fetches in zip(_apart(begin, settings), (EVENT_FETCHES, LETTER_FETCHES), strict=True)
+        if places
+    ]
+    return reduce(DataFrame.unionAll, frames)
 
 
 def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> DataFrame:
@@ -56,23 +70,28 @@ def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     a task costs as much as a thousand events.
     """
     cores = spark.sparkContext.defaultParallelism
-    known, topic = begin or {}, settings.events_topic
-    events = {place: offset for place, offset in known.items() if place[0] == topic}
-    letters = {place: offset for place, offset in known.items() if place[0] != topic}
+    events, letters = _apart(begin or {}, settings)
+    topic, queues = re.escape(settings.events_topic), letters_pattern(settings)
     sources = (
-        (re.escape(topic), settings.max_offsets_per_trigger, events),
-        (letters_pattern(settings), settings.max_dead_letters_per_trigger, letters),
+        (topic, settings.max_offsets_per_trigger, EVENT_FETCHES, events),
+        (queues, settings.max_dead_letters_per_trigger, LETTER_FETCHES, letters),
     )
-    options = {**settings.kafka.spark(), **LARGE_FETCHES, **_reading(settings)}
     frames = [
         spark.readStream.format("kafka")
-        .options(**options, subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
+        .options(**settings.kafka.spark(), **_reading(settings), **fetches)
+        .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
         .option("startingOffsets", _json(places) if places else EARLIEST)
         .load()
         .coalesce(cores)
-        for pattern, most, places in sources
+        for pattern, most, fetches, places in sources
     ]
     return reduce(DataFrame.unionAll, frames)
+
+
+def _apart(offsets: Offsets, settings: StreamingSettings) -> tuple[Offsets, Offsets]:
+    """Those of events and those of dead letters."""
+    events = {place: offset for place, offset in offsets.items() if place[0] == settings.events_topic}
+    return events, {place: offset for place, offset in offsets.items() if place not in events}
 
 
 def _reading(settings: StreamingSettings) -> dict[str, str]:

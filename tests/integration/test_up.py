@@ -106,6 +106,7 @@ kafka:
   ssl_ca_location: {lab.sasl_ssl.ca_file}
 kafka_cluster: sasl
 events_topic: deadwatch.events.up
+dlq_topics: ['{re.escape(share.DLQ)}', '{re.escape(FILESINK_DLQ)}']
 collector:
   name: up
   logs:
