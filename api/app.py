@@ -111,6 +111,7 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
         store=store,
         exposition=Exposition(store),
         topics=Kept(store, dead_letter_topics.read),
+        topic_count=Kept(store, dead_letter_topics.count),
         now_ms=now_ms,
         redriving=Redriving(settings, store, now_ms),
         standing=Standing(settings, store, now_ms),

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from api.brokers import QueueRow, queue_rows
 from api.cursor import MAX_TIME_MS, Key
-from api.rows import series_growth
+from api.rows import series_growth, series_labels
 from streaming.store.series import DEAD_LETTERS
 
 Place = tuple[str, str]
@@ -16,10 +16,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TopicRow:
-    """A dead letter topic: sums over every cause; ``queue`` is how it is in Kafka, if that is known.
-
-    ``counted``: dead letters of it were.
-    """
+    """A dead letter topic: sums over every cause; ``queue`` is how it is in Kafka, if that is known."""
 
     kafka_cluster: str
     dlq_topic: str
@@ -29,7 +26,6 @@ class TopicRow:
     first_ms: int
     last_ms: int
     queue: QueueRow | None
-    counted: bool
 
     @property
     def key(self) -> Key:
@@ -63,6 +59,11 @@ def read(connection: Connection) -> list[TopicRow]:
     return sorted(found, key=lambda row: row.key, reverse=True)
 
 
+def count(connection: Connection) -> int:
+    """How many topics there are of which dead letters were counted."""
+    return len({labels[:2] for labels in series_labels(connection, DEAD_LETTERS)})
+
+
 def _topic(place: Place, counted: _Sum | None, queue: QueueRow | None) -> TopicRow:
     cluster, topic = place
     told = counted or _Sum(first_ms=0)
@@ -75,7 +76,6 @@ def _topic(place: Place, counted: _Sum | None, queue: QueueRow | None) -> TopicR
         first_ms=told.first_ms,
         last_ms=told.last_ms,
         queue=queue,
-        counted=counted is not None,
     )
 
 

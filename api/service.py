@@ -31,6 +31,7 @@ class Service:
     store: Store
     exposition: Exposition
     topics: Kept[list[TopicRow]]
+    topic_count: Kept[int]
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing

@@ -20,7 +20,7 @@ from benchmarks.traffic import Totals
 
 TOPIC: Final = "bench.events"
 PARTITIONS: Final = 6
-EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_EVENTS", "600000"))
+EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_EVENTS", "2000000"))
 ROUNDS: Final = int(os.environ.get("DEADWATCH_BENCH_ROUNDS", "3"))
 
 

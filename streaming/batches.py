@@ -33,9 +33,11 @@ from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
 
+SOME_EVENTS = 50
+"""Events of a batch from which Python workers are quicker than Spark's own functions."""
 LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores and Python workers, and too large to be kept for its next
-pass; below, one task is quicker than the exchange between two."""
+"""Records from which a batch is worth all cores, and too large to be kept for its next pass; below, one task
+is quicker than the exchange between two."""
 
 SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
@@ -106,21 +108,26 @@ class Batches:
         if self._store.applied(query_id, batch_id):
             return
         which = Which(query_id, batch_id, started_ms)
-        if self._planned(batch_id) >= LARGE_BATCH:  # reading Kafka once more costs less than keeping it all
+        events, letters = self._planned(batch_id)
+        if events + letters < LARGE_BATCH:
+            records = records.coalesce(1)
+        if events >= SOME_EVENTS or letters >= LARGE_BATCH:
             batch = self._read_plain(records, which)
         else:
-            batch = self._read_kept(records.coalesce(1), which)
+            batch = self._read_kept(records, which)
         self._store.apply(self._told(batch))
         self._previous_records = batch.records
 
-    def _planned(self, batch_id: int) -> int:
-        """Records of the batch at most, as Spark planned it; as many as the last one had where that cannot be
-        read.
+    def _planned(self, batch_id: int) -> tuple[int, int]:
+        """Events and dead letters of the batch at most, as Spark planned it; where that cannot be read, as
+        many events as the last one had records.
         """
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return self._previous_records
-        return sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
+            return self._previous_records, 0
+        counts = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
+        events = sum(count for (topic, _), count in counts.items() if topic == self._settings.events_topic)
+        return events, sum(counts.values()) - events
 
     def _read_kept(self, records: DataFrame, which: Which) -> Batch:
         decoded = decode(records, self._settings.events_topic).persist()
@@ -131,7 +138,10 @@ class Batches:
             decoded.unpersist()
 
     def _read_plain(self, records: DataFrame, which: Which) -> Batch:
-        """Without a parser as far as that goes; a doubtful batch goes through it. Dead letters are kept."""
+        """Without a parser as far as that goes; a doubtful batch goes through it.
+
+        To read Kafka once more costs less than to keep all of it: dead letters are kept.
+        """
         topic = self._settings.events_topic
         plain = plain_pass.read(records, topic, which.started_ms)
         rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
@@ -140,6 +150,8 @@ class Batches:
             decoded, summaries = self._summarise(decode(records, topic))
         elif any(one.is_letter or one.refused for one in summaries):  # a frame nobody asks costs time too
             decoded = decode(records, topic)
+        if not any(one.is_letter for one in summaries):
+            return self._batch(which, decoded, decoded, summaries)
         letters = self._letters(decoded).persist()
         try:
             return self._batch(which, decoded, letters, summaries)

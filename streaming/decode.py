@@ -22,6 +22,11 @@ from streaming.event_rows import NESTED
 from streaming.event_schema import POSITION_PARTS, event_schema, required_fields
 
 KAFKA = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers")
+REDRIVEN_RECORD = (
+    f"coalesce(array_contains(headers.key, '{REDRIVE_ID}'), false)"
+    f" AND NOT coalesce(array_contains(headers.key, '{REDRIVE_PARKED_REASON}'), false)"
+)
+"""Whether a dead letter is one that a redrive has moved before; one that it parked is none."""
 
 
 def decode(records: DataFrame, events_topic: str) -> DataFrame:
@@ -52,16 +57,7 @@ def is_letter() -> Column:
 
 def is_redriven() -> Column:
     """Whether a decoded row is a dead letter that a redrive has moved before; one that it parked is none."""
-    return is_letter() & is_redriven_record()
-
-
-def is_redriven_record() -> Column:
-    """The same of a record that is known to be a dead letter."""
-    ours, parked = (
-        F.coalesce(F.array_contains("headers.key", name), F.lit(False))
-        for name in (REDRIVE_ID, REDRIVE_PARKED_REASON)
-    )
-    return ours & ~parked
+    return is_letter() & F.expr(REDRIVEN_RECORD)
 
 
 def _refusal() -> Column:

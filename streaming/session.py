@@ -29,7 +29,7 @@ SQL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
     "spark.kafka.consumer.cache.capacity": "512",  # a partition each: to connect by TLS costs 50 ms
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",

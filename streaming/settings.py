@@ -81,7 +81,7 @@ class StreamingSettings(LetterSettings):
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
-    max_offsets_per_trigger: int = Field(500_000, ge=1, description="Events of one batch at most.")
+    max_offsets_per_trigger: int = Field(1_000_000, ge=1, description="Events of one batch at most.")
     max_dead_letters_per_trigger: int = Field(
         5_000,
         ge=1,

@@ -16,12 +16,10 @@ Offsets = Mapping[tuple[str, int], int]
 EARLIEST = "earliest"
 
 EVENT_FETCHES: Mapping[str, str] = {
-    "kafka.max.partition.fetch.bytes": "16777216",
-    "kafka.fetch.max.bytes": "104857600",
     "kafka.receive.buffer.bytes": "1048576",
-    "kafka.max.poll.records": "20000",
+    "kafka.max.poll.records": "5000",
 }
-"""One topic of few partitions: as much as the broker gives at once."""
+"""1 MiB of a partition, as Kafka has it: what fits a processor's cache is read twice as fast as 16 MiB."""
 
 LETTER_FETCHES: Mapping[str, str] = {
     "kafka.max.partition.fetch.bytes": "262144",
@@ -47,13 +45,17 @@ def letters_pattern(settings: StreamingSettings) -> str:
 
 
 def records_between(
-    spark: SparkSession, settings: StreamingSettings, begin: Offsets, end: Offsets
+    spark: SparkSession, settings: StreamingSettings, begin: Offsets, end: Offsets, group: str
 ) -> DataFrame:
-    """The committed records of the partitions in ``begin``, up to ``end``, which is excluded."""
+    """The committed records of the partitions in ``begin``, up to ``end``, which is excluded.
+
+    ``group`` tells whose consumers read them: those of one name go on where they were, those of another are
+    made anew, and stay in memory with what they fetched for minutes.
+    """
     frames = [
         spark.read.format("kafka")
         .options(**settings.kafka.spark(), **_reading(settings), **fetches)
-        .option("assign", json.dumps(_partitions(places)))
+        .options(**{"assign": json.dumps(_partitions(places)), "kafka.group.id": group})
         .options(startingOffsets=_json(places), endingOffsets=_json({place: end[place] for place in places}))
         .load()
         for places, fetches in zip(_apart(begin, settings), (EVENT_FETCHES, LETTER_FETCHES), strict=True)

@@ -39,7 +39,7 @@ Totals = Mapping[str, SeriesTotal]
 @router.get("/overview")
 def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
-    topics = sum(row.counted for row in service.topics.get())
+    topics = service.topic_count.get()
     with service.store.read() as connection:
         totals = series_totals(connection)
         instances = reconcile(evidence_rows(connection))

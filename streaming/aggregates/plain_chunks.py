@@ -1,8 +1,7 @@
 """Raw records of a backlog, summed up by Polars some at a time: what the workers of ``plain_pass`` do.
 
-Columns in: ``at_partition``, ``at_offset``, ``at_ms`` (the time of the record); of an event ``text``, or
-``value`` where that is no text; of a dead letter ``topic`` and ``redriven``. Records of a partition stand in
-their order.
+Columns in: ``at_partition``, ``at_offset``, ``at_ms`` (the time of the record); of an event ``value``; of a
+dead letter ``topic`` and ``redriven``. Records of a partition stand in their order.
 """
 
 import json
@@ -55,6 +54,7 @@ def summed_up(records: pl.DataFrame, now_ms: int) -> Chunk:
     is_letter = pl.col("topic").is_not_null()
     parts, places, unusual = [_letters(records.filter(is_letter), now_ms)], [], []
     rest = records.filter(~is_letter).drop("topic", "redriven")
+    rest = rest.with_columns(_texts(rest["value"]).alias("text"))
     text = pl.col("text")
     for kind in PLAIN:
         is_mine = of_kind(text, kind).fill_null(value=False)
@@ -68,9 +68,23 @@ def summed_up(records: pl.DataFrame, now_ms: int) -> Chunk:
         events = events.with_columns(pl.col("place") * ORDINALS + pl.col("ordinal"))
         places.append(events.select(*PLACES))
         parts.append(_events(events, kind, now_ms))
-    value = pl.coalesce("value", text.cast(pl.Binary))
-    odd = pl.concat([rest, *unusual]).select("at_partition", "at_offset", "at_ms", value.alias("value"))
+    odd = pl.concat([rest, *unusual]).select("at_partition", "at_offset", "at_ms", "value")
     return Chunk(merged(parts), lanes([*places, _odd_places(odd)]), odd)
+
+
+def _texts(values: pl.Series) -> pl.Series:
+    """As text, null where it is none; rarely is there such a one, so these are looked for one by one."""
+    try:
+        return values.cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return pl.Series([_text(value) for value in values], dtype=pl.String)
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -154,7 +154,7 @@ class Rebuild:
         return True
 
     def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
-        records = source.records_between(spark, self._settings, part.begin, part.end)
+        records = source.records_between(spark, self._settings, part.begin, part.end, self._query_id)
         batches = Batches(
             self._batch_settings,
             shadow,

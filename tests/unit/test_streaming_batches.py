@@ -25,8 +25,8 @@ def batches(tmp_path: Path) -> Batches:
 def test_a_batch_is_as_large_as_it_was_planned(tmp_path: Path) -> None:
     planned(tmp_path / "checkpoint", 1, {EVENTS: {"0": 10, "1": 5}})
     planned(tmp_path / "checkpoint", 2, {EVENTS: {"0": 20, "1": 5}, "new": {"0": 3}})
-    assert batches(tmp_path)._planned(2) == 13
+    assert batches(tmp_path)._planned(2) == (10, 3)
 
 
 def test_without_a_plan_it_may_be_large(tmp_path: Path) -> None:
-    assert batches(tmp_path)._planned(7) == LARGE_BATCH
+    assert batches(tmp_path)._planned(7) == (LARGE_BATCH, 0)
