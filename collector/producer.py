@@ -88,10 +88,18 @@ class KafkaEvents:
             raise RecordRefusedError(str(error)) from None
 
     def _transact(self, records: Sequence[Record]) -> None:
-        """Every record has its outcome before the commit: kafka-python commits without those that failed."""
+        """Every record has its outcome before the commit: kafka-python commits without those that failed.
+
+        Its ``send`` refuses what comes after a failure without saying what that was; those before it know.
+        """
         self._producer.begin_transaction()
-        sent = [self._producer.send(self._topic, key=key, value=value) for key, value in records]
-        raise_first(outcomes(sent, self._delivery_timeout_ms))
+        sent, refused = list[Sent](), list[KafkaError]()
+        try:
+            for key, value in records:
+                sent.append(self._producer.send(self._topic, key=key, value=value))
+        except KafkaError as error:
+            refused.append(error)
+        raise_first([*outcomes(sent, self._delivery_timeout_ms), *refused])
         self._producer.commit_transaction()
 
     def close(self) -> None:

@@ -17,6 +17,10 @@ import yaml
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import NewTopic
 
+from collector.kafka import KafkaConnection
+from collector.outgoing import Record
+from collector.producer import FencedError, KafkaEvents
+from collector.settings import CollectorSettings
 from lab import Lab
 from tests.kafka_events import Event, counted_once, events
 from tests.waiting import until
@@ -171,6 +175,26 @@ def test_a_second_collector_of_the_same_name_ends_the_first(collector: Callable[
             until(lambda: first.poll() is not None, "fencing the first")
             assert second.poll() is None
         assert first.returncode == 1
+
+
+def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: Lab) -> None:
+    settings = CollectorSettings(
+        name=f"fenced-{os.getpid()}",
+        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+        events_topic=f"events-{os.getpid()}-fenced",
+    )
+    with closing(KafkaEvents(settings)) as first, closing(KafkaEvents(settings)) as second:
+
+        class Records(list[Record]):
+            def __iter__(self) -> Iterator[Record]:
+                """The second comes once the first one has been found out."""
+                yield b"a", b"1"
+                until(first._producer._transaction_manager.has_fatal_error, "fencing the first")
+                yield b"b", b"2"
+
+        with pytest.raises(FencedError):
+            first.transact(Records())
+        second.transact([(b"a", b"3")])
 
 
 def test_a_collector_told_to_stop_ends_well_and_publishes_what_it_read(
