@@ -33,11 +33,8 @@ from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
 
-SOME_EVENTS = 50
-"""Events of a batch from which Python workers are quicker than Spark's own functions."""
 LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores, and too large to be kept for its next pass; below, one task
-is quicker than the exchange between two."""
+"""Records from which a batch is worth all cores; below, one task reads it and it is summed up here."""
 
 SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
@@ -76,7 +73,6 @@ class Batches:
         self._refuse = refuse
         self._busy = threading.Lock()
         self._stopping = False
-        self._previous_records = LARGE_BATCH
         self.applied = 0
         self.error: Exception | None = None
 
@@ -100,7 +96,7 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as small ones are read, and forget it."""
-        self._read_kept(records.coalesce(1), Which("", 0, self._clock_ms()))
+        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), few=LARGE_BATCH)
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
@@ -108,42 +104,25 @@ class Batches:
         if self._store.applied(query_id, batch_id):
             return
         which = Which(query_id, batch_id, started_ms)
-        events, letters = self._planned(batch_id)
-        if events + letters < LARGE_BATCH:
-            records = records.coalesce(1)
-        if events >= SOME_EVENTS or letters >= LARGE_BATCH:
-            batch = self._read_plain(records, which)
-        else:
-            batch = self._read_kept(records, which)
+        few = self._few(batch_id)
+        batch = self._read(records.coalesce(1) if few else records, which, few=few)
         self._store.apply(self._told(batch))
-        self._previous_records = batch.records
 
-    def _planned(self, batch_id: int) -> tuple[int, int]:
-        """Events and dead letters of the batch at most, as Spark planned it; where that cannot be read, as
-        many events as the last one had records.
-        """
+    def _few(self, batch_id: int) -> int:
+        """How many records the batch has at most, as Spark planned it; 0 where they may be many."""
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return self._previous_records, 0
-        counts = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
-        events = sum(count for (topic, _), count in counts.items() if topic == self._settings.events_topic)
-        return events, sum(counts.values()) - events
+            return 0
+        planned = sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
+        return max(planned, 1) if planned < LARGE_BATCH else 0
 
-    def _read_kept(self, records: DataFrame, which: Which) -> Batch:
-        decoded = decode(records, self._settings.events_topic).persist()
-        try:
-            new, summaries = self._summarise(decoded)
-            return self._batch(which, new, self._letters(new), summaries)
-        finally:
-            decoded.unpersist()
-
-    def _read_plain(self, records: DataFrame, which: Which) -> Batch:
+    def _read(self, records: DataFrame, which: Which, *, few: int) -> Batch:
         """Without a parser as far as that goes; a doubtful batch goes through it.
 
         To read Kafka once more costs less than to keep all of it: dead letters are kept.
         """
         topic = self._settings.events_topic
-        plain = plain_pass.read(records, topic, which.started_ms)
+        plain = plain_pass.read(records, topic, which.started_ms, few=few)
         rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
         decoded, summaries = records, [*plain.summaries, *rest] if plain else []
         if not plain or self._repeated(summaries):
@@ -152,14 +131,11 @@ class Batches:
             decoded = decode(records, topic)
         if not any(one.is_letter for one in summaries):
             return self._batch(which, decoded, decoded, summaries)
-        letters = self._letters(decoded).persist()
+        letters = decoded.where(F.col("topic") != topic).persist()
         try:
             return self._batch(which, decoded, letters, summaries)
         finally:
             letters.unpersist()
-
-    def _letters(self, decoded: DataFrame) -> DataFrame:
-        return decoded.where(F.col("topic") != self._settings.events_topic)
 
     def _batch(self, which: Which, decoded: DataFrame, letters: DataFrame, summaries: list[Summary]) -> Batch:
         groups = self._groups(letters) if any(one.is_letter for one in summaries) else []

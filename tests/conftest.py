@@ -1,11 +1,15 @@
-"""Databases for the tests that need one which is a process; no property is tested against the clock."""
+"""Databases for the tests that need one which is a process; a test leaves logging as it was; no property is
+tested against the clock.
+"""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 from sqlalchemy import Connection, create_engine
 
+from collector.process import QUIET
 from streaming.dialects import Reading, read_as
 from streaming.store.store import Store
 from tests import postgres as servers
@@ -14,6 +18,20 @@ from tests.postgres import Postgres
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command that a test runs in this process sets its logging up: that ends with the test."""
+    root = logging.getLogger()
+    handlers, levels = root.handlers[:], {name: logging.getLogger(name).level for name in (None, *QUIET)}
+    yield
+    for handler in root.handlers[:]:
+        if handler not in handlers:
+            root.removeHandler(handler)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+    logging.captureWarnings(capture=False)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from collector.contract import events
 from collector.contract.events import Position
 from streaming.aggregates import summary
-from streaming.aggregates.summary import DETAILS, LABELS, Summary
+from streaming.aggregates.summary import DETAILS, LABELS, MAX_RECORDS, Summary
 from streaming.aggregates.ticks import event_tick_ms
 from streaming.decode import is_redriven
 
@@ -40,7 +40,6 @@ STATEFUL = tuple(
         events.CollectorSnapshot,
     )
 )
-MAX_RECORDS = 2**31 - 1
 
 
 def summarise(decoded: DataFrame) -> list[Summary]:
@@ -130,5 +129,5 @@ def _facts() -> tuple[Column, ...]:
 
 
 def _bounded_records() -> Column:
-    """What an event says, as far as it can be true: no event makes the sum overflow."""
+    """What an event says, as far as it can be true."""
     return F.least(F.greatest("event.records", F.lit(0)), F.lit(MAX_RECORDS))

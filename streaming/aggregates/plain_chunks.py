@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from collector.contract.events import KINDS
-from streaming.aggregates.one_pass import MAX_RECORDS, STATEFUL
-from streaming.aggregates.summary import DETAILS, LABELS
+from streaming.aggregates.one_pass import STATEFUL
+from streaming.aggregates.summary import DETAILS, LABELS, MAX_RECORDS
 from streaming.aggregates.ticks import polars_tick_ms
 from streaming.plain_events import ORDINALS, fields_of, of_kind, taken_apart
 
@@ -42,17 +42,17 @@ LARGEST: Final = 2**63 - 1
 
 
 class Chunk(NamedTuple):
-    """Sums with the columns ``PARTS``; what ``lanes`` tells; place, time and value of unusual events."""
+    """Sums with the columns ``PARTS``; what ``lanes`` tells; of other events place, time and value."""
 
     parts: pl.DataFrame
     lanes: pl.DataFrame
-    unusual: pl.DataFrame
+    not_plain: pl.DataFrame
 
 
 def summed_up(records: pl.DataFrame, now_ms: int) -> Chunk:
     """Sums of these records; times are told apart as narrow as the store tells them at ``now_ms``."""
     is_letter = pl.col("topic").is_not_null()
-    parts, places, unusual = [_letters(records.filter(is_letter), now_ms)], [], []
+    parts, places, not_plain = [_letters(records.filter(is_letter), now_ms)], [], []
     rest = records.filter(~is_letter).drop("topic", "redriven")
     rest = rest.with_columns(_texts(rest["value"]).alias("text"))
     text = pl.col("text")
@@ -63,12 +63,12 @@ def summed_up(records: pl.DataFrame, now_ms: int) -> Chunk:
             continue
         apart = mine.with_columns(taken_apart(text, kind).alias("event"))
         is_plain = pl.col("event").struct.field("epoch").is_not_null()
-        unusual.append(apart.filter(~is_plain).drop("event"))
+        not_plain.append(apart.filter(~is_plain).drop("event"))
         events = apart.filter(is_plain).select("at_partition", "at_offset", "event").unnest("event")
         events = events.with_columns(pl.col("place") * ORDINALS + pl.col("ordinal"))
         places.append(events.select(*PLACES))
         parts.append(_events(events, kind, now_ms))
-    odd = pl.concat([rest, *unusual]).select("at_partition", "at_offset", "at_ms", "value")
+    odd = pl.concat([rest, *not_plain]).select("at_partition", "at_offset", "at_ms", "value")
     return Chunk(merged(parts), lanes([*places, _odd_places(odd)]), odd)
 
 
@@ -182,10 +182,10 @@ def _counted(happened: str, observed: str) -> tuple[pl.Expr, ...]:
     )
 
 
-def _odd_places(unusual: pl.DataFrame) -> pl.DataFrame:
+def _odd_places(odd: pl.DataFrame) -> pl.DataFrame:
     """Of those events that have a position at all; one out of all bounds is the largest there is."""
     rows = []
-    for partition, offset, value in unusual.select("at_partition", "at_offset", "value").iter_rows():
+    for partition, offset, value in odd.select("at_partition", "at_offset", "value").iter_rows():
         try:
             event = json.loads(value)
             source, (epoch, place, ordinal) = str(event["source"]), map(int, event["position"])

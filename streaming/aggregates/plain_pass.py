@@ -1,8 +1,9 @@
-"""One pass over the raw records of a backlog, in the Python workers of Spark's tasks.
+"""One pass over the raw records of a batch: here where they are few, else in the workers of Spark's tasks.
 
-It gives what ``one_pass`` gives for plain events (``streaming.plain_events``) and for dead letters, of which
-no more than the topic is told here. Unusual events are handed over as they are, for ``one_pass``; a batch
-with too many of them, or in which an event may stand twice, is doubtful: all of it is for ``one_pass``.
+It gives what ``one_pass`` gives for plain events (``streaming.plain_events``), for whole ones
+(``streaming.whole_events``) and for dead letters, of which no more than the topic is told here. Unusual
+events are handed over as they are, for ``one_pass``; a batch with too many of them, or in which an event may
+stand twice, is doubtful: all of it is for ``one_pass``.
 
 No event stands twice where the positions of a source grow from record to record of a partition, and where
 those of a source in several partitions do not overlap.
@@ -22,13 +23,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from collector.contract.events import Position
+from streaming.aggregates.one_pass import STATEFUL
 from streaming.aggregates.plain_chunks import Chunk, meet, merged, summed_up
-from streaming.aggregates.summary import LABELS, NO_POSITION, Summary
+from streaming.aggregates.summary import LABELS, NO_POSITION, Summary, of_event
 from streaming.decode import REDRIVEN_RECORD
 from streaming.plain_events import ESCAPED, ORDINALS, unescaped
+from streaming.whole_events import whole_event
 
-MAX_UNUSUAL: Final = 2_000
-"""Unusual events of a task that are handed over."""
+MAX_NOT_PLAIN: Final = 2_000
+"""Events of a task that are not plain, at most: they are looked at one by one."""
+FETCHED_BYTES: Final = 1 << 26
+"""What may be fetched at once; a batch with an event that is larger than its share goes to the workers."""
 TOLD: Final = ", ".join(f"{name} binary" for name in Chunk._fields)
 """What a task tells: the frames of a chunk."""
 KAFKA: Final = (
@@ -42,54 +47,88 @@ NO_LABELS: Final[Mapping[str, str]] = dict.fromkeys(LABELS, "")
 
 @dataclass(frozen=True, slots=True)
 class PlainPass:
-    """Plain events and dead letters, and the records that are ``unusual``, None where none is."""
+    """Plain and whole events and dead letters, and the records that are ``unusual``, None where none is."""
 
     summaries: list[Summary]
     unusual: DataFrame | None
 
 
-def read(records: DataFrame, events_topic: str, now_ms: int) -> PlainPass | None:
-    """Run the pass; None where the batch is doubtful. The columns in are those of Spark's Kafka source."""
-    tasks = _slim(records, events_topic).mapInArrow(_task(now_ms), TOLD).collect()
-    if any(task.unusual is None for task in tasks) or meet(_frame(task.lanes) for task in tasks):
+def read(records: DataFrame, events_topic: str, now_ms: int, *, few: int = 0) -> PlainPass | None:
+    """Run the pass; None where the batch is doubtful. The columns in are those of Spark's Kafka source.
+
+    Not more than a ``few`` records are fetched: that is quicker than to wake a worker.
+    """
+    columns = _columns(events_topic)
+    chunks = _fetched(records, columns, now_ms, few) if few else None
+    if chunks is None:
+        chunks = _told(records, columns, now_ms)
+    if chunks is None or meet(chunk.lanes for chunk in chunks):
         return None
-    rows = [
-        (None, value, events_topic, partition, offset, EPOCH + timedelta(milliseconds=at_ms), None)
-        for task in tasks
-        for partition, offset, at_ms, value in _frame(task.unusual).iter_rows()
-    ]
-    return PlainPass(
-        [_summary(row, events_topic) for task in tasks for row in _frame(task.parts).iter_rows(named=True)],
-        records.sparkSession.createDataFrame(rows, KAFKA) if rows else None,
-    )
+    summaries = [_summary(row, events_topic) for chunk in chunks for row in chunk.parts.iter_rows(named=True)]
+    unusual = []
+    for partition, offset, at_ms, value in (row for chunk in chunks for row in chunk.not_plain.iter_rows()):
+        event = whole_event(value)
+        if event is not None:
+            summaries.append(
+                of_event(event, events_topic, partition, offset, stateful=event.kind in STATEFUL)
+            )
+        else:
+            at = EPOCH + timedelta(milliseconds=at_ms)
+            unusual.append((None, value, events_topic, partition, offset, at, None))
+    return PlainPass(summaries, records.sparkSession.createDataFrame(unusual, KAFKA) if unusual else None)
 
 
-def _slim(records: DataFrame, events_topic: str) -> DataFrame:
-    """What the workers need; of dead letters the topic alone."""
+def _fetched(records: DataFrame, columns: Mapping[str, str], now_ms: int, few: int) -> list[Chunk] | None:
+    """The chunk of all records, None where they are better told by workers."""
+    share = 1 << (FETCHED_BYTES // few).bit_length() - 1  # of few sizes: another one is another plan
+    value, large = columns["value"], f"octet_length({columns['value']}) > {share}"
+    bounded = {**columns, "value": f"IF({large}, NULL, {value})", "is_large": large}
+    frame = pl.DataFrame(pl.from_arrow(_slim(records, bounded).toArrow()))
+    if frame["is_large"].any():
+        return None
+    chunk = summed_up(frame.drop("is_large"), now_ms)
+    return [chunk] if len(chunk.not_plain) <= MAX_NOT_PLAIN else None
+
+
+def _told(records: DataFrame, columns: Mapping[str, str], now_ms: int) -> list[Chunk] | None:
+    """A chunk of each task, None where one has too many events that are not plain."""
+    tasks = _slim(records, columns).mapInArrow(_task(now_ms), TOLD).collect()
+    if any(task.not_plain is None for task in tasks):
+        return None
+    return [Chunk(*(_frame(task[name]) for name in Chunk._fields)) for task in tasks]
+
+
+def _columns(events_topic: str) -> dict[str, str]:
+    """What the pass needs, in SQL; of dead letters the topic alone."""
     letter = f"topic != '{events_topic}'"
-    return records.selectExpr(  # as text: each function of Column is a word with the JVM
-        "partition AS at_partition",
-        "offset AS at_offset",
-        "unix_millis(timestamp) AS at_ms",
-        f"IF({letter}, topic, NULL) AS topic",
-        f"IF({letter}, NULL, value) AS value",
-        f"IF({letter}, {REDRIVEN_RECORD}, NULL) AS redriven",
-    )
+    return {
+        "at_partition": "partition",
+        "at_offset": "offset",
+        "at_ms": "unix_millis(timestamp)",
+        "topic": f"IF({letter}, topic, NULL)",
+        "value": f"IF({letter}, NULL, value)",
+        "redriven": f"IF({letter}, {REDRIVEN_RECORD}, NULL)",
+    }
+
+
+def _slim(records: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """As text: each function of Column is a word with the JVM."""
+    return records.selectExpr(*(f"{expression} AS {name}" for name, expression in columns.items()))
 
 
 def _task(now_ms: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _leave_modules_alone()
-        chunks, unusual = list[Chunk](), 0
+        chunks, not_plain = list[Chunk](), 0
         for batch in batches:
             chunks.append(summed_up(pl.DataFrame(pl.from_arrow(batch)), now_ms))
-            unusual += len(chunks[-1].unusual)
+            not_plain += len(chunks[-1].not_plain)
         if chunks:
             told = {
                 "parts": _packed(merged(chunk.parts for chunk in chunks)),
                 "lanes": _packed(pl.concat(chunk.lanes for chunk in chunks)),
-                "unusual": _packed(pl.concat(chunk.unusual for chunk in chunks))
-                if unusual <= MAX_UNUSUAL
+                "not_plain": _packed(pl.concat(chunk.not_plain for chunk in chunks))
+                if not_plain <= MAX_NOT_PLAIN
                 else None,
             }
             columns = {name: pa.array([told[name]], pa.binary()) for name in Chunk._fields}

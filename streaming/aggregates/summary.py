@@ -30,6 +30,8 @@ LABELS = (
 )
 DETAILS = ("partition", "elapsed_ms", "records", "message")
 NO_POSITION = Position(-1)
+MAX_RECORDS = 2**31 - 1
+"""What one event may say of records: no event makes a sum overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,31 @@ def read(row: Row) -> Summary:
         first_position=_read_position(values["first_position"]),
         last_position=_read_position(values["last_position"]),
         stateful=tuple(event_of(event) for event in values["stateful"]),
+    )
+
+
+def of_event(event: Event, topic: str, partition: int, offset: int, *, stateful: bool) -> Summary:
+    """The summary of one event, the record at ``offset``."""
+    details = {name: getattr(event, name, None) for name in DETAILS}
+    return Summary(
+        topic=topic,
+        partition=partition,
+        kind=event.kind,
+        source=event.source,
+        refused="",
+        labels={name: getattr(event, name, "") for name in LABELS},
+        detail={name: value for name, value in details.items() if value is not None},
+        count=1,
+        records=min(max(getattr(event, "records", 0), 0), MAX_RECORDS),
+        first_ms=event.happened_at_ms,
+        last_ms=event.happened_at_ms,
+        observed_ms=event.observed_at_ms,
+        first_offset=offset,
+        last_offset=offset,
+        redriven=0,
+        first_position=event.position,
+        last_position=event.position,
+        stateful=(event,) if stateful else (),
     )
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from collector.contract.events import KINDS, Position, encode
 from streaming import warm_up
+from streaming.aggregates import plain_pass
 from streaming.batches import Batches, Which
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, combined
@@ -18,6 +19,8 @@ from streaming.store.store import Store
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 
 pytestmark = pytest.mark.spark
+
+WHICH = Which("q", 1, 0)
 
 
 @pytest.fixture
@@ -53,25 +56,33 @@ def told(batch: Batch) -> dict[str, object]:
     return {**found, "series": series, "samples": samples}
 
 
-def test_every_way_of_reading_comes_to_the_same_batch(batches: Batches, kafka: Kafka) -> None:
+def test_every_way_of_reading_comes_to_the_same_batch(
+    batches: Batches, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = kafka(every_kind())
-    quick = batches._read_plain(records, Which("q", 1, 0))
-    thorough = batches._read_kept(records.coalesce(1), Which("q", 1, 0))
-    assert quick.records == len(KINDS) + 3
-    assert len(quick.groups) == 2
-    assert quick.events
-    assert told(quick) == told(thorough)
+    fetched = batches._read(records.coalesce(1), WHICH, few=100)
+    by_workers = batches._read(records, WHICH, few=0)
+    monkeypatch.setattr(plain_pass, "read", lambda *_, **__: None)
+    thorough = batches._read(records, WHICH, few=0)
+    assert thorough.records == len(KINDS) + 3
+    assert len(thorough.groups) == 2
+    assert thorough.events
+    assert told(fetched) == told(by_workers) == told(thorough)
 
 
-def test_what_was_counted_before_is_not_counted_again(batches: Batches, store: Store, kafka: Kafka) -> None:
-    assert store.apply(batches._read_plain(kafka(every_kind()), Which("q", 1, 0)))
+@pytest.mark.parametrize("few", [0, 100])
+def test_what_was_counted_before_is_not_counted_again(
+    batches: Batches, store: Store, kafka: Kafka, few: int
+) -> None:
+    assert store.apply(batches._read(kafka(every_kind()), WHICH, few=few))
     again = [record for record in every_kind() if "topic" not in record]
     new = [record for record in every_kind(first=100) if "topic" not in record]
-    assert batches._read_plain(kafka(again), Which("q", 2, 0)).records == 0
-    assert batches._read_plain(kafka([*again, *new]), Which("q", 2, 0)).records == len(new)
+    assert batches._read(kafka(again), WHICH, few=few).records == 0
+    assert batches._read(kafka([*again, *new]), WHICH, few=few).records == len(new)
 
 
-def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka) -> None:
+@pytest.mark.parametrize("few", [0, 100])
+def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka, few: int) -> None:
     chunk = [record for record in every_kind() if "topic" not in record]
-    batch = batches._read_plain(kafka([*chunk, *chunk]), Which("q", 1, 0))
+    batch = batches._read(kafka([*chunk, *chunk]), WHICH, few=few)
     assert sum(one.value for one in batch.series if one.series.name == "events") == len(chunk)

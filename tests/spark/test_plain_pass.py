@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -52,6 +53,11 @@ def record(event: Event) -> dict[str, Any]:
     return {"key": key, "value": value, "partition": sum(event.source.encode()) % 3}
 
 
+def spaced(event: Event) -> dict[str, Any]:
+    """As another writer may put it."""
+    return {**record(event), "value": json.dumps(json.loads(encode(event)[1])).encode()}
+
+
 def told(summaries: Sequence[Summary]) -> object:
     """Everything a batch is made of, whatever rows it came in."""
     signals = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
@@ -75,13 +81,18 @@ def told(summaries: Sequence[Summary]) -> object:
     )
 
 
-def both_ways(records: DataFrame) -> tuple[plain_pass.PlainPass | None, list[Summary]]:
-    quick = plain_pass.read(records, EVENTS, NOW_MS)
+@pytest.fixture(params=[1_000, 0], ids=["fetched", "in workers"])
+def few(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+def both_ways(records: DataFrame, *, few: int) -> tuple[plain_pass.PlainPass | None, list[Summary]]:
+    quick = plain_pass.read(records, EVENTS, NOW_MS, few=few)
     return quick, summarise(decode(records, EVENTS))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int) -> None:
+def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int, few: int) -> None:
     rng = Random(seed)
     mixed = [
         event(rng, number, rng.choice(PLAIN_KINDS), TEXTS if number % 5 else ODD_TEXTS)
@@ -92,24 +103,23 @@ def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int) ->
         {"topic": "dlq.a", "value": b"{}", "partition": 1, "headers": moved if number % 3 else None}
         for number in range(10)
     ]
-    records = kafka(
-        [*map(record, mixed), *letters, {"value": b"nonsense"}, {"value": None}, {"value": b"{}"}]
-    )
-    quick, thorough = both_ways(records)
+    nonsense: list[dict[str, Any]] = [{"value": b"nonsense"}, {"value": None}, {"value": b"{}"}]
+    records = kafka([*map(record, mixed[:200]), *map(spaced, mixed[200:]), *letters, *nonsense])
+    quick, thorough = both_ways(records, few=few)
     assert quick is not None
     assert quick.unusual is not None
     rest = summarise(decode(quick.unusual, EVENTS))
-    assert sum(one.count for one in rest) > 30
+    assert sum(one.count for one in rest) > 100
     assert sum(one.count for one in quick.summaries) > 150
     assert told([*quick.summaries, *rest]) == told(thorough)
 
 
-def test_whatever_encode_writes_without_a_rare_escape_is_plain(kafka: Kafka) -> None:
+def test_whatever_encode_writes_without_a_rare_escape_is_plain(kafka: Kafka, few: int) -> None:
     rng = Random(1)
     events = [event(rng, number, kind) for number, kind in enumerate(PLAIN_KINDS * 9)]
     quoting: list[Any] = [one for one in events if hasattr(one, "message")]
     quoting = [replace(one, message='a "quote", a\\tab\n') for one in quoting]
-    quick, thorough = both_ways(kafka(list(map(record, quoting))))
+    quick, thorough = both_ways(kafka(list(map(record, quoting))), few=few)
     assert quick is not None
     assert quick.unusual is None
     assert told(quick.summaries) == told(thorough)
@@ -186,12 +196,12 @@ def test_a_plain_event_has_all_its_fields() -> None:
     )
 
 
-def test_bytes_that_are_no_text_come_to_the_same(kafka: Kafka) -> None:
+def test_bytes_that_are_no_text_come_to_the_same(kafka: Kafka, few: int) -> None:
     values = [
         WHOLE.replace(b"late", junk) for junk in (b"\xff", b"\xe2\x98", b"\xed\xa0\x80", b"\xf0\x9f\x92a")
     ]
     values = [one.replace(b'"position":[1,2', b'"position":[1,%d' % at) for at, one in enumerate(values)]
-    quick, thorough = both_ways(kafka([{"value": value} for value in values]))
+    quick, thorough = both_ways(kafka([{"value": value} for value in values]), few=few)
     assert quick is not None
     assert quick.unusual is not None
     assert told([*quick.summaries, *summarise(decode(quick.unusual, EVENTS))]) == told(thorough)
@@ -202,29 +212,45 @@ EARLIER = changed(position=[1, 1, 3])
 
 @pytest.mark.parametrize("again", [WHOLE, WHOLE + b" ", changed(novelty=1), EARLIER, EARLIER + b" "])
 @pytest.mark.parametrize("partition", [0, 1])
-def test_a_position_that_may_have_come_before_is_doubtful(kafka: Kafka, again: bytes, partition: int) -> None:
+def test_a_position_that_may_have_come_before_is_doubtful(
+    kafka: Kafka, again: bytes, partition: int, few: int
+) -> None:
     begin, end = changed(position=[1, 0, 0]), changed(position=[1, 9, 0])
     elsewhere = {"value": again, "partition": partition}
-    assert (
-        plain_pass.read(kafka([{"value": begin}, {"value": WHOLE}, {"value": end}, elsewhere]), EVENTS, 1)
-        is None
-    )
+    records = kafka([{"value": begin}, {"value": WHOLE}, {"value": end}, elsewhere])
+    assert plain_pass.read(records, EVENTS, 1, few=few) is None
 
 
-def test_a_source_that_moved_to_another_partition_is_not_doubtful(kafka: Kafka) -> None:
+def test_a_source_that_moved_to_another_partition_is_not_doubtful(kafka: Kafka, few: int) -> None:
     later = {"value": changed(position=[1, 3, 0]), "partition": 1}
-    found = plain_pass.read(kafka([{"value": WHOLE}, later]), EVENTS, 1)
+    found = plain_pass.read(kafka([{"value": WHOLE}, later]), EVENTS, 1, few=few)
     assert found is not None
     assert sum(one.count for one in found.summaries) == 2
 
 
-def test_what_cannot_be_read_is_no_copy(kafka: Kafka) -> None:
-    found = plain_pass.read(kafka([{"value": b"nonsense"}, {"value": b"{}"}, {"value": b"{}"}]), EVENTS, 1)
+def test_what_cannot_be_read_is_no_copy(kafka: Kafka, few: int) -> None:
+    found = plain_pass.read(
+        kafka([{"value": b"nonsense"}, {"value": b"{}"}, {"value": b"{}"}]), EVENTS, 1, few=few
+    )
     assert found is not None
     assert found.unusual is not None
     assert (found.unusual.count(), found.summaries) == (3, [])
 
 
-def test_too_many_unusual_ones_are_doubtful(kafka: Kafka) -> None:
-    many = [{"value": b"nonsense"}] * (plain_pass.MAX_UNUSUAL + 1)
-    assert plain_pass.read(kafka(many), EVENTS, 1) is None
+def test_too_many_unusual_ones_are_doubtful(kafka: Kafka, few: int) -> None:
+    many = [{"value": b"nonsense"}] * (plain_pass.MAX_NOT_PLAIN + 1)
+    assert plain_pass.read(kafka(many), EVENTS, 1, few=few) is None
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_batch_with_an_event_beyond_its_share_is_told_by_workers(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch, more: int
+) -> None:
+    monkeypatch.setattr(plain_pass, "FETCHED_BYTES", 1_023)
+    told_by_workers = Mock(wraps=plain_pass._told)
+    monkeypatch.setattr(plain_pass, "_told", told_by_workers)
+    large = WHOLE.replace(b"late", b"late" + b"." * (512 - len(WHOLE) + more))
+    found = plain_pass.read(kafka([{"value": large}, {"topic": "dlq", "value": large * 9}]), EVENTS, 1, few=1)
+    assert found is not None
+    assert sum(one.count for one in found.summaries) == 2
+    assert told_by_workers.call_count == more

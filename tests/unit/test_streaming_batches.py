@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from collector.contract.topics import EVENTS
 from streaming.batches import LARGE_BATCH, Batches
 from streaming.settings import StreamingSettings
@@ -22,11 +24,14 @@ def batches(tmp_path: Path) -> Batches:
     return Batches(settings, Store(settings.store_url), lambda: 1)
 
 
-def test_a_batch_is_as_large_as_it_was_planned(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("more", "few"), [(3, 13), (-10, 1), (LARGE_BATCH - 11, LARGE_BATCH - 1)])
+def test_a_batch_of_a_few_records_is_as_large_as_it_was_planned(tmp_path: Path, more: int, few: int) -> None:
     planned(tmp_path / "checkpoint", 1, {EVENTS: {"0": 10, "1": 5}})
-    planned(tmp_path / "checkpoint", 2, {EVENTS: {"0": 20, "1": 5}, "new": {"0": 3}})
-    assert batches(tmp_path)._planned(2) == (10, 3)
+    planned(tmp_path / "checkpoint", 2, {EVENTS: {"0": 20, "1": 5}, "new": {"0": more}})
+    assert batches(tmp_path)._few(2) == few
 
 
-def test_without_a_plan_it_may_be_large(tmp_path: Path) -> None:
-    assert batches(tmp_path)._planned(7) == (LARGE_BATCH, 0)
+def test_a_large_batch_or_one_without_a_plan_may_be_many(tmp_path: Path) -> None:
+    planned(tmp_path / "checkpoint", 1, {EVENTS: {"0": 10}})
+    planned(tmp_path / "checkpoint", 2, {EVENTS: {"0": 10 + LARGE_BATCH}})
+    assert [batches(tmp_path)._few(number) for number in (2, 7)] == [0, 0]
