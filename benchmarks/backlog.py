@@ -19,7 +19,7 @@ from streaming.settings import StreamingSettings
 from streaming.store.store import Store
 
 WITHIN_S: Final = 900.0
-POLL_S: Final = 0.02
+POLL_S: Final = 0.1
 NO_HEARTBEAT_MS: Final = 3_600_000
 
 

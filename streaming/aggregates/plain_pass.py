@@ -64,7 +64,12 @@ def read(records: DataFrame, events_topic: str, now_ms: int, *, few: int = 0) ->
         chunks = _told(records, columns, now_ms)
     if chunks is None or meet(chunk.lanes for chunk in chunks):
         return None
-    summaries = [_summary(row, events_topic) for chunk in chunks for row in chunk.parts.iter_rows(named=True)]
+    labels = cache(_labels)  # many rows share them
+    summaries = [
+        _summary(row, events_topic, labels(row["labels"] or "{}"))
+        for chunk in chunks
+        for row in chunk.parts.iter_rows(named=True)
+    ]
     unusual = []
     for partition, offset, at_ms, value in (row for chunk in chunks for row in chunk.not_plain.iter_rows()):
         event = whole_event(value)
@@ -153,7 +158,11 @@ def _frame(packed: bytearray) -> pl.DataFrame:
     return pl.read_ipc(io.BytesIO(packed))
 
 
-def _summary(row: Mapping[str, Any], events_topic: str) -> Summary:
+def _labels(told: str) -> Mapping[str, str]:
+    return {**NO_LABELS, **json.loads(told)}
+
+
+def _summary(row: Mapping[str, Any], events_topic: str, labels: Mapping[str, str]) -> Summary:
     epoch = row["epoch"]
     detail = json.loads(row["detail"] or "{}")
     if ESCAPED in detail:
@@ -164,7 +173,7 @@ def _summary(row: Mapping[str, Any], events_topic: str) -> Summary:
         kind=row["kind"] or "",
         source=row["source"] or "",
         refused="",
-        labels={**NO_LABELS, **json.loads(row["labels"] or "{}")},
+        labels=labels,
         detail=detail,
         records=row["records"],
         redriven=row["redriven"],
