@@ -69,8 +69,18 @@ class Way:
             known = self.figures()
             if _by_log(known) == _by_threads(known) == expected:
                 return known
-            assert time.monotonic() < deadline, (_by_log(known), _by_threads(known), expected)
+            evidences = (_by_log(known), _by_threads(known))
+            assert time.monotonic() < deadline, (*evidences, expected, self._read())
             time.sleep(0.1)
+
+    def _read(self) -> tuple[object, ...]:
+        """How far the log was read, what is known of its worker, and where it says that one starts."""
+        log = self._sources[0]
+        assert isinstance(log, LogSource)
+        path, memory = Path(log.name.removeprefix("log:")), log._place.memory
+        lines = path.read_text(errors="replace").splitlines()
+        starts = [line for line in lines if "worker initializing" in line or "Advertised URI" in line]
+        return path.stat().st_size, memory.offset, memory.overlong, memory.worker, starts
 
 
 def _polled(source: Source) -> tuple[Event, ...]:

@@ -254,3 +254,8 @@ def test_a_batch_with_an_event_beyond_its_share_is_told_by_workers(
     assert found is not None
     assert sum(one.count for one in found.summaries) == 2
     assert told_by_workers.call_count == more
+
+
+def test_a_batch_of_nothing_but_transaction_markers_is_empty(kafka: Kafka, few: int) -> None:
+    found = plain_pass.read(kafka([]), EVENTS, 1, few=few)
+    assert found == plain_pass.PlainPass([], None)
