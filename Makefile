@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+QUIX := $(VENV)/quix/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST = $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 PROCESSES ?= 2
@@ -30,7 +31,7 @@ test: setup $(DEV) ## every test
 unit: $(DEV) ## the tests without JVM and network, in seconds
 	@$(PYTEST) tests/unit $(ARGS)
 
-bench: setup $(DEV) ## peers side by side, as ratios (ARGS="clients collector streaming")
+bench: setup $(DEV) $(QUIX) ## peers side by side, as ratios (ARGS="clients collector streaming")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 chaos: setup $(DEV) ## the fault tests at full size: kills, crashes, rotations, and what was lost (nothing)
@@ -63,6 +64,7 @@ migration: $(DEV) ## write the step from the store's newest version to its table
 lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml
 	@$(BIN)/uv pip compile $(COMPILE) --extra build --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
+	@$(BIN)/uv pip compile $(COMPILE) -o benchmarks/quix.lock benchmarks/quix.in
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 
@@ -79,6 +81,12 @@ $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "installing Python packages"
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(QUIX): benchmarks/quix.lock | $(BIN)/python
+	@echo "installing Quix Streams, a peer, in an environment of its own"
+	@$(PYTHON) -m venv $(VENV)/quix
+	@$(VENV)/quix/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r benchmarks/quix.lock
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUNTIME)

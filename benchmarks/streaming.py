@@ -4,7 +4,7 @@ All read the same topic of one broker in turns; a ratio is the median over the r
 starts with its first records and stops with its last commit. All must come to the same totals, else the
 benchmark fails. ``DEADWATCH_BENCH_EVENTS`` and ``DEADWATCH_BENCH_ROUNDS`` size it; with much fewer events the
 JVM has no time to compile what it runs, and ours runs before it is measured: a stream lives for months, and
-its JVM gets quicker up to the fourth run. Quix Streams is no peer here: its packages are not locked.
+its JVM gets quicker up to the fourth run.
 """
 
 import os
@@ -39,6 +39,7 @@ def rows() -> Iterator[Row]:
     everyone = (
         Peer(f"confluent-kafka and {peers.parser()} into SQLite", 1.5, _confluent),
         Peer(f"kafka-python and {peers.parser()} into SQLite", 2.5, _kafka_python),
+        Peer("Quix Streams into SQLite", 4.5, _quix),
         Peer("ConsumerPerformance of Kafka, bytes only", 0.5, _consumer_performance),
     )
     with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
@@ -80,6 +81,10 @@ def _confluent(servers: str, truth: Totals, file: Path) -> float:
 
 def _kafka_python(servers: str, truth: Totals, file: Path) -> float:
     return peers.kafka_python(servers, TOPIC, truth, file)
+
+
+def _quix(servers: str, truth: Totals, file: Path) -> float:
+    return peers.quix(servers, TOPIC, truth, file)
 
 
 def _consumer_performance(servers: str, truth: Totals, _file: Path) -> float:
