@@ -23,8 +23,10 @@ from streaming.aggregates import (
     redrives,
     task_timeouts,
 )
+from streaming.aggregates.few_letters import FewLetters
+from streaming.aggregates.letters import Letters, LettersInSpark
 from streaming.aggregates.one_pass import after, summarise
-from streaming.aggregates.samples import samples
+from streaming.aggregates.plain_pass import Few
 from streaming.aggregates.summary import Summary
 from streaming.decode import decode
 from streaming.dialects import SHARE_GROUP
@@ -35,6 +37,8 @@ from streaming.store.store import Store
 
 LARGE_BATCH = 5_000
 """Records from which a batch is worth all cores; below, one task reads it and it is summed up here."""
+
+NO_LETTERS = FewLetters((), 0)
 
 SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
 
@@ -96,7 +100,7 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as small ones are read, and forget it."""
-        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), few=LARGE_BATCH)
+        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), few=Few(LARGE_BATCH, True))
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
@@ -108,15 +112,19 @@ class Batches:
         batch = self._read(records.coalesce(1) if few else records, which, few=few)
         self._store.apply(self._told(batch))
 
-    def _few(self, batch_id: int) -> int:
-        """How many records the batch has at most, as Spark planned it; 0 where they may be many."""
+    def _few(self, batch_id: int) -> Few | None:
+        """What Spark planned for the batch, where that is little."""
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
-            return 0
-        planned = sum(end - plan.begin.get(place, 0) for place, end in plan.end.items())
-        return max(planned, 1) if planned < LARGE_BATCH else 0
+            return None
+        counts = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
+        planned = sum(counts.values())
+        has_letters = any(
+            topic != self._settings.events_topic for (topic, _), count in counts.items() if count
+        )
+        return Few(max(planned, 1), has_letters) if planned < LARGE_BATCH else None
 
-    def _read(self, records: DataFrame, which: Which, *, few: int) -> Batch:
+    def _read(self, records: DataFrame, which: Which, *, few: Few | None) -> Batch:
         """Without a parser as far as that goes; a doubtful batch goes through it.
 
         To read Kafka once more costs less than to keep all of it: dead letters are kept.
@@ -127,18 +135,20 @@ class Batches:
         decoded, summaries = records, [*plain.summaries, *rest] if plain else []
         if not plain or self._repeated(summaries):
             decoded, summaries = self._summarise(decode(records, topic))
-        elif any(one.is_letter or one.refused for one in summaries):  # a frame nobody asks costs time too
-            decoded = decode(records, topic)
+        elif any(one.refused or (one.is_letter and not plain.letters) for one in summaries):
+            decoded = decode(records, topic)  # a frame that nobody asks costs time, too
+        if plain and plain.letters:
+            return self._batch(which, decoded, plain.letters, summaries)
         if not any(one.is_letter for one in summaries):
-            return self._batch(which, decoded, decoded, summaries)
+            return self._batch(which, decoded, NO_LETTERS, summaries)
         letters = decoded.where(F.col("topic") != topic).persist()
         try:
-            return self._batch(which, decoded, letters, summaries)
+            return self._batch(which, decoded, LettersInSpark(letters), summaries)
         finally:
             letters.unpersist()
 
-    def _batch(self, which: Which, decoded: DataFrame, letters: DataFrame, summaries: list[Summary]) -> Batch:
-        groups = self._groups(letters) if any(one.is_letter for one in summaries) else []
+    def _batch(self, which: Which, decoded: DataFrame, letters: Letters, summaries: list[Summary]) -> Batch:
+        groups = self._groups(letters)
         newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
         if any(one.refused for one in summaries):
             self._refuse(decoded, self._settings)
@@ -157,28 +167,27 @@ class Batches:
             series=(
                 *(delta for signal in SIGNALS for delta in signal.deltas(summaries)),
                 *(delta for group in groups for delta in group.series),
-                *redrives.bounced(letters, summaries, self._settings.kafka_cluster),
+                *redrives.bounced(letters.came_back, summaries, self._settings.kafka_cluster),
                 *dead_letters.beyond(summaries, groups, self._settings.kafka_cluster),
             ),
             groups=tuple(group.delta for group in groups),
-            samples=samples(letters, newest) if newest else (),
+            samples=letters.samples(newest) if newest else (),
             events=abandoned_tasks.ordered_events(summaries),
             origins=self._origins(letters, summaries, groups),
         )
 
     def _origins(
-        self, letters: DataFrame, summaries: list[Summary], groups: list[dead_letters.Group]
+        self, letters: Letters, summaries: list[Summary], groups: list[dead_letters.Group]
     ) -> tuple[Origins, ...]:
         """Of share groups' dead letters, while a redrive may be what they came back from."""
         shared = any(group.delta.dialect == SHARE_GROUP.name for group in groups)
         if not shared or not (redrives.tells_ranges(summaries) or self._store.awaits_returns()):
             return ()
-        return redrives.origins(letters, self._settings.kafka_cluster)
+        return letters.origins(self._settings.kafka_cluster)
 
-    def _groups(self, letters: DataFrame) -> list[dead_letters.Group]:
+    def _groups(self, letters: Letters) -> list[dead_letters.Group]:
         settings = self._settings
-        return dead_letters.groups(
-            letters,
+        return letters.groups(
             settings.kafka_cluster,
             samples_per_group=settings.samples_per_group,
             max_groups=settings.max_groups,

@@ -55,7 +55,7 @@ def groups(decoded: DataFrame, kafka_cluster: str, *, samples_per_group: int, ma
         .limit(max_groups)
         .collect()
     )
-    return [_group(row, kafka_cluster, samples_per_group) for row in rows]
+    return [group_of(row, kafka_cluster, samples_per_group) for row in rows]
 
 
 @cache
@@ -106,7 +106,8 @@ def beyond(summaries: Iterable[Summary], found: Sequence[Group], kafka_cluster: 
             yield limited(DEAD_LETTERS.name, rest, first_ms, last_ms)
 
 
-def _group(row: Row, kafka_cluster: str, samples_per_group: int) -> Group:
+def group_of(row: Row, kafka_cluster: str, samples_per_group: int) -> Group:
+    """The group in a row."""
     group = GroupDelta(
         **{name: row[name] for name in ("fingerprint", "dialect", "source_topic", "consumer", "error_class")},
         kafka_cluster=kafka_cluster,

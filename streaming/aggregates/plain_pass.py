@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from collector.contract.events import Position
+from streaming.aggregates import few_letters
+from streaming.aggregates.few_letters import FewLetters
 from streaming.aggregates.one_pass import STATEFUL
 from streaming.aggregates.plain_chunks import Chunk, meet, merged, summed_up
 from streaming.aggregates.summary import LABELS, NO_POSITION, Summary, of_event
@@ -51,17 +53,31 @@ class PlainPass:
 
     summaries: list[Summary]
     unusual: DataFrame | None
+    letters: FewLetters | None = None
 
 
-def read(records: DataFrame, events_topic: str, now_ms: int, *, few: int = 0) -> PlainPass | None:
+class Few(NamedTuple):
+    """How many records a small batch has at most, and whether dead letters are among them."""
+
+    records: int
+    has_letters: bool
+
+
+def read(records: DataFrame, events_topic: str, now_ms: int, *, few: Few | None = None) -> PlainPass | None:
     """Run the pass; None where the batch is doubtful. The columns in are those of Spark's Kafka source.
 
-    Not more than a ``few`` records are fetched: that is quicker than to wake a worker.
+    A ``few`` records are fetched, dead letters included: that is quicker than to wake a worker.
     """
     columns = _columns(events_topic)
-    chunks = _fetched(records, columns, now_ms, few) if few else None
-    if chunks is None:
+    frame = _fetched(records, columns, few) if few else None
+    letters = None
+    if frame is None:
         chunks = _told(records, columns, now_ms)
+    else:
+        chunks = _here(frame.select(*columns), now_ms)
+        if few and few.has_letters:
+            found = frame.filter(pl.col("topic").is_not_null())
+            letters = FewLetters(found.iter_rows(named=True), now_ms)
     if chunks is None or meet(chunk.lanes for chunk in chunks):
         return None
     labels = cache(_labels)  # many rows share them
@@ -80,18 +96,26 @@ def read(records: DataFrame, events_topic: str, now_ms: int, *, few: int = 0) ->
         else:
             at = EPOCH + timedelta(milliseconds=at_ms)
             unusual.append((None, value, events_topic, partition, offset, at, None))
-    return PlainPass(summaries, records.sparkSession.createDataFrame(unusual, KAFKA) if unusual else None)
+    frame_of = records.sparkSession.createDataFrame
+    return PlainPass(summaries, frame_of(unusual, KAFKA) if unusual else None, letters)
 
 
-def _fetched(records: DataFrame, columns: Mapping[str, str], now_ms: int, few: int) -> list[Chunk] | None:
-    """The chunk of all records, None where they are better told by workers."""
-    share = 1 << (FETCHED_BYTES // few).bit_length() - 1  # of few sizes: another one is another plan
-    value, large = columns["value"], f"octet_length({columns['value']}) > {share}"
-    bounded = {**columns, "value": f"IF({large}, NULL, {value})", "is_large": large}
-    frame = pl.DataFrame(pl.from_arrow(_slim(records, bounded).toArrow()))
-    if frame["is_large"].any():
-        return None
-    chunk = summed_up(frame.drop("is_large"), now_ms)
+def _fetched(records: DataFrame, columns: Mapping[str, str], few: Few) -> pl.DataFrame | None:
+    """All records, None where one is larger than its share."""
+    share = 1 << (FETCHED_BYTES // few.records).bit_length() - 1  # of few sizes: another one is another plan
+    large = f"coalesce(octet_length({columns['value']}) > {share}, false)"
+    bounded = {**columns, "value": f"IF({large}, NULL, {columns['value']})"}
+    if few.has_letters:
+        is_event = f"{columns['topic']} IS NULL"
+        bounded |= {name: f"IF({is_event}, NULL, {what})" for name, what in few_letters.COLUMNS.items()}
+        large += f" OR coalesce(IF({is_event}, NULL, {few_letters.size()}) > {share}, false)"
+    frame = pl.DataFrame(pl.from_arrow(_slim(records, {**bounded, "is_large": large}).toArrow()))
+    return None if frame["is_large"].any() else frame
+
+
+def _here(records: pl.DataFrame, now_ms: int) -> list[Chunk] | None:
+    """The chunk of all records, None where too many events are not plain."""
+    chunk = summed_up(records, now_ms)
     return [chunk] if len(chunk.not_plain) <= MAX_NOT_PLAIN else None
 
 

@@ -5,7 +5,7 @@ A dead letter that carries the headers of a redrive has failed again where that 
 store, which knows the offsets that redrives have written.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
@@ -34,12 +34,14 @@ def deltas(summaries: Iterable[Summary]) -> Iterator[SeriesDelta]:
             yield one.adds(REDRIVE_GROUPS, one.labels, one.records)
 
 
-def bounced(records: DataFrame, summaries: Iterable[Summary], kafka_cluster: str) -> Iterator[SeriesDelta]:
-    """What came back among ``records`` of dead letter topics; nothing is read where nothing did."""
+def bounced(
+    came_back: Callable[[], list[Row]], summaries: Iterable[Summary], kafka_cluster: str
+) -> Iterator[SeriesDelta]:
+    """What came back among the dead letters; ``came_back`` is asked only where something did."""
     back = [one for one in summaries if one.redriven]
     if not back:
         return
-    rows = _rows(records)
+    rows = came_back()
     for row in rows:
         labels = {CLUSTER: kafka_cluster, "dlq_topic": row.topic, "target_topic": row.source_topic}
         told = {**labels, "order": row.order, "fingerprint": row.sent_from}
@@ -78,7 +80,7 @@ def origins(records: DataFrame, kafka_cluster: str) -> tuple[Origins, ...]:
     )
 
 
-def _rows(records: DataFrame) -> list[Row]:
+def came_back(records: DataFrame) -> list[Row]:
     """The topics and orders that most came back to."""
     found = letters(records.where(is_redriven())).select("topic", "letter.*", "timestamp_ms")
     counted = found.groupBy(*KEYS).agg(

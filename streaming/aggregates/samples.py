@@ -41,7 +41,7 @@ def samples(decoded: DataFrame, fingerprints: Mapping[Place, str]) -> tuple[Samp
         .select(*_columns())
         .collect()
     )
-    return tuple(_sample(row, fingerprints) for row in rows)
+    return tuple(sample_of(row, fingerprints) for row in rows)
 
 
 @cache
@@ -62,7 +62,8 @@ def _columns() -> tuple[Column, ...]:
     )
 
 
-def _sample(row: Row, fingerprints: Mapping[Place, str]) -> Sample:
+def sample_of(row: Row, fingerprints: Mapping[Place, str]) -> Sample:
+    """The sample in a row."""
     place = Place(row.topic, row.partition, row.offset)
     headers = [[storable(header.name), _text(header.value)] for header in row.headers or ()]
     return Sample(

@@ -49,6 +49,14 @@ def _widths() -> list[tuple[int, int]]:
     ]
 
 
+def tick_at_ms(happened_ms: int, now_ms: int) -> int:
+    """The same of one time, as it is at ``now_ms``."""
+    for width_ms, reach_ms in _widths():
+        if now_ms - happened_ms < reach_ms:
+            return happened_ms - happened_ms % width_ms
+    return 0
+
+
 def polars_tick_ms(happened: pl.Expr, now_ms: int) -> pl.Expr:
     """The same in Polars, as it is at ``now_ms``."""
     older = pl.lit(0, pl.Int64)

@@ -157,7 +157,7 @@ def letter_of(  # noqa: PLR0917 -- in the order in which every client of Kafka t
     counting = dict(reversed(pairs)) if how.first_counts else last
     dialect = _dialect(pairs, how.dialects)
     source_topic, consumergroup, connector, message = (
-        _text(_raw(counting, name))
+        text_of(_raw(counting, name))
         for name in (dialect.source_topic, dialect.consumergroup, dialect.connector, dialect.message)
     )
     error_class = _error_class(dialect, counting)
@@ -175,8 +175,8 @@ def letter_of(  # noqa: PLR0917 -- in the order in which every client of Kafka t
         fingerprint=fingerprint(dialect.name, source_topic, connector or consumergroup, error_class, message),
         attempts=_own_number(last, names.REDRIVE_ATTEMPTS),
         not_before_ms=_own_number(last, names.REDRIVE_NOT_BEFORE_MS),
-        order=_text(last.get(names.REDRIVE_ID)),
-        origin=_text(last.get(names.REDRIVE_ORIGIN)),
+        order=text_of(last.get(names.REDRIVE_ID)),
+        origin=text_of(last.get(names.REDRIVE_ORIGIN)),
         marked=not OURS.isdisjoint(last),
     )
     return Letter(topic, partition, offset, timestamp_ms, key, value, pairs, source_offset, cause)
@@ -195,7 +195,8 @@ def _raw(told: Mapping[str, bytes | None], name: str) -> bytes | None:
     return told.get(name) if name else None
 
 
-def _text(raw: bytes | None) -> str:
+def text_of(raw: bytes | None) -> str:
+    """What can be read of a header, as the store takes it."""
     text = (raw or b"").decode(errors="replace").replace("\x00", REPLACEMENT)
     return text[:MAX_TEXT_CHARS]
 
@@ -204,7 +205,7 @@ def _error_class(dialect: Dialect, told: Mapping[str, bytes | None]) -> str:
     """The dialect's header, or the short name of its message where it tells causes by message alone."""
     raw = _raw(told, dialect.error_class)
     if raw is not None:
-        return _text(raw)
+        return text_of(raw)
     message = (_raw(told, dialect.message) or b"").decode(errors="replace")
     return dialect.error_classes.get(message, "")
 

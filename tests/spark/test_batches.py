@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from collector.contract.events import KINDS, Position, encode
 from streaming import warm_up
 from streaming.aggregates import plain_pass
+from streaming.aggregates.plain_pass import Few
 from streaming.batches import Batches, Which
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, combined
@@ -60,19 +61,19 @@ def test_every_way_of_reading_comes_to_the_same_batch(
     batches: Batches, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = kafka(every_kind())
-    fetched = batches._read(records.coalesce(1), WHICH, few=100)
-    by_workers = batches._read(records, WHICH, few=0)
+    fetched = batches._read(records.coalesce(1), WHICH, few=Few(100, has_letters=True))
+    by_workers = batches._read(records, WHICH, few=None)
     monkeypatch.setattr(plain_pass, "read", lambda *_, **__: None)
-    thorough = batches._read(records, WHICH, few=0)
+    thorough = batches._read(records, WHICH, few=None)
     assert thorough.records == len(KINDS) + 3
     assert len(thorough.groups) == 2
     assert thorough.events
     assert told(fetched) == told(by_workers) == told(thorough)
 
 
-@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize("few", [None, Few(100, has_letters=True)], ids=["by workers", "fetched"])
 def test_what_was_counted_before_is_not_counted_again(
-    batches: Batches, store: Store, kafka: Kafka, few: int
+    batches: Batches, store: Store, kafka: Kafka, few: Few | None
 ) -> None:
     assert store.apply(batches._read(kafka(every_kind()), WHICH, few=few))
     again = [record for record in every_kind() if "topic" not in record]
@@ -81,8 +82,8 @@ def test_what_was_counted_before_is_not_counted_again(
     assert batches._read(kafka([*again, *new]), WHICH, few=few).records == len(new)
 
 
-@pytest.mark.parametrize("few", [0, 100])
-def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka, few: int) -> None:
+@pytest.mark.parametrize("few", [None, Few(100, has_letters=True)], ids=["by workers", "fetched"])
+def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka, few: Few | None) -> None:
     chunk = [record for record in every_kind() if "topic" not in record]
     batch = batches._read(kafka([*chunk, *chunk]), WHICH, few=few)
     assert sum(one.value for one in batch.series if one.series.name == "events") == len(chunk)

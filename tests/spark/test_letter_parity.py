@@ -1,6 +1,8 @@
 """Spark and Python read the same out of the headers of one dead letter, however they are set to read."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from pyspark.sql import DataFrame
 
 from collector.contract import headers as names
+from streaming.aggregates import plain_pass
+from streaming.aggregates.few_letters import MAX_TOLD_BYTES
+from streaming.aggregates.letters import Letters, LettersInSpark
+from streaming.aggregates.plain_pass import Few
 from streaming.dead_letter import letters
+from streaming.decode import decode
 from streaming.dialects import Reading, read_as
 from streaming.redrive.letter import letter_of
 from tests.hostile_headers import READINGS, RECORDS
@@ -51,6 +58,77 @@ def test_any_headers_mean_the_same(
         assert {name: row[name] for name in FIELDS} == {
             name: getattr(letter.cause if name == "order" else letter, name) for name in FIELDS
         }, headers
+
+
+def account(found: Letters) -> tuple[object, ...]:
+    """All that a batch asks."""
+    groups = found.groups("c", samples_per_group=2, max_groups=1_000)
+    newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
+    counted = {
+        (group.delta.dlq_topic, group.delta.fingerprint): (
+            [(replace(one, buckets={}), dict(one.buckets)) for one in group.series],
+            group.delta,
+            group.newest,
+        )
+        for group in groups
+    }
+    told = [{**one.asDict()} for one in found.came_back()]
+    origins = sorted(
+        (replace(one, offsets=tuple(sorted(one.offsets))) for one in found.origins("c")), key=repr
+    )
+    return counted, sorted(found.samples(newest), key=lambda one: one.offset), told, origins
+
+
+MOVED = [(names.REDRIVE_ID, b"o1"), (names.REDRIVE_GROUP, b"f\xffg")]
+PARKED = [*MOVED, (names.REDRIVE_PARKED_REASON, b"x")]
+SHARED = [(names.SHARE_TOPIC, b"t"), (names.SHARE_PARTITION, b"1"), (names.SHARE_GROUP, b"g")]
+LONG: list[list[tuple[str, bytes | None]]] = [
+    [(names.CONNECT_TOPIC, b"t"), ("__connect.errors.exception.stacktrace", b"at x\n" * 5_000)],
+    [(f"h{number}", b"v" * 2_000) for number in range(99)],
+    [*SHARED, (names.SHARE_OFFSET, b"7")],
+    [*SHARED, (names.SHARE_OFFSET, b"9"), *MOVED],
+    [*SHARED, (names.SHARE_OFFSET, b"8"), *PARKED],
+    [*SHARED, (names.SHARE_OFFSET, b"none")],
+    [("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")],
+    [("traceparent", b"nonsense"), *MOVED],
+]
+
+
+@pytest.mark.usefixtures("_reading")
+@settings(
+    max_examples=4,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(records=RECORDS)
+def test_few_letters_come_to_the_same_as_in_spark(
+    kafka: Callable[..., DataFrame], records: list[list[tuple[str, bytes | None]]]
+) -> None:
+    frame = kafka(
+        [
+            {
+                "topic": f"dlq.{number % 2}",
+                "partition": number % 3,
+                "timestamp_ms": 1_795_000_000_000 + number // 4 * 7_000,
+                "headers": headers,
+                "key": None if number % 5 else b"k" * 2_000,
+                "value": None if number % 7 == 0 else b"v" * (number * 999),
+            }
+            for number, headers in enumerate([*records, *LONG, None])
+        ]
+    )
+    found = plain_pass.read(frame, "events", time.time_ns() // 1_000_000, few=Few(100, has_letters=True))
+    assert found is not None
+    assert found.letters is not None
+    assert account(found.letters) == account(LettersInSpark(decode(frame, "events")))
+
+
+def test_a_long_header_that_says_something_is_read_by_spark(kafka: Callable[..., DataFrame]) -> None:
+    frame = kafka([{"topic": "dlq", "headers": [(names.CONNECT_MESSAGE, b"m" * (MAX_TOLD_BYTES + 1))]}])
+    found = plain_pass.read(frame, "events", 1, few=Few(1, has_letters=True))
+    assert found is not None
+    assert found.letters is None
 
 
 GOLDEN = [

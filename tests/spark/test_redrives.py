@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_outcomes_are_added_up_by_topic_and_by_order(kafka: Kafka) -> None:
 def test_what_came_back_is_bounced(kafka: Kafka) -> None:
     letters = [letter("dlq.orders", b"o1"), letter("dlq.orders", b"o1"), letter("dlq.orders", b"o2")]
     decoded = decode(kafka([*letters, letter("dlq.orders", redriven=False)]), EVENTS)
-    assert values(redrives.bounced(decoded, summarise(decoded), "c1")) == {
+    assert values(redrives.bounced(partial(redrives.came_back, decoded), summarise(decoded), "c1")) == {
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 3,
         ("redrive_orders", "o1", "bounced", ""): 2,
         ("redrive_orders", "o2", "bounced", ""): 1,
@@ -85,7 +86,7 @@ def test_what_a_redrive_has_parked_did_not_come_back(kafka: Kafka) -> None:
     parked = letter("dlq.orders.parked", b"o1")
     parked["headers"].append(("deadwatch.redrive.parked-reason", b"attempts_used_up"))
     decoded = decode(kafka([parked, letter("dlq.orders", b"o1")]), EVENTS)
-    assert values(redrives.bounced(decoded, summarise(decoded), "c1")) == {
+    assert values(redrives.bounced(partial(redrives.came_back, decoded), summarise(decoded), "c1")) == {
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 1,
         ("redrive_orders", "o1", "bounced", ""): 1,
         ("redrive_groups", "dlq.orders", "f1", "bounced"): 1,
@@ -94,7 +95,7 @@ def test_what_a_redrive_has_parked_did_not_come_back(kafka: Kafka) -> None:
 
 def test_a_redrive_without_id_bounces_all_the_same(kafka: Kafka) -> None:
     decoded = decode(kafka([letter("dlq.orders", None)]), EVENTS)
-    assert values(redrives.bounced(decoded, summarise(decoded), "c1")) == {
+    assert values(redrives.bounced(partial(redrives.came_back, decoded), summarise(decoded), "c1")) == {
         ("redrive_records", "c1", "dlq.orders", "orders", "bounced"): 1,
         ("redrive_orders", "", "bounced", ""): 1,
         ("redrive_groups", "dlq.orders", "f1", "bounced"): 1,
@@ -104,7 +105,7 @@ def test_a_redrive_without_id_bounces_all_the_same(kafka: Kafka) -> None:
 def test_what_came_back_beyond_the_bound_is_other(kafka: Kafka) -> None:
     orders = redrives.MAX_ROWS + 3
     decoded = decode(kafka([letter("dlq.orders", b"o%d" % number) for number in range(orders)]), EVENTS)
-    found = values(redrives.bounced(decoded, summarise(decoded), "c1"))
+    found = values(redrives.bounced(partial(redrives.came_back, decoded), summarise(decoded), "c1"))
     assert found["redrive_records", "c1", "dlq.orders", "orders", "bounced"] == redrives.MAX_ROWS
     assert found["redrive_records", "c1", "other", "other", "bounced"] == 3
     assert found["cardinality_limited", "redrive_records"] == 3

@@ -1,0 +1,206 @@
+"""The dead letters of a small batch, summed up here: to plan that for Spark takes longer than to do it.
+
+What comes out is what ``dead_letters``, ``samples`` and ``redrives`` make of the same records in Spark.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import Row
+
+from collector.contract import headers as names
+from collector.contract.fingerprint import message_pattern
+from streaming import trace
+from streaming.aggregates import dead_letters, redrives
+from streaming.aggregates.samples import (
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_KEY_BYTES,
+    MAX_SAMPLES,
+    MAX_VALUE_BYTES,
+    Place,
+    sample_of,
+)
+from streaming.aggregates.ticks import tick_at_ms
+from streaming.dialects import SHARE_GROUP, reading
+from streaming.redrive.letter import OURS, Letter, letter_of, text_of
+from streaming.store.batch import Origins, Sample
+
+MAX_TOLD_BYTES: Final = 8_192
+"""Headers are cut there; one that says something, and is longer, is for Spark to read."""
+TOO_LARGE: Final = 1 << 40
+COLUMNS: Final = {
+    "key": f"substring(key, 1, {MAX_KEY_BYTES})",
+    "letter": f"substring(value, 1, {MAX_VALUE_BYTES})",
+    "key_bytes": "coalesce(octet_length(key), -1)",
+    "letter_bytes": "coalesce(octet_length(value), -1)",
+    "headers": (
+        "transform(headers, one ->"
+        f" named_struct('key', one.key, 'value', substring(one.value, 1, {MAX_TOLD_BYTES})))"
+    ),
+}
+"""What is fetched of a dead letter besides its place, in SQL."""
+
+
+_TRACEPARENT: Final = re.compile(trace.FORM)
+
+
+class Found(NamedTuple):
+    """A dead letter of which key, value and headers are cut, and the lengths that they had (-1: null)."""
+
+    letter: Letter
+    key_bytes: int
+    value_bytes: int
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return Place(self.letter.topic, self.letter.partition, self.letter.offset)
+
+    @property
+    def newest(self) -> tuple[int, int, int]:
+        """What is greatest for the newest."""
+        return self.letter.timestamp_ms, self.letter.partition, self.letter.offset
+
+
+def size() -> str:
+    """How many bytes of headers are fetched of a letter, in SQL; ``TOO_LARGE`` where Spark must read it."""
+    told = {name for dialect in reading().dialects for name in dialect.headers} | OURS | {trace.HEADER}
+    names_told = ", ".join(f"'{_escaped(name)}'" for name in sorted(told))
+    long = f"exists(headers, one -> octet_length(one.value) > {MAX_TOLD_BYTES} AND one.key IN ({names_told}))"
+    length = f"octet_length(one.key) + least(coalesce(octet_length(one.value), 0), {MAX_TOLD_BYTES})"
+    return f"IF({long}, {TOO_LARGE}, aggregate(headers, 0L, (sum, one) -> sum + {length}))"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace("'", "\\'")
+
+
+class FewLetters:
+    """Dead letters that have been fetched."""
+
+    def __init__(self, found: Iterable[Mapping[str, Any]], now_ms: int) -> None:
+        self._found = [_found(one) for one in found]
+        self._now_ms = now_ms
+
+    def groups(
+        self, kafka_cluster: str, *, samples_per_group: int, max_groups: int
+    ) -> list[dead_letters.Group]:
+        """The largest groups."""
+        found = defaultdict[tuple[str, ...], list[Found]](list)
+        for one in self._found:
+            found[one.letter.topic, *_keys(one.letter)].append(one)
+        largest = sorted(found.items(), key=lambda group: (-len(group[1]), group[0][1]))
+        return [
+            dead_letters.group_of(self._row(*group, samples_per_group), kafka_cluster, samples_per_group)
+            for group in largest[:max_groups]
+        ]
+
+    def samples(self, fingerprints: Mapping[Place, str]) -> tuple[Sample, ...]:
+        """The records at these places, with the fingerprints of their groups."""
+        wanted = set(islice(fingerprints, MAX_SAMPLES))
+        return tuple(sample_of(_sample_row(one), fingerprints) for one in self._found if one.place in wanted)
+
+    def came_back(self) -> list[Row]:
+        """The topics and orders that most came back to."""
+        found = defaultdict[tuple[str, ...], list[int]](list)
+        for letter in (one.letter for one in self._found if _is_redriven(one.letter)):
+            sent_from = text_of(dict(letter.headers).get(names.REDRIVE_GROUP))
+            found[letter.topic, letter.source_topic, letter.cause.order, sent_from].append(
+                letter.timestamp_ms
+            )
+        rows = [
+            Row(
+                **dict(zip(redrives.KEYS, key, strict=True)), count=len(at), first_ms=min(at), last_ms=max(at)
+            )
+            for key, at in sorted(found.items(), key=lambda group: (-len(group[1]), group[0]))
+        ]
+        return rows[: redrives.MAX_ROWS]
+
+    def origins(self, kafka_cluster: str) -> tuple[Origins, ...]:
+        """Where the records of share groups' dead letters were, of those that have no headers of ours."""
+        found = defaultdict[tuple[str, str, str, int], set[int]](set)
+        for letter in (one.letter for one in self._found if not _is_redriven(one.letter)):
+            partition, offset = letter.cause.source_partition, letter.source_offset
+            if letter.dialect == SHARE_GROUP.name and partition is not None and offset is not None:
+                found[letter.topic, letter.fingerprint, letter.source_topic, partition].add(offset)
+        return tuple(Origins(kafka_cluster, *key, tuple(offsets)) for key, offsets in found.items())
+
+    def _row(self, key: tuple[str, ...], group: Sequence[Found], samples: int) -> Row:
+        """A group as Spark tells it."""
+        newest = sorted(group, key=lambda one: one.newest, reverse=True)
+        traced = [one for one in newest if _traceparent(one.letter)]
+        ticks = defaultdict[int, list[int]](list)
+        for one in group:
+            at_ms = one.letter.timestamp_ms
+            ticks[tick_at_ms(at_ms, self._now_ms)].append(at_ms)
+        return Row(
+            topic=key[0],
+            **dict(zip(dead_letters.KEYS, key[1:], strict=True)),
+            count=len(group),
+            broken=sum(one.letter.broken for one in group),
+            first_ms=newest[-1].letter.timestamp_ms,
+            last_ms=newest[0].letter.timestamp_ms,
+            message=newest[0].letter.message,
+            newest=[one.place for one in newest[: max(samples, 1)]],
+            traced=Row(timestamp_ms=traced[0].letter.timestamp_ms, traceparent=_traceparent(traced[0].letter))
+            if traced
+            else None,
+            buckets=[Row(last_ms=max(at), count=len(at)) for at in ticks.values()],
+        )
+
+
+def _found(fetched: Mapping[str, Any]) -> Found:
+    letter = letter_of(
+        fetched["topic"],
+        fetched["at_partition"],
+        fetched["at_offset"],
+        fetched["at_ms"],
+        fetched["key"],
+        fetched["letter"],
+        [(header["key"], header["value"]) for header in fetched["headers"] or ()],
+    )
+    return Found(letter, fetched["key_bytes"], fetched["letter_bytes"])
+
+
+def _keys(letter: Letter) -> tuple[str, ...]:
+    return (
+        letter.fingerprint,
+        letter.dialect,
+        letter.source_topic,
+        letter.consumergroup,
+        letter.connector,
+        letter.consumer,
+        letter.error_class,
+        message_pattern(letter.message),
+    )
+
+
+def _sample_row(one: Found) -> Row:
+    letter = one.letter
+    cut = letter.headers[:MAX_HEADERS]
+    return Row(
+        **one.place._asdict(),
+        timestamp_ms=letter.timestamp_ms,
+        headers=[Row(name=name, value=value and value[:MAX_HEADER_BYTES]) for name, value in cut],
+        key=letter.key,
+        value=letter.value,
+        key_bytes=one.key_bytes,
+        value_bytes=one.value_bytes,
+    )
+
+
+def _is_redriven(letter: Letter) -> bool:
+    """As ``streaming.decode.REDRIVEN_RECORD`` has it."""
+    told = {name for name, _ in letter.headers}
+    return names.REDRIVE_ID in told and names.REDRIVE_PARKED_REASON not in told
+
+
+def _traceparent(letter: Letter) -> str:
+    """The header, empty where it is none."""
+    told = letter.headers[::-1] if reading().first_counts else letter.headers
+    text = text_of(dict(told).get(trace.HEADER))
+    return text if _TRACEPARENT.search(text) else ""
