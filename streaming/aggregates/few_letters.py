@@ -44,7 +44,6 @@ COLUMNS: Final = {
 }
 """What is fetched of a dead letter besides its place, in SQL."""
 
-
 _TRACEPARENT: Final = re.compile(trace.FORM)
 
 
@@ -132,7 +131,11 @@ class FewLetters:
     def _row(self, key: tuple[str, ...], group: Sequence[Found], samples: int) -> Row:
         """A group as Spark tells it."""
         newest = sorted(group, key=lambda one: one.newest, reverse=True)
-        traced = [one for one in newest if _traceparent(one.letter)]
+        traced = (
+            Row(timestamp_ms=one.letter.timestamp_ms, traceparent=told)
+            for one in newest
+            if (told := _traceparent(one.letter))
+        )
         ticks = defaultdict[int, list[int]](list)
         for one in group:
             at_ms = one.letter.timestamp_ms
@@ -146,9 +149,7 @@ class FewLetters:
             last_ms=newest[0].letter.timestamp_ms,
             message=newest[0].letter.message,
             newest=[one.place for one in newest[: max(samples, 1)]],
-            traced=Row(timestamp_ms=traced[0].letter.timestamp_ms, traceparent=_traceparent(traced[0].letter))
-            if traced
-            else None,
+            traced=next(traced, None),
             buckets=[Row(last_ms=max(at), count=len(at)) for at in ticks.values()],
         )
 

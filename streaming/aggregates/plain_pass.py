@@ -1,7 +1,7 @@
 """One pass over the raw records of a batch: here where they are few, else in the workers of Spark's tasks.
 
 It gives what ``one_pass`` gives for plain events (``streaming.plain_events``), for whole ones
-(``streaming.whole_events``) and for dead letters, of which no more than the topic is told here. Unusual
+(``streaming.whole_events``) and for dead letters: their topics, and all of a few (``few_letters``). Unusual
 events are handed over as they are, for ``one_pass``; a batch with too many of them, or in which an event may
 stand twice, is doubtful: all of it is for ``one_pass``.
 

@@ -22,6 +22,12 @@ from tests.hostile_headers import READINGS, RECORDS
 
 pytestmark = pytest.mark.spark
 
+HOSTILE = settings(
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
 FIELDS = (
     "dialect",
     "source_topic",
@@ -39,12 +45,7 @@ FIELDS = (
 
 
 @pytest.mark.usefixtures("_reading")
-@settings(
-    max_examples=6,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(HOSTILE, max_examples=6)
 @given(records=RECORDS)
 def test_any_headers_mean_the_same(
     kafka: Callable[..., DataFrame], records: list[list[tuple[str, bytes | None]]]
@@ -95,12 +96,7 @@ LONG: list[list[tuple[str, bytes | None]]] = [
 
 
 @pytest.mark.usefixtures("_reading")
-@settings(
-    max_examples=4,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(HOSTILE, max_examples=4)
 @given(records=RECORDS)
 def test_few_letters_come_to_the_same_as_in_spark(
     kafka: Callable[..., DataFrame], records: list[list[tuple[str, bytes | None]]]
