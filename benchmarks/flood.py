@@ -9,9 +9,9 @@ import contextlib
 import os
 import sqlite3
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -46,12 +46,13 @@ def _flood(servers: str, service: Service) -> Iterator[Row]:
         servers, EVENTS, service.events, per_second=PER_SECOND, seconds=NORMAL_S, name="normal"
     )
     watch = _Watch(service)
-    watch.start()
-    letters.produce(servers, QUEUE, LETTERS, MESSAGES)
-    under = probe.latencies_ms(
-        servers, EVENTS, service.events, per_second=PER_SECOND, seconds=NORMAL_S, name="under"
-    )
-    watch.join()
+    with ThreadPoolExecutor(1, "watch") as background:
+        watching = background.submit(watch.run)
+        letters.produce(servers, QUEUE, LETTERS, MESSAGES)
+        under = probe.latencies_ms(
+            servers, EVENTS, service.events, per_second=PER_SECOND, seconds=NORMAL_S, name="under"
+        )
+        watching.result()
     size = watch.store_bytes
     before, beside = probe.percentile(normal, 0.5), probe.percentile(under, 0.5)
     what = f"{LETTERS:,} dead letters of {MESSAGES:,} messages"
@@ -61,15 +62,19 @@ def _flood(servers: str, service: Service) -> Iterator[Row]:
     yield _row(f"{what}: p50 of other events in ms, beside before", beside, before, before / beside, LATENCY)
 
 
-class _Watch(threading.Thread):
+class _Watch:
     """Looks at the store until every dead letter is counted."""
 
     def __init__(self, service: Service) -> None:
-        super().__init__(name="watch", daemon=True)
         self._service = service
         self.early_bytes, self.late_bytes, self.store_bytes = 0, 0, 0
 
     def run(self) -> None:
+        """Until then.
+
+        Raises:
+            ServiceError: not within ``DRAINED_WITHIN_S``.
+        """
         deadline_s = time.monotonic() + DRAINED_WITHIN_S
         while (counted := self._counted()) < LETTERS:
             if time.monotonic() > deadline_s:

@@ -75,11 +75,14 @@ def kafka_python(servers: str, topic: str, truth: Totals, file: Path) -> float:
         consumer.close()
 
 
-def quix(servers: str, topic: str, truth: Totals, file: Path) -> float:
-    """Events per second of Quix Streams, in a process of its own, with its own interpreter."""
+def quix(how: str, servers: str, topic: str, truth: Totals, file: Path) -> float:
+    """Events per second of Quix Streams, in a process of its own, with its own interpreter.
+
+    ``how``: it counts in its ``state``, or beside it, in a ``sink``.
+    """
     if not QUIX.exists():
         raise PeerError(f"{QUIX} does not exist: run make bench")
-    command = [str(QUIX), "-m", "benchmarks.quix_peer", servers, topic, str(truth["events"]), str(file)]
+    command = [str(QUIX), "-m", "benchmarks.quix_peer", how, servers, topic, str(truth["events"]), str(file)]
     done = subprocess.run(command, cwd=QUIX.parents[3], stdout=subprocess.PIPE, check=True, timeout=900)
     found = json.loads(done.stdout)
     if found["totals"] != truth:

@@ -87,7 +87,7 @@ class Service:
     def memory(self) -> int:
         """Resident bytes of streaming, its JVM included."""
         driver = psutil.Process(self._processes[0].pid)
-        return sum(one.memory_info().rss for one in (driver, *driver.children(recursive=True)))
+        return sum(_resident(one) for one in (driver, *driver.children(recursive=True)))
 
     def log(self) -> str:
         """What streaming said."""
@@ -104,3 +104,11 @@ class Service:
             if time.monotonic() > deadline_s:
                 raise ServiceError(f"{count} events of {source} were not counted: {self.log()[-2_000:]}")
             time.sleep(0.05)
+
+
+def _resident(process: psutil.Process) -> int:
+    """Bytes; none of a child that has ended since it was seen."""
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0

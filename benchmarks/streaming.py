@@ -39,7 +39,8 @@ def rows() -> Iterator[Row]:
     everyone = (
         Peer(f"confluent-kafka and {peers.parser()} into SQLite", 1.5, _confluent),
         Peer(f"kafka-python and {peers.parser()} into SQLite", 2.5, _kafka_python),
-        Peer("Quix Streams into SQLite", 4.5, _quix),
+        Peer("Quix Streams' state into SQLite", 4.5, _quix_state),
+        Peer("a sink of Quix Streams into SQLite", 2.5, _quix_sink),
         Peer("ConsumerPerformance of Kafka, bytes only", 0.5, _consumer_performance),
     )
     with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
@@ -52,15 +53,17 @@ def rows() -> Iterator[Row]:
             for number in range(ROUNDS):
                 mine = ours.run(truth)
                 rates.append(
-                    (mine, [peer.run(servers, truth, _file(name, number, peer)) for peer in everyone])
+                    (
+                        mine,
+                        [
+                            peer.run(servers, truth, Path(name) / f"{number}-{index}.db")
+                            for index, peer in enumerate(everyone)
+                        ],
+                    )
                 )
     for index, peer in enumerate(everyone):
         pairs = [(mine, theirs[index]) for mine, theirs in rates]
         yield _row(peer, pairs)
-
-
-def _file(directory: str, number: int, peer: Peer) -> Path:
-    return Path(directory) / f"{number}-{peer.goal}.db"
 
 
 def _row(peer: Peer, pairs: list[tuple[float, float]]) -> Row:
@@ -83,8 +86,12 @@ def _kafka_python(servers: str, truth: Totals, file: Path) -> float:
     return peers.kafka_python(servers, TOPIC, truth, file)
 
 
-def _quix(servers: str, truth: Totals, file: Path) -> float:
-    return peers.quix(servers, TOPIC, truth, file)
+def _quix_state(servers: str, truth: Totals, file: Path) -> float:
+    return peers.quix("state", servers, TOPIC, truth, file)
+
+
+def _quix_sink(servers: str, truth: Totals, file: Path) -> float:
+    return peers.quix("sink", servers, TOPIC, truth, file)
 
 
 def _consumer_performance(servers: str, truth: Totals, _file: Path) -> float:
