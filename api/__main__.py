@@ -12,7 +12,7 @@ from api.app import create_app
 from api.settings import ApiSettings
 from collector.process import REFUSED, begin
 from streaming.dialects import read_as
-from streaming.redrive.memory import leave_records_alone
+from streaming.memory import leave_records_alone
 
 GRACEFUL_SHUTDOWN_S = 3
 

@@ -18,8 +18,8 @@ from api.cursor import Key
 from api.dead_letters import WITH_NOTES, GroupRow, Shelf, on_shelf
 from streaming.dialects import reading
 from streaming.filter import Filter
+from streaming.letter import Cause, Letter
 from streaming.redrive.errors import FilterError
-from streaming.redrive.letter import Cause, Letter
 from streaming.store import schema
 
 HOUR_MS: Final = 3_600_000

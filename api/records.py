@@ -7,7 +7,7 @@ from api.browsing.masking import is_open, masked
 from api.browsing.payload import Renderer, Shown, View
 from api.record_schemas import DeadLetterRecord, DeadLetterRecords, Payload, RecordHeader, Unread
 from api.times import instant
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 
 
 @dataclass(frozen=True, slots=True)

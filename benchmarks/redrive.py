@@ -24,9 +24,9 @@ from kafka.structs import OffsetAndMetadata
 from benchmarks.row import Row
 from lab import Lab
 from lab.topics import Topics
+from streaming.memory import leave_records_alone
 from streaming.redrive.claim import Claim
 from streaming.redrive.guards import Returns
-from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.received import consume
 from streaming.redrive.settings import RedriveSettings

@@ -13,8 +13,8 @@ from cel_expr_python import cel
 
 from streaming.filter_errors import explained, one_line
 from streaming.filter_fields import FIELDS, TEXTS
+from streaming.letter import Letter
 from streaming.redrive.errors import FilterError
-from streaming.redrive.letter import Letter
 
 MAX_CHARS: Final = 4_000
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from cel_expr_python import cel
 
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 
 MAX_BYTES: Final = 65_536
 """Of a key, a value or a header."""

@@ -18,6 +18,7 @@ from streaming.batches import Batches
 from streaming.continuity import Continuity
 from streaming.failure import failure_of
 from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
+from streaming.memory import leave_records_alone
 from streaming.queries import FAILURES
 from streaming.settings import StreamingSettings
 from streaming.source import Offsets
@@ -75,10 +76,11 @@ class Job:
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
 
     def warm_up(self, spark: SparkSession) -> None:
-        """Let the JVM compile what every batch needs."""
+        """Let the JVM compile what every batch needs; what Python has loaded by then is no garbage."""
         began_ms = self._clock_ms()
         rehearse = Batches(self._settings, self._store, self._clock_ms).rehearse
         warm_up.run(spark, self._settings.events_topic, rehearse, self._stop)
+        leave_records_alone()
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
     def _run_once(self, spark: SparkSession, batches: Batches, *, again: bool) -> None:

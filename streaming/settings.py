@@ -83,7 +83,7 @@ class StreamingSettings(LetterSettings):
     dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
     max_offsets_per_trigger: int = Field(1_000_000, ge=1, description="Events of one batch at most.")
     max_dead_letters_per_trigger: int = Field(
-        5_000,
+        1_000,
         ge=1,
         description="Dead letters of one batch at most. More: a flood of them is read sooner, and events wait"
         " longer meanwhile.",

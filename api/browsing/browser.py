@@ -17,9 +17,9 @@ from api.errors import BrowseBusyError, UnknownRecordError, UnknownTopicError
 from api.settings import ApiSettings
 from api.store import Store
 from streaming.filter import Filter
+from streaming.letter import Letter
 from streaming.redrive.cluster import Cluster, Extents
 from streaming.redrive.errors import KafkaUnavailableError
-from streaming.redrive.letter import Letter
 from streaming.redrive.order import Interval
 from streaming.redrive.targets import TargetRules
 from streaming.store.dlq_names import named_topics

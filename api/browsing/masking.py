@@ -12,7 +12,7 @@ from typing import Any, Final
 from api.browsing.payload import Format, Shown
 from collector.contract.headers import SPRING_EXCEPTION
 from streaming.dialects import DIALECTS, reading
-from streaming.redrive.letter import OURS
+from streaming.letter import OURS
 
 MOST_NAMES: Final = 1_000
 """Of one object; the rest is counted."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from api.browsing.windows import Budget, Reading, Windows
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 from streaming.redrive.order import Interval
 
 LEAST_WINDOW: Final = 16

@@ -12,8 +12,8 @@ from typing import Final, Self
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from collector.kafka import KafkaConnection
+from streaming.letter import Letter, letter_of
 from streaming.redrive.cluster import LIBRARY, unavailable
-from streaming.redrive.letter import Letter, letter_of
 from streaming.redrive.order import Interval
 from streaming.redrive.received import PARTITION_EOF, Received, consume
 

@@ -4,9 +4,10 @@ At most ``max_groups`` groups of a batch are told apart, the largest; what is be
 ``other``, topic by topic, and the limit is counted too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -22,16 +23,47 @@ from streaming.store.batch import GroupDelta, SeriesDelta, delta
 from streaming.store.limits import limited, other_labels
 from streaming.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED
 
-KEYS = (
-    "fingerprint",
-    "dialect",
-    "source_topic",
-    "consumergroup",
-    "connector",
-    "consumer",
-    "error_class",
-    "message_pattern",
-)
+
+class Key(NamedTuple):
+    """What dead letters of a group have in common."""
+
+    topic: str
+    fingerprint: str
+    dialect: str
+    source_topic: str
+    consumergroup: str
+    connector: str
+    consumer: str
+    error_class: str
+    message_pattern: str
+
+
+KEYS: Final = Key._fields[1:]
+"""Those that a record's headers tell."""
+
+
+class Traced(NamedTuple):
+    """The newest dead letter of a group that has a trace."""
+
+    timestamp_ms: int
+    traceparent: str
+
+
+class Facts(NamedTuple):
+    """What the records of a group in a batch come to.
+
+    ``newest`` are the newest first; ``buckets`` the records by the newest time in each bucket.
+    """
+
+    key: Key
+    records: int
+    broken: int
+    first_ms: int
+    last_ms: int
+    message: str
+    newest: Sequence[Place]
+    traced: Traced | None
+    buckets: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +87,7 @@ def groups(decoded: DataFrame, kafka_cluster: str, *, samples_per_group: int, ma
         .limit(max_groups)
         .collect()
     )
-    return [group_of(row, kafka_cluster, samples_per_group) for row in rows]
+    return [group_of(_told(row), kafka_cluster, samples_per_group) for row in rows]
 
 
 @cache
@@ -106,29 +138,62 @@ def beyond(summaries: Iterable[Summary], found: Sequence[Group], kafka_cluster: 
             yield limited(DEAD_LETTERS.name, rest, first_ms, last_ms)
 
 
-def group_of(row: Row, kafka_cluster: str, samples_per_group: int) -> Group:
-    """The group in a row."""
-    group = GroupDelta(
-        **{name: row[name] for name in ("fingerprint", "dialect", "source_topic", "consumer", "error_class")},
-        kafka_cluster=kafka_cluster,
-        dlq_topic=row.topic,
-        message_pattern=row.message_pattern,
-        message=row.message,
+def _told(row: Row) -> Facts:
+    """A row of Spark's."""
+    traced = row.traced and Traced(row.traced.timestamp_ms, row.traced.traceparent)
+    return Facts(
+        key=Key(*(row[name] for name in Key._fields)),
         records=row["count"],
+        broken=row.broken,
         first_ms=row.first_ms,
         last_ms=row.last_ms,
+        message=row.message,
+        newest=[Place(row.topic, one.partition, one.offset) for one in row.newest],
+        traced=traced,
+        buckets={bucket.last_ms: bucket["count"] for bucket in row.buckets},
     )
-    newest = (Place(row.topic, one.partition, one.offset) for one in row.newest[:samples_per_group])
-    return Group(tuple(_series(row, kafka_cluster)), group, tuple(newest))
 
 
-def _series(row: Row, kafka_cluster: str) -> Iterator[SeriesDelta]:
-    labels = {**{name: row[name] for name in KEYS}, CLUSTER: kafka_cluster, "dlq_topic": row.topic}
-    traced = {} if row.traced is None else trace.facts(row.traced.traceparent, row.traced.timestamp_ms)
-    counted = delta(
-        DEAD_LETTERS, labels, row["count"], first_ms=row.first_ms, last_ms=row.last_ms, detail=traced
+def group_of(told: Facts, kafka_cluster: str, samples_per_group: int) -> Group:
+    """The group of which a batch tells this."""
+    key = told.key
+    group = GroupDelta(
+        fingerprint=key.fingerprint,
+        kafka_cluster=kafka_cluster,
+        dlq_topic=key.topic,
+        dialect=key.dialect,
+        source_topic=key.source_topic,
+        consumer=key.consumer,
+        error_class=key.error_class,
+        message_pattern=key.message_pattern,
+        message=told.message,
+        records=told.records,
+        first_ms=told.first_ms,
+        last_ms=told.last_ms,
     )
-    yield replace(counted, buckets={bucket.last_ms: bucket["count"] for bucket in row.buckets})
-    if row.broken:
-        reason = {"source": row.topic, "reason": BROKEN_HEADERS}
-        yield delta(QUARANTINED, reason, row.broken, first_ms=row.first_ms, last_ms=row.last_ms)
+    return Group(tuple(_series(told, kafka_cluster)), group, tuple(told.newest[:samples_per_group]))
+
+
+def _series(told: Facts, kafka_cluster: str) -> Iterator[SeriesDelta]:
+    key = told.key
+    labels = {
+        CLUSTER: kafka_cluster,
+        "dlq_topic": key.topic,
+        "source_topic": key.source_topic,
+        "dialect": key.dialect,
+        "consumergroup": key.consumergroup,
+        "connector": key.connector,
+        "error_class": key.error_class,
+    }
+    yield delta(
+        DEAD_LETTERS,
+        labels,
+        told.records,
+        first_ms=told.first_ms,
+        last_ms=told.last_ms,
+        detail=trace.facts(told.traced.traceparent, told.traced.timestamp_ms) if told.traced else {},
+        buckets=told.buckets,
+    )
+    if told.broken:
+        reason = {"source": key.topic, "reason": BROKEN_HEADERS}
+        yield delta(QUARANTINED, reason, told.broken, first_ms=told.first_ms, last_ms=told.last_ms)

@@ -14,7 +14,8 @@ from pyspark.sql import Row
 from collector.contract import headers as names
 from collector.contract.fingerprint import message_pattern
 from streaming import trace
-from streaming.aggregates import dead_letters, redrives
+from streaming.aggregates import redrives
+from streaming.aggregates.dead_letters import Facts, Group, Key, Traced, group_of
 from streaming.aggregates.samples import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -22,11 +23,10 @@ from streaming.aggregates.samples import (
     MAX_SAMPLES,
     MAX_VALUE_BYTES,
     Place,
-    sample_of,
 )
 from streaming.aggregates.ticks import tick_at_ms
 from streaming.dialects import SHARE_GROUP, reading
-from streaming.redrive.letter import OURS, Letter, letter_of, text_of
+from streaming.letter import OURS, Letter, letter_of, text_of
 from streaming.store.batch import Origins, Sample
 
 MAX_TOLD_BYTES: Final = 8_192
@@ -85,23 +85,21 @@ class FewLetters:
         self._found = [_found(one) for one in found]
         self._now_ms = now_ms
 
-    def groups(
-        self, kafka_cluster: str, *, samples_per_group: int, max_groups: int
-    ) -> list[dead_letters.Group]:
+    def groups(self, kafka_cluster: str, *, samples_per_group: int, max_groups: int) -> list[Group]:
         """The largest groups."""
-        found = defaultdict[tuple[str, ...], list[Found]](list)
+        found = defaultdict[Key, list[Found]](list)
         for one in self._found:
-            found[one.letter.topic, *_keys(one.letter)].append(one)
-        largest = sorted(found.items(), key=lambda group: (-len(group[1]), group[0][1]))
+            found[_key(one.letter)].append(one)
+        largest = sorted(found.items(), key=lambda group: (-len(group[1]), group[0].fingerprint))
         return [
-            dead_letters.group_of(self._row(*group, samples_per_group), kafka_cluster, samples_per_group)
+            group_of(self._facts(*group, samples_per_group), kafka_cluster, samples_per_group)
             for group in largest[:max_groups]
         ]
 
     def samples(self, fingerprints: Mapping[Place, str]) -> tuple[Sample, ...]:
         """The records at these places, with the fingerprints of their groups."""
         wanted = set(islice(fingerprints, MAX_SAMPLES))
-        return tuple(sample_of(_sample_row(one), fingerprints) for one in self._found if one.place in wanted)
+        return tuple(_sample(one, fingerprints[one.place]) for one in self._found if one.place in wanted)
 
     def came_back(self) -> list[Row]:
         """The topics and orders that most came back to."""
@@ -128,29 +126,25 @@ class FewLetters:
                 found[letter.topic, letter.fingerprint, letter.source_topic, partition].add(offset)
         return tuple(Origins(kafka_cluster, *key, tuple(offsets)) for key, offsets in found.items())
 
-    def _row(self, key: tuple[str, ...], group: Sequence[Found], samples: int) -> Row:
-        """A group as Spark tells it."""
+    def _facts(self, key: Key, group: Sequence[Found], samples: int) -> Facts:
         newest = sorted(group, key=lambda one: one.newest, reverse=True)
         traced = (
-            Row(timestamp_ms=one.letter.timestamp_ms, traceparent=told)
-            for one in newest
-            if (told := _traceparent(one.letter))
+            Traced(one.letter.timestamp_ms, told) for one in newest if (told := _traceparent(one.letter))
         )
         ticks = defaultdict[int, list[int]](list)
         for one in group:
             at_ms = one.letter.timestamp_ms
             ticks[tick_at_ms(at_ms, self._now_ms)].append(at_ms)
-        return Row(
-            topic=key[0],
-            **dict(zip(dead_letters.KEYS, key[1:], strict=True)),
-            count=len(group),
+        return Facts(
+            key=key,
+            records=len(group),
             broken=sum(one.letter.broken for one in group),
             first_ms=newest[-1].letter.timestamp_ms,
             last_ms=newest[0].letter.timestamp_ms,
             message=newest[0].letter.message,
             newest=[one.place for one in newest[: max(samples, 1)]],
             traced=next(traced, None),
-            buckets=[Row(last_ms=max(at), count=len(at)) for at in ticks.values()],
+            buckets={max(at): len(at) for at in ticks.values()},
         )
 
 
@@ -167,8 +161,9 @@ def _found(fetched: Mapping[str, Any]) -> Found:
     return Found(letter, fetched["key_bytes"], fetched["letter_bytes"])
 
 
-def _keys(letter: Letter) -> tuple[str, ...]:
-    return (
+def _key(letter: Letter) -> Key:
+    return Key(
+        letter.topic,
         letter.fingerprint,
         letter.dialect,
         letter.source_topic,
@@ -180,13 +175,16 @@ def _keys(letter: Letter) -> tuple[str, ...]:
     )
 
 
-def _sample_row(one: Found) -> Row:
+def _sample(one: Found, fingerprint: str) -> Sample:
     letter = one.letter
-    cut = letter.headers[:MAX_HEADERS]
-    return Row(
-        **one.place._asdict(),
+    headers = letter.headers[:MAX_HEADERS]
+    return Sample(
+        fingerprint=fingerprint,
+        dlq_topic=letter.topic,
+        partition=letter.partition,
+        offset=letter.offset,
         timestamp_ms=letter.timestamp_ms,
-        headers=[Row(name=name, value=value and value[:MAX_HEADER_BYTES]) for name, value in cut],
+        headers=tuple((name, value and value[:MAX_HEADER_BYTES]) for name, value in headers),
         key=letter.key,
         value=letter.value,
         key_bytes=one.key_bytes,

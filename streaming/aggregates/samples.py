@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from streaming.decode import is_letter
-from streaming.store.batch import Sample, storable
+from streaming.store.batch import Sample
 
 MAX_SAMPLES: Final = 2_000
 MAX_HEADERS: Final = 64
@@ -41,7 +41,7 @@ def samples(decoded: DataFrame, fingerprints: Mapping[Place, str]) -> tuple[Samp
         .select(*_columns())
         .collect()
     )
-    return tuple(sample_of(row, fingerprints) for row in rows)
+    return tuple(_sample(row, fingerprints) for row in rows)
 
 
 @cache
@@ -62,23 +62,17 @@ def _columns() -> tuple[Column, ...]:
     )
 
 
-def sample_of(row: Row, fingerprints: Mapping[Place, str]) -> Sample:
-    """The sample in a row."""
+def _sample(row: Row, fingerprints: Mapping[Place, str]) -> Sample:
     place = Place(row.topic, row.partition, row.offset)
-    headers = [[storable(header.name), _text(header.value)] for header in row.headers or ()]
     return Sample(
         fingerprint=fingerprints[place],
         dlq_topic=place.topic,
         partition=place.partition,
         offset=place.offset,
         timestamp_ms=row.timestamp_ms,
-        headers=json.dumps(headers, ensure_ascii=False),
+        headers=tuple((header.name, header.value and bytes(header.value)) for header in row.headers or ()),
         key=None if row.key is None else bytes(row.key),
         value=None if row.value is None else bytes(row.value),
         key_bytes=row.key_bytes,
         value_bytes=row.value_bytes,
     )
-
-
-def _text(value: bytes | None) -> str:
-    return storable(bytes(value or b"").decode(errors="replace"))

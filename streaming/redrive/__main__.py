@@ -23,11 +23,11 @@ from collector.health import Health
 from streaming.dialects import read_as
 from streaming.filter import Filter
 from streaming.heartbeat import REDRIVE, Heartbeat
+from streaming.memory import leave_records_alone
 from streaming.patience import patiently
 from streaming.redrive import bulk
 from streaming.redrive.clock import clock_ms
 from streaming.redrive.creation import Door
-from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.policy_round import Rounds
 from streaming.redrive.scan import Bounds
 from streaming.redrive.settings import RedriveSettings

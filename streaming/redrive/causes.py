@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 from streaming.dialects import SHARE_GROUP
+from streaming.letter import Cause, Letter
 from streaming.redrive.batch import Outcome, Result
 from streaming.redrive.decision import Send, decide, longest_delay_ms, nominal_delay_ms
-from streaming.redrive.letter import Cause, Letter
 from streaming.redrive.order import Order
 from streaming.redrive.patience import Patiences
 from streaming.redrive.routes import Routes

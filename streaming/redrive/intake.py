@@ -11,10 +11,10 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
+from streaming.letter import Letter, letter_of
 from streaming.redrive.batch import Batch, Item
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.fetch import Absence, Fetcher, Place
-from streaming.redrive.letter import Letter, letter_of
 from streaming.redrive.letters import Letters
 from streaming.redrive.moved import Subject
 from streaming.redrive.reading import Reader

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from streaming.filter import Filter
+from streaming.memory import leave_records_alone
 from streaming.redrive.claim import Claim, ClaimLostError
 from streaming.redrive.clock import clock_ms
-from streaming.redrive.memory import leave_records_alone
 from streaming.redrive.order import Order, Status
 from streaming.redrive.selection import intervals
 from streaming.redrive.settings import RedriveSettings

@@ -7,7 +7,7 @@ of moving a record.
 from typing import Final, TypeGuard
 
 from streaming.dialects import reading
-from streaming.redrive.letter import Cause, Letter, letter_of
+from streaming.letter import Cause, Letter, letter_of
 from streaming.redrive.received import Received
 
 MOST_KNOWN: Final = 1_000

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from collector.contract import headers as names
-from streaming.redrive.letter import OURS, Headers, Letter, letter_of
+from streaming.letter import OURS, Headers, Letter, letter_of
 
 BY_KEY: Final = -1
 """librdkafka's word for: the partitioner decides."""

@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from streaming.dialects import SHARE_GROUP
 from streaming.filter import Filter
+from streaming.letter import Letter
 from streaming.redrive.cluster import Extents
 from streaming.redrive.decision import park_reason
 from streaming.redrive.fetch import Absence
-from streaming.redrive.letter import Letter
 from streaming.redrive.order import Limits, Order
 from streaming.redrive.selection import intervals, selects, within
 from streaming.redrive.targets import Skip, SkipReason, TargetPlace, TargetRules, target_of

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from collector.contract.topics import PARKED_SUFFIX
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 from streaming.redrive.order import Order
 from streaming.redrive.targets import Skip, TargetPlace, TargetRules, target_of
 

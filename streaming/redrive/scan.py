@@ -10,8 +10,8 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from collector.kafka import KafkaConnection
+from streaming.letter import letter_of
 from streaming.redrive.cluster import LIBRARY, unavailable
-from streaming.redrive.letter import letter_of
 from streaming.redrive.order import Order
 from streaming.redrive.plan import Tally
 from streaming.redrive.selection import Intervals, intervals, within

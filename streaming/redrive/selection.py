@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 from streaming.redrive.order import Interval, Order
 
 Matcher = Callable[[Letter], bool]

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from streaming.dialects import SHARE_GROUP
+from streaming.letter import Letter
 from streaming.redrive.batch import Item
 from streaming.redrive.fetch import Absence, Fetcher, Place
-from streaming.redrive.letter import Letter
 from streaming.redrive.moved import Subject, rehydrated
 from streaming.redrive.received import Received
 from streaming.redrive.targets import SkipReason

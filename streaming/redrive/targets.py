@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from collector.contract.topics import DLQ_PATTERNS, EVENTS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
-from streaming.redrive.letter import Letter
+from streaming.letter import Letter
 from streaming.redrive.order import MapTarget, RetryTarget, Target, TopicTarget
 
 

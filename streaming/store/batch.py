@@ -56,7 +56,7 @@ class Sample:
     partition: int
     offset: int
     timestamp_ms: int
-    headers: str
+    headers: tuple[tuple[str, bytes | None], ...]
     key: bytes | None
     value: bytes | None
     key_bytes: int
@@ -108,11 +108,12 @@ def delta(
     first_ms: int,
     last_ms: int,
     detail: Mapping[str, int | str] | None = None,
+    buckets: Mapping[int, int] | None = None,
 ) -> SeriesDelta:
     """A delta of one series; texts are made storable."""
     key = series.key(storable_keys({name: labels[name] for name in series.labels if name in labels}))
     facts = {name: storable(fact) if isinstance(fact, str) else fact for name, fact in (detail or {}).items()}
-    return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts))
+    return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts), buckets or {})
 
 
 def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:

@@ -1,5 +1,6 @@
 """Merging dead letters: groups grow within their bound, every group keeps its newest samples."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final
@@ -11,7 +12,7 @@ from streaming.store.batch import GroupDelta, Sample, SeriesDelta
 from streaming.store.engine import among, chunks, greater, insert, lesser, saturated, upsert
 from streaming.store.limits import GROUPS, OTHER, admitted, limited, other_group, other_sample
 from streaming.store.schema import groups, samples
-from streaming.store.storable import counted, storable_values, uncut
+from streaming.store.storable import counted, storable, storable_values
 
 MAX_SAMPLES: Final = 10_000
 """Of all groups together: with what a sample may hold, they are most of a store after a flood."""
@@ -36,7 +37,7 @@ def merge(
     trends.merge(connection, added, now_ms)
     most = kept_of_a_group(samples_per_group, stored)
     kept = list(_newest((one if one.fingerprint in admissible else other_sample(one) for one in found), most))
-    rows = [{**storable_values(_values(one)), "headers": uncut(one.headers)} for one in kept]
+    rows = [{**storable_values(_values(one)), "headers": _headers(one)} for one in kept]
     upsert(connection, samples, rows)
     _trim(connection, {sample.fingerprint for sample in kept}, most)
     return tuple(
@@ -50,6 +51,12 @@ def kept_of_a_group(samples_per_group: int, groups_stored: int) -> int:
     """How many samples a group keeps: the more groups, the fewer; one at least where any are kept."""
     shared = max(1, MAX_SAMPLES // max(1, groups_stored))
     return min(samples_per_group, shared)
+
+
+def _headers(sample: Sample) -> str:
+    """A JSON array of names and values; what is no text keeps what can be read of it."""
+    texts = ((name, (value or b"").decode(errors="replace")) for name, value in sample.headers)
+    return json.dumps([[storable(name), storable(text)] for name, text in texts], ensure_ascii=False)
 
 
 def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:

@@ -19,12 +19,7 @@ REPLACEMENT = "\ufffd"
 
 def storable(text: str) -> str:
     """Text that every database takes: no NUL, no half of a character, bounded."""
-    return uncut(text[:MAX_LABEL_CHARS])
-
-
-def uncut(text: str) -> str:
-    """As ``storable``, of a document that its maker has bounded: cut anywhere, it could not be read."""
-    clean = text.replace("\x00", REPLACEMENT)
+    clean = text[:MAX_LABEL_CHARS].replace("\x00", REPLACEMENT)
     return clean if clean.isascii() else clean.encode(errors="replace").decode()
 
 

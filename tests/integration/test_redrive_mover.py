@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from streaming.redrive.order import Status
 from tests.integration.redrive_place import Place, ours, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture

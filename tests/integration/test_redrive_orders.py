@@ -23,7 +23,7 @@ from deadwatch.api_client import Api
 from deadwatch.redrive_request import Said, body
 from lab import Lab
 from lab.topics import Topics
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from streaming.redrive.order import Status
 from streaming.redrive.scan import GROUP
 from streaming.store import schema

@@ -13,8 +13,8 @@ from confluent_kafka import admin as typed_admin
 from collector.contract.topics import EVENTS
 from lab.jvm import Properties
 from lab.lone_broker import LoneBroker
+from streaming.letter import Letter
 from streaming.redrive.guards import Returns
-from streaming.redrive.letter import Letter
 from streaming.redrive.order import Status
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.work import House

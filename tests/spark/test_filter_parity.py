@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from api.browsing.windows import letter
 from collector.contract import headers as names
 from streaming.filter import Filter
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from streaming.redrive.letters import Letters
 
 pytestmark = pytest.mark.spark

@@ -17,7 +17,7 @@ from streaming.aggregates.plain_pass import Few
 from streaming.dead_letter import letters
 from streaming.decode import decode
 from streaming.dialects import Reading, read_as
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from tests.hostile_headers import READINGS, RECORDS
 
 pytestmark = pytest.mark.spark

@@ -12,7 +12,7 @@ from api.browsing.download import File, lines
 from api.browsing.payload import Renderer, View
 from api.errors import BrowseBusyError
 from api.records import Presentation
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 
 RECORDS = "/api/v1/dead-letters/records"
 

@@ -11,7 +11,7 @@ from api.browsing.merge import Merge
 from api.browsing.query import Order, Query, decode, encode
 from api.browsing.windows import Budget, Reading, Windows
 from api.errors import InvalidCursorError
-from streaming.redrive.letter import Letter, letter_of
+from streaming.letter import Letter, letter_of
 from streaming.redrive.order import Interval
 
 Log = Mapping[int, Letter]

@@ -10,8 +10,8 @@ import pytest
 from collector.contract import headers as names
 from streaming.filter import MAX_CHARS, Filter
 from streaming.filter_fields import FIELDS, MAX_BYTES
+from streaming.letter import Letter, letter_of
 from streaming.redrive.errors import FilterError
-from streaming.redrive.letter import Letter, letter_of
 
 LETTER = letter_of(
     "dlq.payments",

@@ -14,7 +14,7 @@ from api.group_lists import CONSUMER, GROUP_FIELDS, Asked
 from collector.contract import headers as names
 from streaming.dialects import DIALECTS, Dialect, Reading, read_as
 from streaming.filter import Filter
-from streaming.redrive.letter import Letter, letter_of
+from streaming.letter import Letter, letter_of
 from streaming.store import letters
 from streaming.store.batch import GroupDelta
 from tests.hostile_headers import HEADERS

@@ -10,8 +10,8 @@ import pytest
 from api.settings import ApiSettings
 from collector.settings_file import ProcessSettings, SettingsError, load
 from streaming.dialects import DIALECTS, Reading, read_as, reading
+from streaming.letter import letter_of
 from streaming.letter_settings import LetterSettings
-from streaming.redrive.letter import letter_of
 from streaming.redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 

@@ -9,10 +9,10 @@ from confluent_kafka import KafkaError
 from collector.contract import headers as names
 from collector.kafka import KafkaConnection
 from streaming.filter import Filter
+from streaming.letter import Headers, letter_of
 from streaming.redrive.admission import admit, check_plan
 from streaming.redrive.cluster import Extents, unavailable
 from streaming.redrive.errors import ConfirmError, FilterError, RedriveError, RefusedOrderError
-from streaming.redrive.letter import Headers, letter_of
 from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.plan import MAX_EXAMPLES, Plan, Tally
 from streaming.redrive.targets import TargetRules

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streaming.dialects import DIALECTS
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from streaming.redrive.letters import Letters
 
 Pairs = list[tuple[str, bytes | None]]

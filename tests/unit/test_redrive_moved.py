@@ -2,8 +2,8 @@
 
 import pytest
 
+from streaming.letter import Headers, letter_of
 from streaming.redrive import moved
-from streaming.redrive.letter import Headers, letter_of
 from streaming.redrive.moved import Subject
 
 ERRORS: Headers = (

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collector.contract.backoff import Backoff
+from streaming.letter import Letter
 from streaming.redrive.fetch import Fetcher, Place, Wanted
 from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
-from streaming.redrive.letter import Letter
 from streaming.redrive.moved import Record
 from streaming.redrive.mover import Mover, Parts
 from streaming.redrive.order import Guards, Order, OrderRequest

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from streaming.filter import Filter
+from streaming.letter import letter_of
 from streaming.redrive.cluster import Extents
-from streaming.redrive.letter import letter_of
 from streaming.redrive.order import Status
 from streaming.redrive.policies import Due, covered, due
 from streaming.redrive.policy import MAX_FILTER_CHARS, Latest, Policy, PolicyRequest, Positions

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streaming.redrive.letter import Letter, letter_of
+from streaming.letter import Letter, letter_of
 from streaming.redrive.order import Order, OrderRequest, Selection
 from streaming.redrive.selection import intervals, selects, within
 

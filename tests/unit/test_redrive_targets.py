@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from collector.contract import headers as names
-from streaming.redrive.letter import letter_of
+from streaming.letter import letter_of
 from streaming.redrive.order import MapTarget, OriginTarget, RetryTarget, Target, TopicTarget
 from streaming.redrive.targets import Skip, SkipReason, TargetPlace, TargetRules, cycle, target_of
 

@@ -12,8 +12,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from streaming.letter import Headers, letter_of
 from streaming.redrive.batch import Batch, Item, Outcome, Result
-from streaming.redrive.letter import Headers, letter_of
 from streaming.redrive.moved import Subject
 from streaming.redrive.steps import Finished
 from streaming.redrive.telemetry import SILENT, Telemetry, Transaction, telemetry_of

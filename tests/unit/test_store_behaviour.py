@@ -58,7 +58,7 @@ def hits(task: str, value: int = 1, at_ms: int = 100, **detail: int | str) -> Se
 
 
 def sample(offset: int, fingerprint: str = "f0", timestamp_ms: int = 0) -> Sample:
-    return Sample(fingerprint, "dlq.a", 0, offset, timestamp_ms or offset, "[]", None, b"v", -1, 1)
+    return Sample(fingerprint, "dlq.a", 0, offset, timestamp_ms or offset, (), None, b"v", -1, 1)
 
 
 def values(rows: Rows, name: str) -> dict[tuple[str, ...], int]:
@@ -188,9 +188,17 @@ def test_a_group_keeps_its_newest_samples_over_batches(store: Store, rows: Rows)
 
 
 def test_the_headers_of_a_sample_are_kept_whole(store: Store, rows: Rows) -> None:
-    headers = json.dumps([["stacktrace", "\tat a.b.C\n" * 500]])
+    headers = tuple((f"stacktrace.{number}", b"\tat a.b.C\n" * 50) for number in range(9))
     store.apply(replace(EMPTY, groups=(GROUP,), samples=(replace(sample(1), headers=headers),)))
-    assert [row["headers"] for row in rows(schema.samples)] == [headers]
+    (kept,) = [json.loads(row["headers"]) for row in rows(schema.samples)]
+    assert kept == [[name, value.decode()] for name, value in headers]
+
+
+def test_the_headers_of_a_sample_keep_what_can_be_read(store: Store, rows: Rows) -> None:
+    headers = (("null", None), ("bytes\x00", b"a\xffb"), ("twice", b"1"), ("twice", b"2"))
+    store.apply(replace(EMPTY, groups=(GROUP,), samples=(replace(sample(1), headers=headers),)))
+    (kept,) = [json.loads(row["headers"]) for row in rows(schema.samples)]
+    assert kept == [["null", ""], ["bytes\ufffd", "a\ufffdb"], ["twice", "1"], ["twice", "2"]]
 
 
 def snapshot(abandoned: Mapping[str, int], at: int, *, threads_known: bool = True) -> WorkerSnapshot:

@@ -129,7 +129,8 @@ def batch(text: str, number: int) -> Batch:
         first_ms=number,
         last_ms=number,
     )
-    sample = Sample("f", "dlq", 0, 0, number, json.dumps([[text, text]]), b"\x00", None, number, -1)
+    headers = ((text, text.encode(errors="replace")),)
+    sample = Sample("f", "dlq", 0, 0, number, headers, b"\x00", None, number, -1)
     return replace(
         EMPTY,
         series=(counted, counted),

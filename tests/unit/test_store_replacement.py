@@ -32,7 +32,7 @@ GROUP = GroupDelta(
     first_ms=NOW_MS - 10,
     last_ms=NOW_MS,
 )
-SAMPLE = Sample("f0", "dlq.a", 0, 7, NOW_MS, "[]", b"\x00\xffk", None, 3, -1)
+SAMPLE = Sample("f0", "dlq.a", 0, 7, NOW_MS, (), b"\x00\xffk", None, 3, -1)
 OWNER = Owner("here", 1, "now")
 
 Rows = Callable[[Table], list[dict[str, Any]]]

@@ -6,7 +6,7 @@ import pytest
 
 from collector.contract import headers as names
 from collector.contract.fingerprint import fingerprint
-from streaming.redrive.letter import Letter, letter_of
+from streaming.letter import Letter, letter_of
 
 Pairs = list[tuple[str, bytes | None]]
 
