@@ -26,7 +26,7 @@ from streaming.aggregates import (
 from streaming.aggregates.few_letters import FewLetters
 from streaming.aggregates.letters import Letters, LettersInSpark
 from streaming.aggregates.one_pass import after, summarise
-from streaming.aggregates.plain_pass import Few
+from streaming.aggregates.plain_pass import LETTERS_ALIKE, Planned
 from streaming.aggregates.summary import Summary
 from streaming.decode import decode
 from streaming.dialects import SHARE_GROUP
@@ -34,9 +34,6 @@ from streaming.queries import QUERY_ID_PROPERTY
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, Origins
 from streaming.store.store import Store
-
-LARGE_BATCH = 5_000
-"""Records from which a batch is worth all cores; below, one task reads it and it is summed up here."""
 
 NO_LETTERS = FewLetters((), 0)
 
@@ -100,7 +97,8 @@ class Batches:
 
     def rehearse(self, records: DataFrame) -> None:
         """Read a batch as small ones are read, and forget it."""
-        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), few=Few(LARGE_BATCH, True))
+        planned = Planned(LETTERS_ALIKE, LETTERS_ALIKE)
+        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), planned)
 
     def _apply(self, records: DataFrame, batch_id: int) -> None:
         started_ms = self._clock_ms()
@@ -108,29 +106,32 @@ class Batches:
         if self._store.applied(query_id, batch_id):
             return
         which = Which(query_id, batch_id, started_ms)
-        few = self._few(batch_id)
-        batch = self._read(records.coalesce(1) if few else records, which, few=few)
+        planned = self._planned(batch_id)
+        is_small = planned and planned.is_small
+        batch = self._read(records.coalesce(1) if is_small else records, which, planned)
         self._store.apply(self._told(batch))
 
-    def _few(self, batch_id: int) -> Few | None:
-        """What Spark planned for the batch, where that is little."""
+    def _planned(self, batch_id: int) -> Planned | None:
+        """What Spark planned for the batch, where it still says so."""
         plan = plans.read(self._settings.checkpoint, batch_id)
         if plan is None:
             return None
-        counts = {place: end - plan.begin.get(place, 0) for place, end in plan.end.items()}
-        planned = sum(counts.values())
-        has_letters = any(
-            topic != self._settings.events_topic for (topic, _), count in counts.items() if count
-        )
-        return Few(max(planned, 1), has_letters) if planned < LARGE_BATCH else None
+        events = letters = 0
+        for place, end in plan.end.items():
+            count = max(0, end - plan.begin.get(place, 0))
+            if place[0] == self._settings.events_topic:
+                events += count
+            else:
+                letters += count
+        return Planned(events + letters, letters)
 
-    def _read(self, records: DataFrame, which: Which, *, few: Few | None) -> Batch:
+    def _read(self, records: DataFrame, which: Which, planned: Planned | None) -> Batch:
         """Without a parser as far as that goes; a doubtful batch goes through it.
 
         To read Kafka once more costs less than to keep all of it: dead letters are kept.
         """
         topic = self._settings.events_topic
-        plain = plain_pass.read(records, topic, which.started_ms, few=few)
+        plain = plain_pass.read(records, topic, which.started_ms, planned)
         rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
         decoded, summaries = records, [*plain.summaries, *rest] if plain else []
         if not plain or self._repeated(summaries):

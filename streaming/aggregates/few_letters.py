@@ -31,18 +31,8 @@ from streaming.store.batch import Origins, Sample
 
 MAX_TOLD_BYTES: Final = 8_192
 """Headers are cut there; one that says something, and is longer, is for Spark to read."""
-TOO_LARGE: Final = 1 << 40
-COLUMNS: Final = {
-    "key": f"substring(key, 1, {MAX_KEY_BYTES})",
-    "letter": f"substring(value, 1, {MAX_VALUE_BYTES})",
-    "key_bytes": "coalesce(octet_length(key), -1)",
-    "letter_bytes": "coalesce(octet_length(value), -1)",
-    "headers": (
-        "transform(headers, one ->"
-        f" named_struct('key', one.key, 'value', substring(one.value, 1, {MAX_TOLD_BYTES})))"
-    ),
-}
-"""What is fetched of a dead letter besides its place, in SQL."""
+TOO_LARGE: Final = "is_too_large"
+"""The column of what Spark must read: it has too many bytes of headers, or a long one that says something."""
 
 _TRACEPARENT: Final = re.compile(trace.FORM)
 
@@ -65,13 +55,34 @@ class Found(NamedTuple):
         return self.letter.timestamp_ms, self.letter.partition, self.letter.offset
 
 
-def size() -> str:
-    """How many bytes of headers are fetched of a letter, in SQL; ``TOO_LARGE`` where Spark must read it."""
+def columns(share: int) -> dict[str, str]:
+    """What is fetched of a dead letter besides its place, in SQL; ``share`` bytes of headers at most.
+
+    Nearly all have few bytes of headers: these are not looked at twice.
+    """
     told = {name for dialect in reading().dialects for name in dialect.headers} | OURS | {trace.HEADER}
     names_told = ", ".join(f"'{_escaped(name)}'" for name in sorted(told))
     long = f"exists(headers, one -> octet_length(one.value) > {MAX_TOLD_BYTES} AND one.key IN ({names_told}))"
-    length = f"octet_length(one.key) + least(coalesce(octet_length(one.value), 0), {MAX_TOLD_BYTES})"
-    return f"IF({long}, {TOO_LARGE}, aggregate(headers, 0L, (sum, one) -> sum + {length}))"
+    few = f"{_length('one.value')} <= {min(share, MAX_TOLD_BYTES)}"
+    cut = f"substring(one.value, 1, {MAX_TOLD_BYTES})"
+    large = f"({long} OR {_length(cut)} > {share})"
+    cut_headers = f"transform(headers, one -> named_struct('key', one.key, 'value', {cut}))"
+    return {
+        "key": f"substring(key, 1, {MAX_KEY_BYTES})",
+        "letter": f"substring(value, 1, {MAX_VALUE_BYTES})",
+        "key_bytes": "coalesce(octet_length(key), -1)",
+        "letter_bytes": "coalesce(octet_length(value), -1)",
+        "headers": f"CASE WHEN {few} THEN headers WHEN {large} THEN NULL ELSE {cut_headers} END",
+        TOO_LARGE: f"NOT {few} AND {large}",
+    }
+
+
+def _length(value: str) -> str:
+    """Bytes of all headers, in SQL."""
+    return (
+        "aggregate(headers, 0L,"
+        f" (sum, one) -> sum + octet_length(one.key) + coalesce(octet_length({value}), 0))"
+    )
 
 
 def _escaped(name: str) -> str:

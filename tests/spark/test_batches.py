@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from collector.contract.events import KINDS, Position, encode
 from streaming import warm_up
 from streaming.aggregates import plain_pass
-from streaming.aggregates.plain_pass import Few
+from streaming.aggregates.plain_pass import LARGE_BATCH, Planned
 from streaming.batches import Batches, Which
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch, combined
@@ -61,29 +61,32 @@ def test_every_way_of_reading_comes_to_the_same_batch(
     batches: Batches, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = kafka(every_kind())
-    fetched = batches._read(records.coalesce(1), WHICH, few=Few(100, has_letters=True))
-    by_workers = batches._read(records, WHICH, few=None)
+    fetched = batches._read(records.coalesce(1), WHICH, Planned(100, 100))
+    by_workers = batches._read(records, WHICH, Planned(LARGE_BATCH, 100))
+    letters_by_spark = batches._read(records, WHICH, None)
     monkeypatch.setattr(plain_pass, "read", lambda *_, **__: None)
-    thorough = batches._read(records, WHICH, few=None)
+    thorough = batches._read(records, WHICH, None)
     assert thorough.records == len(KINDS) + 3
     assert len(thorough.groups) == 2
     assert thorough.events
-    assert told(fetched) == told(by_workers) == told(thorough)
+    assert told(fetched) == told(by_workers) == told(letters_by_spark) == told(thorough)
 
 
-@pytest.mark.parametrize("few", [None, Few(100, has_letters=True)], ids=["by workers", "fetched"])
+@pytest.mark.parametrize("planned", [None, Planned(100, 100)], ids=["by workers", "fetched"])
 def test_what_was_counted_before_is_not_counted_again(
-    batches: Batches, store: Store, kafka: Kafka, few: Few | None
+    batches: Batches, store: Store, kafka: Kafka, planned: Planned | None
 ) -> None:
-    assert store.apply(batches._read(kafka(every_kind()), WHICH, few=few))
+    assert store.apply(batches._read(kafka(every_kind()), WHICH, planned))
     again = [record for record in every_kind() if "topic" not in record]
     new = [record for record in every_kind(first=100) if "topic" not in record]
-    assert batches._read(kafka(again), WHICH, few=few).records == 0
-    assert batches._read(kafka([*again, *new]), WHICH, few=few).records == len(new)
+    assert batches._read(kafka(again), WHICH, planned).records == 0
+    assert batches._read(kafka([*again, *new]), WHICH, planned).records == len(new)
 
 
-@pytest.mark.parametrize("few", [None, Few(100, has_letters=True)], ids=["by workers", "fetched"])
-def test_a_chunk_that_was_sent_twice_counts_once(batches: Batches, kafka: Kafka, few: Few | None) -> None:
+@pytest.mark.parametrize("planned", [None, Planned(100, 100)], ids=["by workers", "fetched"])
+def test_a_chunk_that_was_sent_twice_counts_once(
+    batches: Batches, kafka: Kafka, planned: Planned | None
+) -> None:
     chunk = [record for record in every_kind() if "topic" not in record]
-    batch = batches._read(kafka([*chunk, *chunk]), WHICH, few=few)
+    batch = batches._read(kafka([*chunk, *chunk]), WHICH, planned)
     assert sum(one.value for one in batch.series if one.series.name == "events") == len(chunk)

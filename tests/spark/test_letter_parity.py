@@ -13,7 +13,7 @@ from collector.contract import headers as names
 from streaming.aggregates import plain_pass
 from streaming.aggregates.few_letters import MAX_TOLD_BYTES
 from streaming.aggregates.letters import Letters, LettersInSpark
-from streaming.aggregates.plain_pass import Few
+from streaming.aggregates.plain_pass import LARGE_BATCH, Planned
 from streaming.dead_letter import letters
 from streaming.decode import decode
 from streaming.dialects import Reading, read_as
@@ -85,7 +85,7 @@ PARKED = [*MOVED, (names.REDRIVE_PARKED_REASON, b"x")]
 SHARED = [(names.SHARE_TOPIC, b"t"), (names.SHARE_PARTITION, b"1"), (names.SHARE_GROUP, b"g")]
 LONG: list[list[tuple[str, bytes | None]]] = [
     [(names.CONNECT_TOPIC, b"t"), ("__connect.errors.exception.stacktrace", b"at x\n" * 5_000)],
-    [(f"h{number}", b"v" * 2_000) for number in range(99)],
+    [(f"h{number}", b"v" * 600) for number in range(99)],
     [*SHARED, (names.SHARE_OFFSET, b"7")],
     [*SHARED, (names.SHARE_OFFSET, b"9"), *MOVED],
     [*SHARED, (names.SHARE_OFFSET, b"8"), *PARKED],
@@ -114,16 +114,35 @@ def test_few_letters_come_to_the_same_as_in_spark(
             for number, headers in enumerate([*records, *LONG, None])
         ]
     )
-    found = plain_pass.read(frame, "events", time.time_ns() // 1_000_000, few=Few(100, has_letters=True))
-    assert found is not None
-    assert found.letters is not None
-    assert account(found.letters) == account(LettersInSpark(decode(frame, "events")))
+    now_ms = time.time_ns() // 1_000_000
+    in_spark = account(LettersInSpark(decode(frame, "events")))
+    for size in (100, LARGE_BATCH):
+        found = plain_pass.read(frame, "events", now_ms, Planned(size, 100))
+        assert found is not None
+        assert found.letters is not None
+        assert account(found.letters) == in_spark
 
 
-def test_a_long_header_that_says_something_is_read_by_spark(kafka: Callable[..., DataFrame]) -> None:
-    frame = kafka([{"topic": "dlq", "headers": [(names.CONNECT_MESSAGE, b"m" * (MAX_TOLD_BYTES + 1))]}])
-    found = plain_pass.read(frame, "events", 1, few=Few(1, has_letters=True))
+@pytest.mark.parametrize("records", [1, LARGE_BATCH])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [(names.CONNECT_MESSAGE, b"m" * (MAX_TOLD_BYTES + 1))],
+        [(f"h{number}", b"v" * MAX_TOLD_BYTES) for number in range(3)],
+    ],
+    ids=["a long one that says something", "more than its share"],
+)
+def test_of_letters_with_large_headers_spark_tells(
+    kafka: Callable[..., DataFrame],
+    monkeypatch: pytest.MonkeyPatch,
+    records: int,
+    headers: list[tuple[str, bytes]],
+) -> None:
+    monkeypatch.setattr(plain_pass, "LETTERS_ALIKE", plain_pass.FETCHED_BYTES // (2 * MAX_TOLD_BYTES))
+    frame = kafka([{"topic": "dlq", "headers": headers}])
+    found = plain_pass.read(frame, "events", 1, Planned(records, 1))
     assert found is not None
+    assert [one.count for one in found.summaries] == [1]
     assert found.letters is None
 
 

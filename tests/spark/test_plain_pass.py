@@ -17,7 +17,7 @@ from collector.contract.events import KINDS, Event, Position, TaskTimeout, encod
 from streaming.aggregates import clients, delivery_timeouts, pipeline, plain_pass, redrives, task_timeouts
 from streaming.aggregates.one_pass import summarise
 from streaming.aggregates.plain_chunks import PLAIN as PLAIN_KINDS
-from streaming.aggregates.plain_pass import Few
+from streaming.aggregates.plain_pass import LARGE_BATCH, Planned
 from streaming.aggregates.summary import Summary
 from streaming.decode import decode
 from streaming.plain_events import taken_apart
@@ -83,21 +83,25 @@ def told(summaries: Sequence[Summary]) -> object:
 
 
 @pytest.fixture(
-    params=[Few(1_000, has_letters=True), Few(1_000, has_letters=False), None],
-    ids=["fetched", "fetched but for letters", "in workers"],
+    params=[Planned(1_000, 1_000), Planned(1_000, 0), Planned(LARGE_BATCH, 1_000), None],
+    ids=["fetched", "fetched but for letters", "by workers", "by workers but for letters"],
 )
-def few(request: pytest.FixtureRequest) -> Few | None:
-    found: Few | None = request.param
+def planned(request: pytest.FixtureRequest) -> Planned | None:
+    found: Planned | None = request.param
     return found
 
 
-def both_ways(records: DataFrame, *, few: Few | None) -> tuple[plain_pass.PlainPass | None, list[Summary]]:
-    quick = plain_pass.read(records, EVENTS, NOW_MS, few=few)
+def both_ways(
+    records: DataFrame, planned: Planned | None
+) -> tuple[plain_pass.PlainPass | None, list[Summary]]:
+    quick = plain_pass.read(records, EVENTS, NOW_MS, planned)
     return quick, summarise(decode(records, EVENTS))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int, few: Few | None) -> None:
+def test_every_kind_and_every_text_comes_to_the_same(
+    kafka: Kafka, seed: int, planned: Planned | None
+) -> None:
     rng = Random(seed)
     mixed = [
         event(rng, number, rng.choice(PLAIN_KINDS), TEXTS if number % 5 else ODD_TEXTS)
@@ -110,7 +114,7 @@ def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int, fe
     ]
     nonsense: list[dict[str, Any]] = [{"value": b"nonsense"}, {"value": None}, {"value": b"{}"}]
     records = kafka([*map(record, mixed[:200]), *map(spaced, mixed[200:]), *letters, *nonsense])
-    quick, thorough = both_ways(records, few=few)
+    quick, thorough = both_ways(records, planned)
     assert quick is not None
     assert quick.unusual is not None
     rest = summarise(decode(quick.unusual, EVENTS))
@@ -119,12 +123,12 @@ def test_every_kind_and_every_text_comes_to_the_same(kafka: Kafka, seed: int, fe
     assert told([*quick.summaries, *rest]) == told(thorough)
 
 
-def test_whatever_encode_writes_without_a_rare_escape_is_plain(kafka: Kafka, few: Few | None) -> None:
+def test_whatever_encode_writes_without_a_rare_escape_is_plain(kafka: Kafka, planned: Planned | None) -> None:
     rng = Random(1)
     events = [event(rng, number, kind) for number, kind in enumerate(PLAIN_KINDS * 9)]
     quoting: list[Any] = [one for one in events if hasattr(one, "message")]
     quoting = [replace(one, message='a "quote", a\\tab\n') for one in quoting]
-    quick, thorough = both_ways(kafka(list(map(record, quoting))), few=few)
+    quick, thorough = both_ways(kafka(list(map(record, quoting))), planned)
     assert quick is not None
     assert quick.unusual is None
     assert told(quick.summaries) == told(thorough)
@@ -201,12 +205,12 @@ def test_a_plain_event_has_all_its_fields() -> None:
     )
 
 
-def test_bytes_that_are_no_text_come_to_the_same(kafka: Kafka, few: Few | None) -> None:
+def test_bytes_that_are_no_text_come_to_the_same(kafka: Kafka, planned: Planned | None) -> None:
     values = [
         WHOLE.replace(b"late", junk) for junk in (b"\xff", b"\xe2\x98", b"\xed\xa0\x80", b"\xf0\x9f\x92a")
     ]
     values = [one.replace(b'"position":[1,2', b'"position":[1,%d' % at) for at, one in enumerate(values)]
-    quick, thorough = both_ways(kafka([{"value": value} for value in values]), few=few)
+    quick, thorough = both_ways(kafka([{"value": value} for value in values]), planned)
     assert quick is not None
     assert quick.unusual is not None
     assert told([*quick.summaries, *summarise(decode(quick.unusual, EVENTS))]) == told(thorough)
@@ -218,33 +222,35 @@ EARLIER = changed(position=[1, 1, 3])
 @pytest.mark.parametrize("again", [WHOLE, WHOLE + b" ", changed(novelty=1), EARLIER, EARLIER + b" "])
 @pytest.mark.parametrize("partition", [0, 1])
 def test_a_position_that_may_have_come_before_is_doubtful(
-    kafka: Kafka, again: bytes, partition: int, few: Few | None
+    kafka: Kafka, again: bytes, partition: int, planned: Planned | None
 ) -> None:
     begin, end = changed(position=[1, 0, 0]), changed(position=[1, 9, 0])
     elsewhere = {"value": again, "partition": partition}
     records = kafka([{"value": begin}, {"value": WHOLE}, {"value": end}, elsewhere])
-    assert plain_pass.read(records, EVENTS, 1, few=few) is None
+    assert plain_pass.read(records, EVENTS, 1, planned) is None
 
 
-def test_a_source_that_moved_to_another_partition_is_not_doubtful(kafka: Kafka, few: Few | None) -> None:
+def test_a_source_that_moved_to_another_partition_is_not_doubtful(
+    kafka: Kafka, planned: Planned | None
+) -> None:
     later = {"value": changed(position=[1, 3, 0]), "partition": 1}
-    found = plain_pass.read(kafka([{"value": WHOLE}, later]), EVENTS, 1, few=few)
+    found = plain_pass.read(kafka([{"value": WHOLE}, later]), EVENTS, 1, planned)
     assert found is not None
     assert sum(one.count for one in found.summaries) == 2
 
 
-def test_what_cannot_be_read_is_no_copy(kafka: Kafka, few: Few | None) -> None:
+def test_what_cannot_be_read_is_no_copy(kafka: Kafka, planned: Planned | None) -> None:
     found = plain_pass.read(
-        kafka([{"value": b"nonsense"}, {"value": b"{}"}, {"value": b"{}"}]), EVENTS, 1, few=few
+        kafka([{"value": b"nonsense"}, {"value": b"{}"}, {"value": b"{}"}]), EVENTS, 1, planned
     )
     assert found is not None
     assert found.unusual is not None
     assert (found.unusual.count(), found.summaries) == (3, [])
 
 
-def test_too_many_unusual_ones_are_doubtful(kafka: Kafka, few: Few | None) -> None:
+def test_too_many_unusual_ones_are_doubtful(kafka: Kafka, planned: Planned | None) -> None:
     many = [{"value": b"nonsense"}] * (plain_pass.MAX_NOT_PLAIN + 1)
-    assert plain_pass.read(kafka(many), EVENTS, 1, few=few) is None
+    assert plain_pass.read(kafka(many), EVENTS, 1, planned) is None
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -252,6 +258,7 @@ def test_a_batch_with_an_event_beyond_its_share_is_told_by_workers(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch, more: int
 ) -> None:
     monkeypatch.setattr(plain_pass, "FETCHED_BYTES", 1_023)
+    monkeypatch.setattr(plain_pass, "LETTERS_ALIKE", 1)
     told_by_workers = Mock(wraps=plain_pass._told)
     monkeypatch.setattr(plain_pass, "_told", told_by_workers)
     large = WHOLE.replace(b"late", b"late" + b"." * (512 - len(WHOLE) + more))
@@ -259,14 +266,14 @@ def test_a_batch_with_an_event_beyond_its_share_is_told_by_workers(
         kafka([{"value": large}, {"topic": "dlq", "value": large * 9}]),
         EVENTS,
         1,
-        few=Few(1, has_letters=True),
+        Planned(1, 1),
     )
     assert found is not None
     assert sum(one.count for one in found.summaries) == 2
     assert told_by_workers.call_count == more
 
 
-def test_a_batch_of_nothing_but_transaction_markers_is_empty(kafka: Kafka, few: Few | None) -> None:
-    found = plain_pass.read(kafka([]), EVENTS, 1, few=few)
+def test_a_batch_of_nothing_but_transaction_markers_is_empty(kafka: Kafka, planned: Planned | None) -> None:
+    found = plain_pass.read(kafka([]), EVENTS, 1, planned)
     assert found is not None
     assert (found.summaries, found.unusual) == ([], None)
