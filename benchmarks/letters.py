@@ -27,7 +27,12 @@ def produce(servers: str, topic: str, count: int, messages: int) -> None:
         for number in range(messages)
     ]
     producer = Producer(
-        {"bootstrap.servers": servers, "linger.ms": 20, "queue.buffering.max.messages": 500_000}
+        {
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,  # a request that is sent again would be counted again
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 500_000,
+        }
     )
     for number in range(count):
         while True:

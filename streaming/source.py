@@ -35,13 +35,18 @@ def is_read(topic: str, settings: StreamingSettings) -> bool:
     )
 
 
+def events_pattern(settings: StreamingSettings) -> str:
+    """The topic of events as a Java regular expression; Spark looks for one anywhere in a name."""
+    return f"^{re.escape(settings.events_topic)}$"
+
+
 def letters_pattern(settings: StreamingSettings) -> str:
-    """The dead letter topics as a Java regular expression that matches a topic as a whole."""
+    """The dead letter topics as a Java regular expression; Spark looks for one anywhere in a name."""
     parked = f"(?!.*{re.escape(PARKED_SUFFIX)}$)"
     others = (settings.events_topic, *settings.dlq_topics_deny)
     denied = "".join(f"(?!{re.escape(topic)}$)" for topic in others)
     patterns = "|".join(f"(?:{pattern})" for pattern in settings.dlq_topics)
-    return f"(?!__){parked}{denied}(?:{patterns})"
+    return f"^(?!__){parked}{denied}(?:{patterns})$"
 
 
 def records_between(
@@ -73,10 +78,9 @@ def records(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     """
     cores = spark.sparkContext.defaultParallelism
     events, letters = _apart(begin or {}, settings)
-    topic, queues = re.escape(settings.events_topic), letters_pattern(settings)
     sources = (
-        (topic, settings.max_offsets_per_trigger, EVENT_FETCHES, events),
-        (queues, settings.max_dead_letters_per_trigger, LETTER_FETCHES, letters),
+        (events_pattern(settings), settings.max_offsets_per_trigger, EVENT_FETCHES, events),
+        (letters_pattern(settings), settings.max_dead_letters_per_trigger, LETTER_FETCHES, letters),
     )
     frames = [
         spark.readStream.format("kafka")

@@ -54,11 +54,16 @@ class Traffic:
         self._random = Random(prefix)
         self._next = Counter[str]()
         admin = AdminClient({"bootstrap.servers": servers})
+        others = [
+            f"{name}{suffix}" for name in (self.events_topic, self.dlq_topic) for suffix in ("2", ".old")
+        ]
         topics = [NewTopic(self.events_topic, 3, 1), NewTopic(self.dlq_topic, 2, 1)]
+        topics += [NewTopic(name, 1, 1) for name in others]
         for created in admin.create_topics(topics).values():
             created.result()
         self._producer = Producer({"bootstrap.servers": servers, "transactional.id": prefix})
         self._producer.init_transactions()
+        self._transaction([(name, b"k", b"of a topic that nobody asked for", []) for name in others])
 
     def write(self, chunks: int = 10) -> None:
         """Chunks of events, every third sent twice, and beside them dead letters of both dialects."""
