@@ -4,19 +4,29 @@ Targets are the topics that dead letters came from, as the store knows them. Kaf
 transactional ids only whether we may see them; whether we may write shows when a redrive begins.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from random import Random
 from typing import Final, Protocol
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import AuthorizationError, KafkaError, TransactionalIdNotFoundError
+from kafka.errors import (
+    AuthorizationError,
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    KafkaError,
+    NotCoordinatorError,
+    TransactionalIdNotFoundError,
+)
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.checks.finding import Finding, ok, short, warn
 from api.errors import ApiError
 from api.store import Store
+from collector.contract.backoff import Backoff
 from collector.contract.topics import PARKED_SUFFIX
 from streaming.redrive.targets import TargetRules
 from streaming.store import schema
@@ -25,6 +35,9 @@ NAME: Final = "deadwatch-redrive-doctor"
 TRANSACTION_MS: Final = 180_000
 """How long a transaction of an order with the default ``delivery_timeout_ms`` may take."""
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+ATTEMPTS: Final = 8
+"""At a coordinator that is not there yet: 5 s or so."""
+BACKOFF: Final = Backoff()
 NAMED: Final = 3
 """Topics that one line names; the others are counted."""
 
@@ -69,10 +82,18 @@ def _see_group(admin: KafkaAdminClient) -> None:
 
 
 def _see_transaction(admin: KafkaAdminClient) -> None:
-    try:
-        admin.describe_transactions([NAME])
-    except TransactionalIdNotFoundError:
-        return
+    """The first who asks a Kafka for transactions makes their topic, and waits for its leaders (KIP-580)."""
+    for failures in range(1, ATTEMPTS + 1):
+        try:
+            admin.describe_transactions([NAME])
+        except TransactionalIdNotFoundError:
+            return
+        except (CoordinatorNotAvailableError, CoordinatorLoadInProgressError, NotCoordinatorError):
+            if failures == ATTEMPTS:
+                raise
+            time.sleep(BACKOFF.delay_ms(failures, Random()) / 1_000)
+        else:
+            return
 
 
 def _allowed(what: str, see: Callable[[], None]) -> Finding:

@@ -1,4 +1,4 @@
-"""The dead letters of a small batch, summed up here: to plan that for Spark takes longer than to do it.
+"""A few dead letters of a batch, summed up here: to plan that for Spark takes longer than to do it.
 
 What comes out is what ``dead_letters``, ``samples`` and ``redrives`` make of the same records in Spark.
 """

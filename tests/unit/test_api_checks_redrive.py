@@ -1,5 +1,6 @@
 """What the doctor says of redrives, before an admin client that answers as Kafka does."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from kafka.errors import (
+    CoordinatorNotAvailableError,
     IncompatibleBrokerVersion,
+    NotCoordinatorError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailedError,
     TransactionalIdNotFoundError,
@@ -125,6 +128,40 @@ REFUSED: list[tuple[str, Admin, str]] = [
 def test_what_a_redrive_would_lack_is_a_warning(admin: Admin, told: str, service: Service) -> None:
     (warning,) = [found for found in lines(admin, service) if found.startswith("warn")]
     assert told in warning
+
+
+@dataclass(frozen=True)
+class Fresh(Admin):
+    """A Kafka in which nobody has asked for transactions yet."""
+
+    not_there: list[type[Exception]] = field(default_factory=list)
+
+    def describe_transactions(self, _ids: list[str]) -> None:
+        raise self.not_there.pop() if self.not_there else self.transaction_error
+
+
+@pytest.fixture
+def waits_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    found: list[float] = []
+    monkeypatch.setattr(time, "sleep", found.append)
+    return found
+
+
+def test_who_is_first_waits_until_transactions_have_their_topic(
+    service: Service, waits_s: list[float]
+) -> None:
+    not_there: list[type[Exception]] = [NotCoordinatorError, CoordinatorNotAvailableError]
+    told = lines(Fresh(not_there=not_there), service)
+    assert told[1] == "ok    redrive: transactional id deadwatch-redrive-* may be seen"
+    assert len(waits_s) == 2
+
+
+def test_a_coordinator_that_does_not_come_is_told_after_some_seconds(
+    service: Service, waits_s: list[float]
+) -> None:
+    told = lines(Fresh(not_there=[CoordinatorNotAvailableError] * 99), service)
+    assert "CoordinatorNotAvailableError" in told[1]
+    assert 3 < sum(waits_s) < 6
 
 
 def test_without_a_store_no_target_is_known(service: Service, tmp_path: Path) -> None:
