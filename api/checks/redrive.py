@@ -136,12 +136,14 @@ def _topics(admin: KafkaAdminClient, settings: Rules) -> Iterator[Finding]:
         dict.fromkeys(allowed, 1), settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny
     )
     queues = [topic for topic in allowed if rules.is_dlq(topic) and not topic.endswith(PARKED_SUFFIX)]
-    parked = [topic + PARKED_SUFFIX for topic in queues if topic + PARKED_SUFFIX in allowed]
+    parking = [topic + PARKED_SUFFIX for topic in queues]
+    parked = [topic for topic in parking if topic in allowed]
+    missing = [topic for topic in parking if topic not in allowed]
     targets = [topic for topic in _sources(settings) if rules.refusal(topic) is None]
     yield _may(allowed, queues, "READ", "dead letter topics")
     yield _may(allowed, parked, "WRITE", "topics of parked records")
-    if len(parked) < len(queues):
-        yield _may_park(admin, queues[0] + PARKED_SUFFIX)
+    if missing:
+        yield _may_park(admin, missing[0])
     yield _may(allowed, targets, "WRITE", "topics that dead letters came from")
 
 

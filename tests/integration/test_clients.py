@@ -248,6 +248,7 @@ def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
 ) -> None:
     consumer = late(lab.bootstrap_servers, f"g-{topic}")
     try:
+        assert eventually(lambda: bool(consumer.partitions_for_topic(topic)))  # else nothing is assigned
         consumer.subscribe([topic])
         assert eventually(lambda: consumer.poll(timeout_ms=100) == {} and bool(consumer.assignment()))
         late_before = seen.timeouts(f"g-{topic}")[Timeout.POLL]  # a slow machine is late by itself

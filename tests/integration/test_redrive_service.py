@@ -278,4 +278,4 @@ def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_
     assert (found[3].startswith("READ on "), found[-1]) == (
         True,
         "WRITE on 0 topics that dead letters came from",
-    )
+    ), told

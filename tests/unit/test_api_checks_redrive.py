@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from kafka.admin import NewTopic
 from kafka.errors import (
     CoordinatorNotAvailableError,
     IncompatibleBrokerVersion,
     NotCoordinatorError,
+    TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailedError,
     TransactionalIdNotFoundError,
@@ -60,10 +62,12 @@ class Admin:
     def describe_topics(self) -> list[dict[str, object]]:
         return [{"name": name, "authorized_operations": allowed} for name, allowed in self.topics.items()]
 
-    def create_topics(self, _topics: list[object], *, validate_only: bool) -> None:
+    def create_topics(self, topics: list[NewTopic], *, validate_only: bool) -> None:
         assert validate_only
         if self.create_error is not None:
             raise self.create_error
+        if any(topic.name in self.topics for topic in topics):
+            raise TopicAlreadyExistsError
 
 
 @pytest.fixture
@@ -128,6 +132,15 @@ REFUSED: list[tuple[str, Admin, str]] = [
 def test_what_a_redrive_would_lack_is_a_warning(admin: Admin, told: str, service: Service) -> None:
     (warning,) = [found for found in lines(admin, service) if found.startswith("warn")]
     assert told in warning
+
+
+def test_only_a_topic_that_is_missing_is_asked_for(service: Service) -> None:
+    told = lines(Admin({"dlq.a": ALL, "dlq.a.parked": ALL, "dlq.b": ALL, "orders": ALL}), service)
+    assert told[-3:] == [
+        "ok    redrive: WRITE on 1 topics of parked records",
+        "ok    redrive: dlq.b.parked may be created",
+        "ok    redrive: WRITE on 1 topics that dead letters came from",
+    ]
 
 
 @dataclass(frozen=True)
