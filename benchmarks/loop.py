@@ -31,14 +31,27 @@ Records = Sequence[tuple[Any, Any, Any]]
 """(partition, offset, value), none of them ever None."""
 
 
+def opened(file: Path) -> sqlite3.Connection:
+    """A store that is new."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.executescript(TABLES)
+    return connection
+
+
+def closed(connection: sqlite3.Connection) -> dict[str, int]:
+    """The totals of a store by name, as committed."""
+    rows = connection.execute("SELECT name, sum(value) FROM series GROUP BY name").fetchall()
+    connection.close()
+    return dict(rows)
+
+
 class Loop:
     """The state of the loop: what the chunk under way adds, and how far every source and partition is."""
 
     def __init__(self, file: Path, parse: Callable[[bytes], Any]) -> None:
         self._parse = parse
-        self._connection = sqlite3.connect(file, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.executescript(TABLES)
+        self._connection = opened(file)
         self._totals: dict[tuple[str, ...], list[int]] = {}
         self._marks: dict[str, list[int]] = {}
         self._offsets: dict[int, int] = {}
@@ -88,6 +101,4 @@ class Loop:
 
     def close(self) -> dict[str, int]:
         """The totals by name, as committed."""
-        rows = self._connection.execute("SELECT name, sum(value) FROM series GROUP BY name").fetchall()
-        self._connection.close()
-        return dict(rows)
+        return closed(self._connection)

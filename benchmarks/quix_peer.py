@@ -8,7 +8,6 @@ the other peers counts in the sink, and Quix Streams only reads and parses.
 """
 
 import json
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,10 +18,9 @@ from quixstreams import Application, State
 from quixstreams.dataframe import StreamingDataFrame
 from quixstreams.sinks import BaseSink
 
-from benchmarks.loop import COMMIT_EVERY, SERIES, Loop
+from benchmarks.loop import COMMIT_EVERY, SERIES, Loop, closed, opened
 
 PUT: Final = "INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?)"
-TABLE: Final = "CREATE TABLE series(name, labels, value, first_ms, last_ms, PRIMARY KEY (name, labels))"
 
 
 def counted(event: Mapping[str, Any], state: State) -> list[list[Any]]:
@@ -98,9 +96,7 @@ def main() -> None:
 def _in_state(
     app: Application, events: StreamingDataFrame, records: int, file: str
 ) -> tuple[float, dict[str, int]]:
-    connection = sqlite3.connect(file, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(TABLE)
+    connection = opened(Path(file))
 
     def commit(waiting: list[tuple[Any, Any, Any]]) -> None:
         changed = {(row[0], row[1]): row for _, _, rows in waiting for row in rows}
@@ -111,9 +107,7 @@ def _in_state(
     sink = Sink(app, commit, records)
     events.apply(counted, stateful=True).sink(sink)
     app.run()
-    totals = connection.execute("SELECT name, sum(value) FROM series GROUP BY name").fetchall()
-    connection.close()
-    return sink.ended_s - sink.began_s, dict(totals)
+    return sink.ended_s - sink.began_s, closed(connection)
 
 
 def _in_sink(

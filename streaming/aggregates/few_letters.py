@@ -58,7 +58,7 @@ class Found(NamedTuple):
 def columns(share: int) -> dict[str, str]:
     """What is fetched of a dead letter besides its place, in SQL; ``share`` bytes of headers at most.
 
-    Nearly all have few bytes of headers: these are not looked at twice.
+    Nearly all have few bytes of headers: of these nothing more is asked than how many.
     """
     told = {name for dialect in reading().dialects for name in dialect.headers} | OURS | {trace.HEADER}
     names_told = ", ".join(f"'{_escaped(name)}'" for name in sorted(told))

@@ -251,13 +251,12 @@ def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
         assert eventually(lambda: bool(consumer.partitions_for_topic(topic)))  # else nothing is assigned
         consumer.subscribe([topic])
         assert eventually(lambda: consumer.poll(timeout_ms=100) == {} and bool(consumer.assignment()))
-        late_before = seen.timeouts(f"g-{topic}")[Timeout.POLL]  # a slow machine is late by itself
-        assert eventually(lambda: seen.timeouts(f"g-{topic}")[Timeout.POLL] > late_before)
+        assert eventually(lambda: bool(seen.timeouts(f"g-{topic}")))
         with pytest.raises(CommitFailedError):
             consumer.commit({TopicPartition(topic, 0): OffsetAndMetadata(1, "", -1)})
     finally:
         consumer.close()
-    assert seen.timeouts(f"g-{topic}") == {Timeout.POLL: late_before + 1, Timeout.COMMIT: 1}
+    assert seen.timeouts(f"g-{topic}") == {Timeout.POLL: 1, Timeout.COMMIT: 1}
     assert [type(each).__name__ for each in seen.all if isinstance(each, CommitFailed)] == ["CommitFailed"]
 
 
