@@ -14,6 +14,7 @@ from lab.waiting import until
 Config = dict[str, str | int | float | bool]
 
 _WITHIN_S: Final = 30.0
+_ANSWERS_WITHIN_S: Final = 5.0  # once: it is asked again
 _GROWS_WITHIN_S: Final = 60.0
 _QUIET: Final = 0  # a stalled broker is the lab's trade, no news
 
@@ -48,21 +49,23 @@ class Topics:
         metadata = self._admin.list_topics(timeout=_WITHIN_S).topics.get(topic)
         if metadata is None:
             return 0
-        consumer = Consumer(self._config | {"group.id": "lab"})
         ends: dict[int, int] = {}
 
         def known() -> bool:
-            """Ask again: a broker that was stopped leads its partitions only after a moment."""
-            with suppress(KafkaException):
-                for partition in metadata.partitions:
-                    place = TopicPartition(topic, partition)
-                    ends[partition] = consumer.get_watermark_offsets(place, timeout=_WITHIN_S)[1]
+            """Ask again, as a client of its own: a broker that was stopped leads its partitions, and answers
+            who was waiting for it, only after a moment.
+            """
+            consumer = Consumer(self._config | {"group.id": "lab"})
+            try:
+                with suppress(KafkaException):
+                    for partition in metadata.partitions:
+                        place = TopicPartition(topic, partition)
+                        ends[partition] = consumer.get_watermark_offsets(place, timeout=_ANSWERS_WITHIN_S)[1]
+            finally:
+                consumer.close()
             return len(ends) == len(metadata.partitions)
 
-        try:
-            until(known, f"the end of {topic} could not be read", _WITHIN_S)
-        finally:
-            consumer.close()
+        until(known, f"the end of {topic} could not be read", _GROWS_WITHIN_S)
         return sum(ends.values())
 
     def wait_beyond(self, topic: str, offset: int) -> None:

@@ -115,7 +115,7 @@ def test_a_session_that_ends_leads_to_the_sign_in_and_back(
     served: Served, browser: Browser, how: str
 ) -> None:
     with window(browser, served.base) as seen:
-        _sign_in_and_lose(served, seen, how)
+        _sign_in_and_lose(served, seen, how, "/findings")
         seen.go("/groups?state=new&order=records")
         _sign_in_again(served, seen)
         assert seen.page.url.endswith("/groups?order=records&state=new") or seen.page.url.endswith(
@@ -154,11 +154,12 @@ def _may(role: Role | None, needed: Role) -> bool:
     return (role or Role.VIEWER).covers(needed)
 
 
-def _sign_in_and_lose(served: Served, seen: Watched, how: str, place: str = "/") -> None:
-    """A session whose token is not valid any more; the page is still open."""
+def _sign_in_and_lose(served: Served, seen: Watched, how: str, place: str) -> None:
+    """A session whose token is not valid any more; the page is still open and has all its parts."""
     token, text = served.issue(Role.OPERATOR)
     seen.sign_in(text)
     seen.go(place)
+    seen.page.locator(".htmx-request").wait_for(state="detached")
     if how == "revoked":
         served.revoke(token)
     else:
