@@ -33,7 +33,7 @@ def main(names: list[str]) -> int:
     if unknown:
         sys.stderr.write(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHMARKS)}\n")
         return 2
-    print(f"{'work':<66} {'ours /s':>14} {'peer /s':>14} {'ratio':>8} {'goal':>6}", flush=True)
+    print(f"{'work':<86} {'ours /s':>14} {'peer /s':>14} {'ratio':>8} {'goal':>6}", flush=True)
     rows = []
     for name in names or BENCHMARKS:
         for row in BENCHMARKS[name]():

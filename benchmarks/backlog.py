@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from benchmarks.traffic import Totals
 from streaming import session
@@ -21,6 +21,13 @@ from streaming.store.store import Store
 WITHIN_S: Final = 900.0
 POLL_S: Final = 0.1
 NO_HEARTBEAT_MS: Final = 3_600_000
+
+
+class Counted(NamedTuple):
+    """Records per second until the last commit: since the first batch began, and since the query started."""
+
+    rate: float
+    whole: float
 
 
 class BacklogError(Exception):
@@ -53,8 +60,8 @@ class Ours:
         runtime = java.Runtime.getRuntime()
         return int(runtime.totalMemory() - runtime.freeMemory())
 
-    def run(self, truth: Totals, topic: str | None = None, *, dlq_topic: str = "") -> float:
-        """Records per second of the first name in ``truth``, from the first batch's begin to the last commit.
+    def run(self, truth: Totals, topic: str | None = None, *, dlq_topic: str = "") -> Counted:
+        """How fast the records of the first name in ``truth`` are counted.
 
         ``topic`` is read for events in place of the one at hand, ``dlq_topic`` for dead letters.
 
@@ -64,6 +71,7 @@ class Ours:
         settings = self._settings(self._directory / str(next(self._numbers)))
         queues = (re.escape(dlq_topic),) if dlq_topic else settings.dlq_topics
         settings = settings.model_copy(update={"events_topic": topic or self._topic, "dlq_topics": queues})
+        started_ms = clock_ms()
         stop, (name, records) = threading.Event(), next(iter(truth.items()))
         watch = _Watch(settings, name, records, stop)
         with Store(settings.store_url) as store:
@@ -73,7 +81,10 @@ class Ours:
         counted = {name: watch.totals.get(name, 0) for name in truth}
         if counted != truth:
             raise BacklogError(f"counted {counted}, the truth is {truth}")
-        return records / watch.seconds
+        return Counted(
+            rate=records / (watch.complete_ms - watch.began_ms) * 1_000,
+            whole=records / (watch.complete_ms - started_ms) * 1_000,
+        )
 
     def _settings(self, directory: Path) -> StreamingSettings:
         return StreamingSettings.model_validate(
@@ -99,21 +110,20 @@ class _Watch(threading.Thread):
         super().__init__(daemon=True)
         self._file = settings.store_url.removeprefix("sqlite:///")
         self._name, self._records, self._stop_query = name, records, stop
-        self._began_ms = 0
-        self.seconds = 0.0
+        self.began_ms = self.complete_ms = 0
         self.totals: Totals = {}
 
     def run(self) -> None:
         deadline_s = time.monotonic() + WITHIN_S
         while not self._complete() and time.monotonic() < deadline_s:
             time.sleep(POLL_S)
-        self.seconds = (clock_ms() - self._began_ms) / 1_000
+        self.complete_ms = clock_ms()
         self._stop_query.set()
 
     def _complete(self) -> bool:
         with contextlib.closing(sqlite3.connect(self._file, timeout=10)) as connection:
             rows = connection.execute("SELECT committed_at_ms - duration_ms FROM batches").fetchall()
-            self._began_ms = self._began_ms or (rows[0][0] if rows else 0)
+            self.began_ms = self.began_ms or (rows[0][0] if rows else 0)
             self.totals = dict(connection.execute("SELECT name, sum(value) FROM series GROUP BY name"))
         return self.totals.get(self._name, 0) >= self._records
 

@@ -18,6 +18,7 @@ from typing import Final
 from benchmarks import kafka, letters, probe
 from benchmarks.row import Row
 from benchmarks.service import Service, ServiceError
+from lab.lone_broker import LoneBroker
 
 LETTERS: Final = int(os.environ.get("DEADWATCH_FLOOD", "100000"))
 MESSAGES: Final = int(os.environ.get("DEADWATCH_FLOOD_MESSAGES", "20000"))
@@ -33,7 +34,8 @@ LATENCY: Final = 0.5
 
 def rows() -> Iterator[Row]:
     """A row for the store, the memory and the latency."""
-    with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        servers = broker.bootstrap_servers
         kafka.create_topic(servers, EVENTS, 3)
         kafka.create_topic(servers, QUEUE, 6)
         with Service(servers, EVENTS, Path(name)) as service:

@@ -15,6 +15,7 @@ from typing import Final
 from benchmarks import kafka, letters, traffic
 from benchmarks.backlog import Ours
 from benchmarks.row import Row
+from lab.lone_broker import LoneBroker
 
 EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_GROWTH", "1000000"))
 LETTERS: Final = int(os.environ.get("DEADWATCH_BENCH_LETTERS", "200000"))
@@ -26,9 +27,9 @@ MEMORY: Final = 0.8
 
 def rows() -> Iterator[Row]:
     """Rows of time and memory."""
-    with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        yield from _events(servers, Path(name))
-        yield from _groups(servers, Path(name))
+    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        yield from _events(broker.bootstrap_servers, Path(name))
+        yield from _groups(broker.bootstrap_servers, Path(name))
 
 
 def _events(servers: str, directory: Path) -> Iterator[Row]:
@@ -40,8 +41,8 @@ def _events(servers: str, directory: Path) -> Iterator[Row]:
     (small, few), (large, many) = loads.items()
     with Ours(servers, large, directory / "events") as ours:
         ours.run(many)  # once for the JVM
-        slow, held = ours.run(few, small), ours.heap()
-        fast, grown = ours.run(many, large), ours.heap()
+        slow, held = ours.run(few, small).rate, ours.heap()
+        fast, grown = ours.run(many, large).rate, ours.heap()
     yield _row("ten times the events, events/s", fast, slow, fast / slow, LINEAR)
     yield _row("ten times the events, bytes held by the heap", grown, held, held / grown, MEMORY)
 
@@ -54,7 +55,7 @@ def _groups(servers: str, directory: Path) -> Iterator[Row]:
     truth = {"dead_letters": LETTERS}
     with Ours(servers, "growth.none", directory / "letters") as ours:
         ours.run(truth, dlq_topic=topics[0])  # once for the JVM
-        few, many = (ours.run(truth, dlq_topic=topic) for topic in topics)
+        few, many = (ours.run(truth, dlq_topic=topic).rate for topic in topics)
     yield _row("100 000 groups beside 1 000, dead letters/s", many, few, many / few, 1 / 1.5)
 
 

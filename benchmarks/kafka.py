@@ -1,38 +1,22 @@
-"""A broker of the lab alone, without Connect and Streams, and how fast stock Java reads a topic of it."""
+"""Topics of a broker, and how fast stock Java reads one."""
 
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from typing import NamedTuple
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 import jars
-from lab.broker import Broker
 from lab.jvm import launcher
-from lab.ports import Ports
-from lab.processes import Processes
 
 READ_WITHIN_S = 300
 
 
-@contextmanager
-def broker() -> Iterator[str]:
-    """The bootstrap server of a fresh broker that ends with the context."""
-    directory = Path(tempfile.mkdtemp(prefix="deadwatch-bench-"))
-    processes = Processes(remove=directory)
-    try:
-        java = jars.find_java().path
-        started = Broker(
-            java, directory / "broker", directory / "broker.log", Ports.choose(), with_sasl=False
-        )
-        started.launch(processes)
-        started.wait()
-        yield started.bootstrap_servers
-    finally:
-        processes.close()
+class Read(NamedTuple):
+    """Records per second: of the whole run, joining the group included, and of its fetches alone."""
+
+    whole: float
+    fetches: float
 
 
 def create_topic(servers: str, topic: str, partitions: int) -> None:
@@ -42,13 +26,14 @@ def create_topic(servers: str, topic: str, partitions: int) -> None:
         created.result()
 
 
-def consumer_performance(servers: str, topic: str, records: int) -> float:
-    """Records per second that ``ConsumerPerformance`` says it fetched: bytes, nobody looks at them."""
+def consumer_performance(servers: str, topic: str, records: int) -> Read:
+    """What ``ConsumerPerformance`` says (``nMsg.sec``, ``fetch.nMsg.sec``): bytes, nobody looks at them."""
     command = [
         *launcher(jars.find_java().path, "apps", 512),
         "org.apache.kafka.tools.ConsumerPerformance",
         *("--bootstrap-server", servers, "--topic", topic, "--num-records", str(records)),
-        "--hide-header",
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=READ_WITHIN_S, check=True)
-    return float(done.stdout.strip().splitlines()[-1].split(",")[-1])
+    names, values = (line.split(",") for line in done.stdout.strip().splitlines()[-2:])
+    told = {name.strip(): value for name, value in zip(names, values, strict=True)}
+    return Read(float(told["nMsg.sec"]), float(told["fetch.nMsg.sec"]))

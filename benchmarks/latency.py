@@ -14,6 +14,7 @@ from typing import Final
 from benchmarks import kafka, probe, sketch
 from benchmarks.row import Row
 from benchmarks.service import Service
+from lab.lone_broker import LoneBroker
 
 PER_SECOND: Final = int(os.environ.get("DEADWATCH_BENCH_RATE", "5000"))
 SECONDS: Final = float(os.environ.get("DEADWATCH_BENCH_SECONDS", "30"))
@@ -24,7 +25,8 @@ PARTITIONS: Final = 3
 
 def rows() -> Iterator[Row]:
     """A row a percentile."""
-    with kafka.broker() as servers, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        servers = broker.bootstrap_servers
         ours, peer = _ours(servers, Path(name)), _sketch(servers)
     for part, limit_ms in LIMITS_MS.items():
         mine, theirs = probe.percentile(ours, part), probe.percentile(peer, part)

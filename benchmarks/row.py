@@ -18,4 +18,4 @@ class Row:
         """The row for people."""
         verdict = "holds" if self.holds else "FALLS SHORT"
         rates = f"{self.ours:>14,.0f} {self.peer:>14,.0f}"
-        return f"{self.work:<66} {rates} {self.ratio:>8.3f} {self.goal:>6} {verdict}"
+        return f"{self.work:<86} {rates} {self.ratio:>8.3f} {self.goal:>6} {verdict}"
