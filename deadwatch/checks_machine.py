@@ -79,7 +79,7 @@ def port(service: Service) -> Iterator[Finding]:
 
 def logs(service: Service) -> Iterator[Finding]:
     """The log files to follow are there and may be read."""
-    if not service.collector.logs:
+    if not (service.collector.logs or service.collector.log_topics):
         yield warn("logs", "none to follow", "give --log GLOB: task and delivery timeouts are only in logs")
     for followed in service.collector.logs:
         files = [Path(name) for name in glob.glob(followed.path, recursive=True)]  # noqa: PTH207 -- globs may be absolute

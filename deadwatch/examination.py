@@ -31,4 +31,5 @@ def of_kafka(service: Service) -> Iterator[Finding]:
     """What the collector and the redrive need of it."""
     collector = service.collector
     topic = partial(kafka.events_topic, collector.events_topic, collector.events_topic_partitions)
-    return kafka.kafka(collector.kafka, (topic, partial(redrive.redrive, service.redrive)))
+    logs = partial(kafka.log_topics, [logs.topic for logs in collector.log_topics])
+    return kafka.kafka(collector.kafka, (topic, logs, partial(redrive.redrive, service.redrive)))

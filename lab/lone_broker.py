@@ -10,16 +10,19 @@ from lab.errors import LabError
 from lab.jvm import Properties
 from lab.ports import Ports
 from lab.processes import Processes
+from lab.sasl import SaslSsl
 
 
 class LoneBroker:
     """A context; nothing is left of it. ``bootstrap_servers`` stays the same over every restart.
 
-    ``settings`` are the broker's own, beside those that every broker of the lab has.
+    ``settings`` are the broker's own, beside those that every broker of the lab has; ``sasl`` adds the
+    encrypted listener.
     """
 
-    def __init__(self, settings: Properties | None = None) -> None:
+    def __init__(self, settings: Properties | None = None, *, sasl: bool = False) -> None:
         self._settings = settings or {}
+        self._sasl = sasl
         self._broker: Broker | None = None
         self._processes: Processes | None = None
 
@@ -29,7 +32,7 @@ class LoneBroker:
         processes = Processes(remove=directory)
         ports = Ports.choose()
         broker = Broker(
-            jars.find_java().path, directory / "broker", directory / "broker.log", ports, with_sasl=False
+            jars.find_java().path, directory / "broker", directory / "broker.log", ports, with_sasl=self._sasl
         )
         broker.settings = self._settings
         try:
@@ -52,6 +55,14 @@ class LoneBroker:
         """Where it listens, without encryption."""
         broker, _ = self._running()
         return broker.bootstrap_servers
+
+    @property
+    def sasl_ssl(self) -> SaslSsl:
+        """How a client reaches the encrypted listener."""
+        broker, _ = self._running()
+        if broker.sasl_ssl is None:
+            raise LabError("the broker has no encrypted listener: make it with sasl=True")
+        return broker.sasl_ssl
 
     def kill(self) -> None:
         """End it as a crash does; what it has on disk stays."""

@@ -13,7 +13,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from kafka.errors import AuthorizationError, KafkaError
 
-from api.checks.finding import Finding, fail, ok, short
+from api.checks.finding import Finding, fail, ok, short, warn
 from collector.kafka import KafkaConnection
 
 WITHIN_S = 5
@@ -117,6 +117,19 @@ def _cluster(admin: KafkaAdminClient) -> Iterator[Finding]:
 def events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Iterator[Finding]:
     """We may read and write the topic of events, or create it with so many partitions."""
     yield _events_topic(topic, partitions, admin)
+
+
+def log_topics(names: Sequence[str], admin: KafkaAdminClient) -> Iterator[Finding]:
+    """We may read the topics of log lines that are there."""
+    for topic in admin.describe_topics([*names]) if names else ():
+        name = topic["name"]
+        if topic["error_code"] != 0:
+            advice = "fine if it is still to come; else correct log_topics, or add the ACL for this user"
+            yield warn("log", f"topic {name} is missing, or not for us", advice)
+        elif "READ" not in (topic["authorized_operations"] or ()):
+            yield fail("log", f"no READ on topic {name}", "add the ACL for this user")
+        else:
+            yield ok("log", f"topic {name} may be read")
 
 
 def _events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Finding:

@@ -18,7 +18,7 @@ LIBRARY: Final = {"log_level": 0, "socket.timeout.ms": 10_000, "allow.auto.creat
 
 RIGHTS: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "READ and DESCRIBE on it",
-    KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on groups that begin with deadwatch-redrive-",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on groups that begin with deadwatch-",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "DESCRIBE on the cluster",
 }
 

@@ -1,13 +1,20 @@
 """What pauses or slows an order before it does harm, looked at every few seconds."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import admin as typed_admin
 
 from collector.kafka import Options
 from streaming.redrive.order import Guards
+
+admin: Any = typed_admin  # its types leave out what is used here
+
+Offsets = Mapping[tuple[str, int], int]
+"""By topic and partition; below 0: there is none."""
 
 LOOK_MS: Final = 5_000
 BRAKE_MS: Final = 1_000
@@ -42,40 +49,56 @@ def loop_in_the_making(guards: Guards, returns: Returns) -> str:
     )
 
 
+class LagRefusedError(Exception):
+    """We may not see how far the group is; says what to grant."""
+
+
 class Lag(Protocol):
     """How far a group is behind."""
 
     def __call__(self, topics: Iterable[str]) -> int:
         """The most records that the group has still to read of one topic."""
 
-    def close(self) -> None:
-        """Let go of the connection."""
-
 
 class GroupLag:
     """As the brokers tell it; partitions without a commit count from their beginning."""
 
-    def __init__(self, connection: Options, group: str) -> None:
-        self._consumer = Consumer(connection | {"group.id": group, "enable.auto.commit": False})
+    def __init__(self, connection: Options, group: str, user: str) -> None:
+        self._admin, self._group, self._user = admin.AdminClient(connection), group, user
 
     def __call__(self, topics: Iterable[str]) -> int:
-        """Raises ``KafkaException`` when the brokers do not answer."""
-        return max(map(self._of_topic, topics), default=0)
-
-    def close(self) -> None:
-        """Let go of the connection; it has never joined the group."""
-        self._consumer.close()
-
-    def _of_topic(self, topic: str) -> int:
-        partitions = self._consumer.list_topics(timeout=TIMEOUT_S).topics[topic].partitions
-        places = [TopicPartition(topic, partition) for partition in partitions]
-        return sum(map(self._of_partition, self._consumer.committed(places, timeout=TIMEOUT_S)))
-
-    def _of_partition(self, place: TopicPartition) -> int:
-        low, end = self._consumer.get_watermark_offsets(
-            TopicPartition(place.topic, place.partition), timeout=TIMEOUT_S
+        """Raises ``LagRefusedError``, and ``KafkaException`` when the brokers do not answer."""
+        known = self._admin.list_topics(timeout=TIMEOUT_S).topics
+        places = [
+            TopicPartition(topic, partition) for topic in topics for partition in known[topic].partitions
+        ]
+        if not places:
+            return 0
+        committed = self._committed(places)
+        begin, end = (
+            self._offsets(places, spec) for spec in (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest())
         )
-        return max(end - max(place.offset, low), 0)
+        behind: Counter[str] = Counter()
+        for topic, partition in end:
+            place = (topic, partition)
+            behind[topic] += max(end[place] - max(committed.get(place, 0), begin[place]), 0)
+        return max(behind.values())
+
+    def _committed(self, places: list[TopicPartition]) -> Offsets:
+        asked = [ConsumerGroupTopicPartitions(self._group, places)]
+        (answer,) = self._admin.list_consumer_group_offsets(asked, request_timeout=TIMEOUT_S).values()
+        try:
+            told = answer.result().topic_partitions
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+                raise
+            right = f"DESCRIBE on group {self._group}"
+            raise LagRefusedError(f"Kafka refuses {self._user} {right}: grant it, then resume") from error
+        return {(one.topic, one.partition): one.offset for one in told}
+
+    def _offsets(self, places: list[TopicPartition], spec: object) -> Offsets:
+        asked = self._admin.list_offsets(dict.fromkeys(places, spec), request_timeout=TIMEOUT_S)
+        return {(place.topic, place.partition): found.result().offset for place, found in asked.items()}
 
 
 class Guard:
@@ -102,15 +125,13 @@ class Guard:
         if not topics:
             return reason, 1
         if now_ms >= self._next_lag_ms or topics != self._topics:
-            self._room = max(most - self._lag(topics), 0) // self._shared_by
+            try:
+                self._room = max(most - self._lag(topics), 0) // self._shared_by
+            except LagRefusedError as refused:
+                return str(refused), 0
             self._topics, self._next_lag_ms = topics, now_ms + BRAKE_MS
         return reason, self._room
 
     def wrote(self, records: int) -> None:
         """The group has as many more to read."""
         self._room = max(self._room - records, 0)
-
-    def close(self) -> None:
-        """Let go of what it holds."""
-        if self._lag is not None:
-            self._lag.close()

@@ -113,8 +113,8 @@ class Work:
             AdminClient(cast("AdminOptions", settings.kafka.librdkafka())), order, partial(_rules, settings)
         )
         routes.refresh()
-        guard = Guard(order.id, request.guards, self._house.watch, _lag(connection, order), self._house.lanes)
-        opening.callback(guard.close)
+        lag = _lag(connection, order, user_of(settings))
+        guard = Guard(order.id, request.guards, self._house.watch, lag, self._house.lanes)
         frame = Frame(
             name,
             order.id,
@@ -156,11 +156,11 @@ def _rules(settings: RedriveSettings, partitions: dict[str, int]) -> TargetRules
     )
 
 
-def _lag(connection: Options, order: Order) -> GroupLag | None:
+def _lag(connection: Options, order: Order, user: str) -> GroupLag | None:
     guards = order.request.guards
     if guards.max_target_lag is None or guards.lag_group is None:
         return None
-    return GroupLag(connection, guards.lag_group)
+    return GroupLag(connection, guards.lag_group, user)
 
 
 def user_of(settings: RedriveSettings) -> str:

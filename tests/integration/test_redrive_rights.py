@@ -117,6 +117,21 @@ def test_a_right_that_is_missing_pauses_the_order_and_is_named(
     assert len(place.read(f"{place.topic}-open")) == 3
 
 
+def test_a_group_to_wait_for_that_may_not_be_seen_pauses_the_order_and_is_named(place: Place) -> None:
+    place.letters(9)
+    order = place.order(guards={"lag_group": "billing", "max_target_lag": 100})
+    orders = Orders()
+    orders.add(order)
+    with allowed_only(place, GROUP, "billing"), place.worker(orders):
+        until(lambda: order.id in orders.reason)
+    assert orders.status[order.id] is Status.PAUSED
+    assert "Kafka refuses our client DESCRIBE on group billing: grant it" in orders.reason.pop(order.id)
+    orders.status[order.id] = Status.RUNNING
+    with place.worker(orders):
+        until(lambda: order.id in orders.reason)
+    assert (orders.status[order.id], len(place.read())) == (Status.COMPLETED, 9)
+
+
 def test_a_transaction_longer_than_brokers_allow_is_said(place: Place) -> None:
     place.letters(3)
     status, reason = place.redriven(place.order(delivery_timeout_ms=3_600_000))

@@ -12,7 +12,7 @@ from api.checks.finding import Finding, Level, fail, ok, warn
 from api.checks.store import store
 from api.settings import ApiSettings
 from collector.kafka import KafkaConnection
-from collector.settings import CollectorSettings, ConnectSettings, LogSettings
+from collector.settings import CollectorSettings, ConnectSettings, LogSettings, LogTopicSettings
 from deadwatch import checks_connect, checks_machine
 from deadwatch.doctor import exit_code, line, report, table
 from deadwatch.examination import of_kafka
@@ -123,6 +123,12 @@ def test_logs_are_told_apart(tmp_path: Path) -> None:
     found = list(checks_machine.logs(service(tmp_path, CollectorSettings(logs=tuple(paths)))))
 
     assert [finding.level for finding in found] == [Level.OK, Level.WARN]
+
+
+def test_lines_that_come_through_kafka_are_logs_too(tmp_path: Path) -> None:
+    settings = CollectorSettings(log_topics=(LogTopicSettings(topic="lines"),))
+
+    assert list(checks_machine.logs(service(tmp_path, settings))) == []
 
 
 def test_a_data_directory_below_a_file_fails(tmp_path: Path) -> None:

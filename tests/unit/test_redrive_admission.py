@@ -273,7 +273,7 @@ def test_why_a_filter_says_nothing_is_counted() -> None:
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, "ann", "allow ann READ and DESCRIBE on it"),
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, None, "allow us READ and DESCRIBE on it"),
-        (KafkaError.GROUP_AUTHORIZATION_FAILED, "ann", "READ on groups that begin with deadwatch-redrive-"),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, "ann", "READ on groups that begin with deadwatch-"),
         (KafkaError.LEADER_NOT_AVAILABLE, "ann", "try again when it is back"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from collector.contract.backoff import Backoff
-from streaming.redrive.guards import BRAKE_MS, Guard, Returns, loop_in_the_making
+from streaming.redrive.guards import BRAKE_MS, Guard, LagRefusedError, Returns, loop_in_the_making
 from streaming.redrive.moved import BY_KEY
 from streaming.redrive.order import Guards
 from streaming.redrive.patience import Patiences
@@ -38,10 +38,9 @@ class Behind:
     def __call__(self, topics: object) -> int:
         del topics
         self.asked += 1
+        if self.lag < 0:
+            raise LagRefusedError("grant it, then resume")
         return self.lag
-
-    def close(self) -> None:
-        return
 
 
 def test_a_group_that_is_behind_holds_the_order_until_it_has_caught_up() -> None:
@@ -52,6 +51,13 @@ def test_a_group_that_is_behind_holds_the_order_until_it_has_caught_up() -> None
     assert guard.trip(BRAKE_MS - 1, frozenset({"t"})) == ("", 0)
     assert behind.asked == 1
     assert guard.trip(BRAKE_MS, frozenset({"t"})) == ("", 1)
+
+
+def test_a_group_that_may_not_be_seen_pauses_the_order() -> None:
+    behind = Behind()
+    behind.lag = -1
+    guard = Guard("1", Guards(max_target_lag=10, lag_group="g"), lambda _: Returns(0, 0), behind)
+    assert guard.trip(0, frozenset({"t"})) == ("grant it, then resume", 0)
 
 
 def test_what_is_written_between_two_looks_counts_against_the_lag() -> None:

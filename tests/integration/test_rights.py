@@ -1,0 +1,209 @@
+"""The service as a user with the rights that ``docs/configuration.md`` lists, and no other."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+import yaml
+from confluent_kafka import Producer
+from confluent_kafka import admin as typed_admin
+
+from lab import share
+from lab.jvm import Properties
+from lab.lone_broker import LoneBroker
+from lab.topics import Topics
+from tests.integration.test_up import EXPIRED, Up, running
+from tests.waiting import until
+
+admin: Any = typed_admin  # its types leave out what is used here
+
+pytestmark = pytest.mark.integration
+
+STRICT: Final[Properties] = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+"""Whoever comes by the listener without encryption is the administrator."""
+DOCS: Final = Path("docs/configuration.md")
+LETTERS, REJECTED = 6, 4
+WITHIN_S: Final = 240
+TOPIC, GROUP, TRANSACTIONS, CLUSTER = (
+    admin.ResourceType.TOPIC,
+    admin.ResourceType.GROUP,
+    admin.ResourceType.TRANSACTIONAL_ID,
+    admin.ResourceType.BROKER,
+)
+LITERAL, PREFIXED = admin.ResourcePatternType.LITERAL, admin.ResourcePatternType.PREFIXED
+PLACES: Final = {
+    "topic `deadwatch.events`": [(TOPIC, "deadwatch.events", LITERAL)],
+    "topic `dlq.deadwatch`": [(TOPIC, "dlq.deadwatch", LITERAL)],
+    "your topics of log lines (`log_topics`)": [(TOPIC, "lines", LITERAL)],
+    "your dead letter topics": [(TOPIC, "dlq.orders", LITERAL), (TOPIC, "dlq.shared", LITERAL)],
+    "topics that a redrive may write to": [(TOPIC, "orders", LITERAL), (TOPIC, "shared", LITERAL)],
+    "topics that a share group's dead letters came from": [(TOPIC, "shared", LITERAL)],
+    "topics `<dead letter topic>.parked`": [
+        (TOPIC, f"{queue}.parked", LITERAL) for queue in ("dlq.orders", "dlq.shared", "dlq.deadwatch")
+    ],
+    "cluster, and your share groups": [(CLUSTER, "kafka-cluster", LITERAL), (GROUP, "sharing", LITERAL)],
+    "group prefix `deadwatch-`": [(GROUP, "deadwatch-", PREFIXED)],
+    "groups that a redrive waits for (`lag_group`)": [(GROUP, "billing", LITERAL)],
+    "transactional id prefix `deadwatch-redrive-`": [(TRANSACTIONS, "deadwatch-redrive-", PREFIXED)],
+    "transactional id `collector` (setting `collector.name`)": [(TRANSACTIONS, "collector", LITERAL)],
+}
+"""What the table of the documentation names, here."""
+OPERATIONS: Final = {
+    "Read": admin.AclOperation.READ,
+    "Write": admin.AclOperation.WRITE,
+    "Describe": admin.AclOperation.DESCRIBE,
+    "DescribeConfigs": admin.AclOperation.DESCRIBE_CONFIGS,
+    "Create": admin.AclOperation.CREATE,
+}
+
+
+def listed() -> dict[str, list[str]]:
+    """The operations of each row of the table."""
+    table = DOCS.read_text().partition("## What Deadwatch needs on Kafka")[2].partition("<!--")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    words = re.compile(rf"\b({'|'.join(OPERATIONS)})\b")
+    return {place: words.findall(operations) for place, operations, *_ in rows[1:]}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[LoneBroker]:
+    with LoneBroker(STRICT, sasl=True) as running:
+        yield running
+
+
+def grant(broker: LoneBroker) -> None:
+    """What is listed, to the user of the encrypted listener."""
+    rights = listed()
+    assert rights.keys() == PLACES.keys(), "the documentation names something else"
+    who = f"User:{broker.sasl_ssl.username}"
+    client = admin.AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    bindings = {
+        admin.AclBinding(kind, name, pattern, who, "*", OPERATIONS[operation], admin.AclPermissionType.ALLOW)
+        for place, operations in rights.items()
+        for kind, name, pattern in PLACES[place]
+        for operation in operations
+    }
+    for made in client.create_acls(list(bindings)).values():
+        made.result(30)
+
+
+@pytest.fixture(scope="module")
+def config(broker: LoneBroker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("rights") / "deadwatch.yaml"
+    sasl = broker.sasl_ssl
+    content = {
+        "kafka": {
+            "bootstrap_servers": sasl.bootstrap_servers,
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": sasl.mechanism,
+            "sasl_username": sasl.username,
+            "sasl_password": sasl.password,
+            "ssl_ca_location": str(sasl.ca_file),
+        },
+        "quarantine_auto_create_topics_enable": True,
+        "collector": {"log_topics": [{"topic": "lines"}], "dlq_topics_poll_interval_ms": 1_000},
+    }
+    file.write_text(yaml.safe_dump(content))
+    return file
+
+
+def fill(broker: LoneBroker) -> None:
+    """Dead letters of a sink and of a share group, lines of a log; the last letter has been tried enough."""
+    servers = broker.bootstrap_servers
+    topics = Topics(servers)
+    topics.create("orders", "shared", "dlq.orders", "lines", "secret", "dlq.secret")
+    producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+    for number in range(LETTERS + 1):
+        headers: list[tuple[str, str | bytes | None]] = [("__connect.errors.topic", "orders")]
+        if number == LETTERS:
+            headers.append(("deadwatch.redrive.attempts", "99"))
+        producer.produce("dlq.orders", b"value", b"%d" % number, headers=headers)
+    producer.produce("dlq.secret", b"none of our business")
+    producer.produce("lines", EXPIRED.format(second=1).encode())
+    assert producer.flush(30) == 0
+    share.configure(servers, "sharing", "dlq.shared")
+    topics.produce("shared", [b"order"] * REJECTED)
+    share.reject(servers, REJECTED, "sharing", "shared")
+    topics.wait_beyond("dlq.shared", REJECTED - 1)
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "deadwatch", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None:
+    """A queue's records are put back while a group keeps up with them; what becomes of them is counted."""
+    request = {
+        "dlq_topic": queue,
+        "selection": {"filter": "true"},
+        "guards": {"lag_group": "billing", "max_target_lag": 1_000},
+        "engine": engine,
+        "dry_run": False,
+        "reason": "mended",
+    }
+    token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
+    answer = httpx2.post(f"{up.url}/api/v1/redrives", json=request, headers=token, trust_env=False)
+    assert answer.status_code == 202, answer.text
+    address = f"{up.url}/api/v1/redrives/{answer.json()['id']}"
+
+    def told() -> Any:  # noqa: ANN401 -- JSON
+        return httpx2.get(address, trust_env=False).raise_for_status().json()
+
+    expected = {"status": "COMPLETED", "moved": moved, "parked": parked, "skipped": 0, "failed": 0}
+    until(lambda: expected.items() <= told().items(), told, WITHIN_S)
+
+
+def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, config: Path) -> None:
+    grant(broker)
+    fill(broker)
+    directory, data = config.parent, str(config.parent / "data")
+    with running(config, directory) as up:
+
+        def counted() -> tuple[int, ...]:
+            return (
+                up.dead_letters("dlq.orders"),
+                up.dead_letters("dlq.shared"),
+                up.figure("deadwatch_delivery_timeout_records_total"),
+                up.figure("deadwatch_quarantined_total"),
+            )
+
+        Topics(broker.bootstrap_servers).produce("deadwatch.events", [b"no event"])
+        expected = (LETTERS + 1, REJECTED, 3, 1)
+        until(
+            lambda: counted() == expected,
+            lambda: f"{counted()} are not {expected}:\n{up.errors.read_text()[-4_000:]}",
+            WITHIN_S,
+        )
+        assert up.dead_letters("dlq.secret") == 0
+        record = httpx2.get(
+            f"{up.url}/api/v1/dead-letters/records/dlq.orders/0/0",
+            headers={"Authorization": f"Bearer {up.token_file.read_text().strip()}"},
+            trust_env=False,
+        )
+        assert record.status_code == 200, record.text
+        doctor = run("doctor", "--config", str(config), "--data", data, "--port", "0")
+        redrive(up, "dlq.orders", "local", moved=LETTERS, parked=1)
+        redrive(up, "dlq.shared", "spark", moved=REJECTED, parked=0)
+        log = up.errors.read_text()
+    assert [
+        line for line in doctor.stdout.splitlines() if not line.startswith(("ok ", "warn  Connect"))
+    ] == []
+    assert not re.search(r"\bDown\b|allow us|uthoriz|Traceback", log), log
+    anew = run("backfill", "--config", str(config), "--data", data, "--from", "beginning", "--yes")
+    assert anew.returncode == 0, anew.stderr
