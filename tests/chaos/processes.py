@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,8 @@ class Service:
             root = psutil.Process(process.pid)
             family = [root, *root.children(recursive=True)]
         for one in family:
-            one.kill()
+            with suppress(psutil.NoSuchProcess):  # it ends with the one before, or has ended by itself
+                one.kill()
         process.wait()
         psutil.wait_procs(family, ENDS_WITHIN_S)
 
