@@ -3,8 +3,9 @@
 After a batch was read and before it is merged, Kafka is asked for the ids of its topics: a batch that may
 hold records of a topic made anew at the offsets of its predecessor is not merged. The query begins again:
 ``settle`` counts what the old topic held unread, puts Spark's checkpoint aside where it stands on that topic,
-and goes on from the offsets in the store. A gap is counted in the transaction of the batch that passes it, or
-in the one that ends its topic.
+and goes on from the offsets in the store. It does the same where the checkpoint stands on topics that may
+not be read now, or not on some that may be read again. A gap is counted in the transaction of the batch that
+passes it, or in the one that ends its topic.
 
 One thread at a time asks Kafka.
 """
@@ -13,6 +14,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self
@@ -22,7 +24,7 @@ from kafka.admin import OffsetSpec
 from kafka.errors import UnknownTopicOrPartitionError
 from kafka.protocol.consumer import IsolationLevel
 
-from streaming import checkpoint, cluster, gaps, plans, source
+from streaming import checkpoint, cluster, gaps, plans, rights, source
 from streaming.plans import Place
 from streaming.settings import StreamingSettings
 from streaming.store.batch import Batch
@@ -49,6 +51,7 @@ class Continuity:
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
+        self._closed: frozenset[str] = frozenset()
 
     def __enter__(self) -> Self:
         """Connect. Raises ``KafkaError``."""
@@ -63,12 +66,21 @@ class Continuity:
             self._admin.close()
             self._admin = None
 
-    def settle(self) -> None:
-        """Leave topics behind that are no more; no query may run. Raises ``KafkaError``."""
+    def settle(self) -> frozenset[str]:
+        """Leave topics behind that are no more; no query may run.
+
+        Returns the dead letter topics that may not be read. Raises ``KafkaError``.
+        """
+        described = self._read()
+        self._closed = rights.closed(described, self._settings)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
-        over = list(gaps.ended(self._reached, self._ids, self._cluster(), self._ends))
-        if not over:
-            return
+        over = list(gaps.ended(self._reached, self._ids, self._cluster(described), self._ends))
+        if over:
+            self._end(over)
+        self._stand_on({one["name"] for one in self._open(described)})
+        return self._closed
+
+    def _end(self, over: Sequence[Ended]) -> None:
         again = {one.topic for one in over if one.reason == gaps.TOPIC_RECREATED}
         planned, pending = plans.newest_topics(self._settings.checkpoint)
         if planned & (again if not pending else {one.topic for one in over}):
@@ -78,6 +90,14 @@ class Continuity:
         self._store.end_topics(over, self._settings.kafka_cluster, self._clock_ms())
         self._ends = {place: end for place, end in self._ends.items() if place[0] not in again}
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
+
+    def _stand_on(self, topics: AbstractSet[str]) -> None:
+        """Spark would fail on a closed topic, and begin one anew that it has not seen in its last batch."""
+        planned, _ = plans.newest_topics(self._settings.checkpoint)
+        if planned & self._closed:
+            checkpoint.put_aside(self._settings.checkpoint, "it stands on topics that may not be read")
+        elif planned and ({topic for topic, _ in self._reached} & topics) - planned:
+            checkpoint.put_aside(self._settings.checkpoint, "it does not stand on all topics that were read")
 
     def told(self, batch: Batch) -> Batch:
         """A batch that was read, with what it has passed over and the offsets that were planned for it.
@@ -114,9 +134,14 @@ class Continuity:
 
         Raises:
             TopicsEndedError: a topic is another one by now, or is gone with records that were not read.
+            RightsChangedError: a topic may be read that could not be, or no longer.
             KafkaError: Kafka does not answer.
         """
-        described = self._read()
+        everything = self._read()
+        changed_rights = rights.closed(everything, self._settings) ^ self._closed
+        if changed_rights:
+            raise rights.RightsChangedError(changed_rights)
+        described = self._open(everything)
         found, reached = ids(described), self._reached
         ends = self._offsets(described, OffsetSpec.LATEST)
         if not ends.keys() <= reached.keys():
@@ -132,8 +157,8 @@ class Continuity:
             behind[place[0]] += max(0, end - reached.get(place, end))
         return behind
 
-    def _cluster(self) -> gaps.Cluster:
-        described = self._read()
+    def _cluster(self, everything: Described) -> gaps.Cluster:
+        described = self._open(everything)
         found = ids(described)
         return gaps.Cluster(found, self._offsets(described, OffsetSpec.LATEST), self._gone(found))
 
@@ -141,8 +166,11 @@ class Continuity:
         return bool(topic_id) and self._ids.get(topic, topic_id) != topic_id
 
     def _read(self) -> Described:
-        """Every topic that the query reads."""
+        """Every topic that the query reads, or would read if it might."""
         return [one for one in self._ask(None) if source.is_read(one["name"], self._settings)]
+
+    def _open(self, described: Described) -> Described:
+        return [one for one in described if one["name"] not in self._closed]
 
     def _describe(self, topics: Iterable[str]) -> Described:
         """These topics, with an error code where they cannot be described."""

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collector.contract.backoff import Backoff
 from collector.health import unheard
-from streaming import cluster, progress, source, warm_up
+from streaming import cluster, progress, rights, source, warm_up
 from streaming.batches import Batches
 from streaming.continuity import Continuity
 from streaming.failure import failure_of
@@ -84,13 +84,16 @@ class Job:
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
     def _run_once(self, spark: SparkSession, batches: Batches, *, again: bool) -> None:
-        self._continuity.settle()
-        start = cluster.starting_offsets(self._store.offsets(), self._settings)
-        query = self._begin(spark, batches, start)
+        closed = self._continuity.settle()
+        reading, missing = rights.without(closed, self._settings), rights.told(closed, self._settings)
+        start = cluster.starting_offsets(self._store.offsets(), reading)
+        query = self._begin(spark, batches, start, reading)
+        if missing:
+            logger.warning(missing)
         if again:
             logger.info("the query runs again, from where it was")
         self._heartbeat.say(KAFKA, up=True)
-        self._heartbeat.say(STREAMING, up=True)
+        self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
         try:
             while query.isActive and not self._stop.wait(POLL_MS / 1_000):
                 self._beat()
@@ -110,8 +113,9 @@ class Job:
                 behind = self._continuity.look()
                 self._store.note_figures({BEHIND: behind, **progress.figures(query.lastProgress)})
 
-    def _begin(self, spark: SparkSession, batches: Batches, begin: Offsets | None) -> StreamingQuery:
-        settings = self._settings
+    def _begin(
+        self, spark: SparkSession, batches: Batches, begin: Offsets | None, settings: StreamingSettings
+    ) -> StreamingQuery:
         writer = (
             source.records(spark, settings, begin)
             .writeStream.queryName(FAILURES)

@@ -29,8 +29,13 @@ def readyz(service: Serving, response: Response) -> Readiness:
     except ApiError as error:
         response.status_code = 503
         return Readiness(ready=False, missing=[str(error)], warnings=[])
-    silent = (row for row in streams if not row.is_up(now_ms, stale_ms))
-    warnings = [f"streaming counts nothing now: {row.message or 'it is silent'}" for row in silent]
+    warnings = [
+        f"streaming: {row.message}"
+        if row.is_up(now_ms, stale_ms)
+        else f"streaming counts nothing now: {row.message or 'it is silent'}"
+        for row in streams
+        if row.message or not row.is_up(now_ms, stale_ms)
+    ]
     return Readiness(
         ready=True, missing=[], warnings=[*warnings, *([found.warning] if found.warning else [])]
     )

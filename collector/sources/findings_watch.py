@@ -7,6 +7,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from collector.contract.events import FindingsSnapshot
+from collector.contract.topics import is_dead_letter_topic
 from collector.settings import CollectorSettings
 from collector.sources import kafka_settings
 from collector.sources.dead_letter_names import Names
@@ -51,7 +52,14 @@ class FindingsWatch:
             missing=absent - hidden,
         )
         self._suspects, self._told = picture.suspects, findings(picture, self._told)
+        if closed := sorted(name for name in wanted & layouts.keys() if self._is_closed(name, layouts[name])):
+            yield f"dead letters of {closed[0]} may not be read: allow us Read on it, or deny it"
         yield from _refusals(picture, {*hidden, *(name for name, told in settings.items() if told is None)})
+
+    def _is_closed(self, topic: str, layout: Layout) -> bool:
+        """Whether its dead letters would be counted if they might be read."""
+        patterns, deny = self._settings.dlq_topics, self._settings.dlq_topics_deny
+        return not layout.readable and is_dead_letter_topic(topic, patterns, deny)
 
     def _asked(self, admin: KafkaAdminClient, names: Names) -> Picture:
         """The picture without its topics."""

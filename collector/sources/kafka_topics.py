@@ -6,7 +6,7 @@ transactions and what a compaction has taken away too: on a topic with either it
 The time of the oldest record is that of the first record whose time is not negative, as its producer set it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
@@ -29,11 +29,12 @@ _NO_LEADER: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A topic's partitions, whether all have leaders now, and on which brokers each of them is."""
+    """A topic's partitions, whether all have leaders and may be read, and on which brokers each of them is."""
 
     partitions: list[TopicPartition]
     led: bool
     replicas: tuple[tuple[int, ...], ...]
+    readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +65,23 @@ def connect(connection: KafkaConnection) -> Admin:
 
 def topics(admin: KafkaAdminClient) -> dict[str, Layout]:
     """Every topic that we may see. Raises ``KafkaError``."""
-    return {topic["name"]: _layout(topic["name"], topic["partitions"]) for topic in admin.describe_topics()}
+    return {topic["name"]: _layout(topic) for topic in admin.describe_topics()}
 
 
-def _layout(name: str, partitions: Sequence[Mapping[str, Any]]) -> Layout:
+def is_readable(topic: Mapping[str, Any]) -> bool:
+    """Whether we may read a topic that was described; one whose rights are not told is taken for open."""
+    return "READ" in (topic.get("authorized_operations") or ("READ",))
+
+
+def _layout(topic: Mapping[str, Any]) -> Layout:
+    name, partitions = topic["name"], topic["partitions"]
     return Layout(
         partitions=[TopicPartition(name, one["partition_index"]) for one in partitions],
         led=all(one["leader_id"] >= _NO_LEADER for one in partitions),
         replicas=tuple(
             tuple(one["replica_nodes"]) for one in sorted(partitions, key=itemgetter("partition_index"))
         ),
+        readable=is_readable(topic),
     )
 
 

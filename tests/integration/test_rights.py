@@ -96,9 +96,14 @@ def grant(broker: LoneBroker) -> None:
         made.result(30)
 
 
-@pytest.fixture(scope="module")
-def config(broker: LoneBroker, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("rights") / "deadwatch.yaml"
+def acl(broker: LoneBroker, topic: str, operation: object) -> Any:  # noqa: ANN401 -- as above
+    who = f"User:{broker.sasl_ssl.username}"
+    return admin.AclBinding(TOPIC, topic, LITERAL, who, "*", operation, admin.AclPermissionType.ALLOW)
+
+
+@pytest.fixture
+def config(broker: LoneBroker, tmp_path: Path) -> Path:
+    file = tmp_path / "deadwatch.yaml"
     sasl = broker.sasl_ssl
     content = {
         "kafka": {
@@ -111,6 +116,7 @@ def config(broker: LoneBroker, tmp_path_factory: pytest.TempPathFactory) -> Path
         },
         "quarantine_auto_create_topics_enable": True,
         "collector": {"log_topics": [{"topic": "lines"}], "dlq_topics_poll_interval_ms": 1_000},
+        "streaming": {"topics_poll_interval_ms": 1_000},
     }
     file.write_text(yaml.safe_dump(content))
     return file
@@ -207,3 +213,58 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
     assert not re.search(r"\bDown\b|allow us|uthoriz|Traceback", log), log
     anew = run("backfill", "--config", str(config), "--data", data, "--from", "beginning", "--yes")
     assert anew.returncode == 0, anew.stderr
+
+
+def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, config: Path) -> None:
+    """Granted, taken away and granted again: each is counted once, the others all the while."""
+    grant(broker)
+    client = admin.AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    seen, read = (acl(broker, "dlq.closed", OPERATIONS[name]) for name in ("Describe", "Read"))
+    topics = Topics(broker.bootstrap_servers)
+    topics.create("dlq.orders", "dlq.closed")
+
+    def more() -> None:
+        for topic in ("dlq.orders", "dlq.closed"):
+            topics.produce(topic, [b"value"] * LETTERS)
+
+    def told() -> str:
+        return " ".join(httpx2.get(f"{up.url}/readyz", trust_env=False).json()["warnings"])
+
+    def allow() -> None:
+        client.create_acls([read])[read].result(30)
+
+    def counted(orders: int, closed: int) -> None:
+        until(
+            lambda: (up.dead_letters("dlq.orders"), up.dead_letters("dlq.closed")) == (orders, closed),
+            lambda: f"{orders} and {closed} are not counted:\n{up.errors.read_text()[-4_000:]}",
+            WITHIN_S,
+        )
+
+    client.create_acls([seen])[seen].result(30)
+    before = topics.end("dlq.orders")
+    more()
+    with running(config, config.parent) as up:
+        counted(before + LETTERS, 0)
+        assert "allow deadwatch Read on them or add them to dlq_topics_deny: dlq.closed" in told()
+        allow()
+        counted(before + LETTERS, LETTERS)
+        until(lambda: not told(), told)
+        (removed,) = client.delete_acls([_only(read)]).values()
+        removed.result(30)
+        until(lambda: "dlq.closed" in told(), told)
+        more()
+        counted(before + 2 * LETTERS, LETTERS)
+        allow()
+        counted(before + 2 * LETTERS, 2 * LETTERS)
+
+
+def _only(binding: Any) -> object:  # noqa: ANN401 -- as above
+    return admin.AclBindingFilter(
+        binding.restype,
+        binding.name,
+        binding.resource_pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    )

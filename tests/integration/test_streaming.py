@@ -262,6 +262,24 @@ def test_without_its_checkpoint_the_query_goes_on_where_the_store_is(
         assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
 
 
+def test_dead_letters_that_were_denied_for_a_while_are_counted_once(
+    lab: Lab, streaming: Streaming, traffic: Traffic, tmp_path: Path
+) -> None:
+    denied = json.dumps([traffic.dlq_topic])
+    denying = Streaming(lab.bootstrap_servers, traffic, tmp_path, dlq_topics_deny=denied)
+    traffic.write()
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    before = dict(traffic.truth)
+    traffic.write()
+    events = {**before, "task_timeouts": traffic.truth["task_timeouts"]}
+    with denying.running():
+        assert eventually(lambda: denying.totals() == events), (denying.totals(), events, denying.log())
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    assert streaming.missed() == {}
+
+
 def test_a_corrupt_event_is_counted_and_kept_for_people_to_read(
     lab: Lab, streaming: Streaming, traffic: Traffic
 ) -> None:

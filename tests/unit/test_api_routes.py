@@ -76,6 +76,14 @@ def test_a_stream_that_counts_nothing_is_a_warning(client: httpx2.Client, add_ro
     )
 
 
+def test_a_stream_that_does_not_count_all_is_a_warning(
+    client: httpx2.Client, add_row: Add, now_ms: int
+) -> None:
+    stream = {"name": "streaming", "kind": "streaming", "up": True}
+    add_row(schema.sources, **stream, message="not counted: dlq.a", heartbeat_ms=now_ms)
+    assert client.get("/readyz").json()["warnings"] == ["streaming: not counted: dlq.a"]
+
+
 def test_a_stream_that_is_silent_is_a_warning(client: httpx2.Client, add_row: Add) -> None:
     add_row(schema.sources, name="streaming", kind="streaming", up=True, heartbeat_ms=1)
     assert client.get("/readyz").json()["warnings"] == ["streaming counts nothing now: it is silent"]

@@ -1,7 +1,7 @@
 """What findings stand on when Kafka does not tell everything, without a Kafka."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -19,6 +19,7 @@ MAY_READ_BROKERS = (
     "a broker does not tell its settings: check it, and allow us DescribeConfigs on the cluster"
 )
 MAY_READ_TOPIC = "settings of dlq.a may not be read: allow us Describe and DescribeConfigs on it"
+MAY_READ_LETTERS = "dead letters of dlq.a may not be read: allow us Read on it, or deny it"
 MAY_READ_GROUPS = "settings of share groups may not be read: allow us DescribeConfigs on cluster and groups"
 NOT_ENABLED = ("share_dlq_not_enabled", "sharegroup:g1")
 EXPIRING = ("dlq_expiring", "topic:dlq.a")
@@ -128,6 +129,17 @@ def test_a_permission_that_is_missing_is_said_and_takes_nothing_back(
 
 def test_a_queue_whose_existence_is_hidden_is_not_called_missing(watch: Watch) -> None:
     assert watch.look({}) == ([MAY_READ_TOPIC], set())
+
+
+def test_a_queue_that_may_not_be_read_is_said_unless_it_is_denied(
+    watch: Watch, settings: CollectorSettings
+) -> None:
+    closed = {"dlq.a": replace(LAYOUTS["dlq.a"], readable=False)}
+    assert watch.look(closed) == ([MAY_READ_LETTERS], {NOT_ENABLED, EXPIRING})
+    denying = settings.model_copy(update={"dlq_topics_deny": ("dlq.a",)})
+    other = Watch(Admin(), FindingsWatch(denying, None, lambda: 5_000), Names((), None))
+    assert other.look(closed, extents={}) == ([], {NOT_ENABLED})
+    other.watch.close()
 
 
 def test_a_queue_on_the_deny_list_is_judged_for_its_group_alone(settings: CollectorSettings) -> None:
