@@ -29,7 +29,7 @@ _NO_LEADER: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A topic's partitions, whether all have leaders and may be read, and on which brokers each of them is."""
+    """A topic's partitions, whether all have leaders and may be read, and on which brokers each is."""
 
     partitions: list[TopicPartition]
     led: bool

@@ -233,6 +233,10 @@ def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, co
     def allow() -> None:
         client.create_acls([read])[read].result(30)
 
+    def take_away() -> None:
+        for removed in client.delete_acls([_only(read)]).values():
+            removed.result(30)
+
     def counted(orders: int, closed: int) -> None:
         until(
             lambda: (up.dead_letters("dlq.orders"), up.dead_letters("dlq.closed")) == (orders, closed),
@@ -249,8 +253,7 @@ def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, co
         allow()
         counted(before + LETTERS, LETTERS)
         until(lambda: not told(), told)
-        (removed,) = client.delete_acls([_only(read)]).values()
-        removed.result(30)
+        take_away()
         until(lambda: "dlq.closed" in told(), told)
         more()
         counted(before + 2 * LETTERS, LETTERS)
