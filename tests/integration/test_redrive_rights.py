@@ -8,7 +8,6 @@ from random import Random
 from typing import Any, Final
 
 import pytest
-from confluent_kafka import admin as typed_admin
 
 from collector.contract.topics import EVENTS
 from lab.jvm import Properties
@@ -19,14 +18,14 @@ from streaming.redrive.order import Status
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.work import House
 from streaming.redrive.worker import run
+from tests.integration import acls
+from tests.integration.acls import GROUP, TOPIC, TRANSACTIONS, admin
 from tests.integration.redrive_place import FAST, Orders, Place, clock_ms, create, until
-
-admin: Any = typed_admin  # its types leave out what is used here
 
 pytestmark = pytest.mark.integration
 
 AUTHORIZER: Final[Properties] = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": acls.AUTHORIZER,
     "allow.everyone.if.no.acl.found": "true",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
 }
@@ -49,7 +48,7 @@ def place(broker: LoneBroker) -> Place:
 
 
 def binding(kind: object, name: str, operation: object, *, allow: bool) -> Any:  # noqa: ANN401 -- as above
-    pattern = admin.ResourcePatternType.PREFIXED if name == GROUPS else admin.ResourcePatternType.LITERAL
+    pattern = acls.PREFIXED if name == GROUPS else acls.LITERAL
     permission = admin.AclPermissionType.ALLOW if allow else admin.AclPermissionType.DENY
     return admin.AclBinding(kind, name, pattern, WE, "*", operation, permission)
 
@@ -57,23 +56,15 @@ def binding(kind: object, name: str, operation: object, *, allow: bool) -> Any: 
 @contextmanager
 def allowed_only(place: Place, kind: object, name: str, *operations: object) -> Iterator[None]:
     """Nothing but these, by us, on what is named."""
-    client = admin.AdminClient({"bootstrap.servers": place.servers})
     bindings = [binding(kind, name, one, allow=True) for one in operations]
     bindings.append(binding(kind, name, admin.AclOperation.DELETE, allow=False))
-    for made in client.create_acls(bindings).values():
-        made.result(30)
+    acls.grant(place.servers, bindings)
     try:
         yield
     finally:
-        for removed in client.delete_acls([_filter(one) for one in bindings]).values():
-            removed.result(30)
+        acls.take_away(place.servers, bindings)
 
 
-TOPIC, GROUP, TRANSACTIONS = (
-    admin.ResourceType.TOPIC,
-    admin.ResourceType.GROUP,
-    admin.ResourceType.TRANSACTIONAL_ID,
-)
 READ, DESCRIBE = admin.AclOperation.READ, admin.AclOperation.DESCRIBE
 
 
@@ -174,15 +165,3 @@ def test_a_transaction_that_brokers_have_ended_is_undone_and_done_again(place: P
     assert orders.claims[order.id].epoch > 1
     assert orders.status[order.id] is Status.COMPLETED
     assert Counter(one.value for one in place.read()) == Counter(b"value-%d" % n for n in range(2_400))
-
-
-def _filter(binding: Any) -> object:  # noqa: ANN401 -- as above
-    return admin.AclBindingFilter(
-        binding.restype,
-        binding.name,
-        binding.resource_pattern_type,
-        binding.principal,
-        binding.host,
-        binding.operation,
-        binding.permission_type,
-    )

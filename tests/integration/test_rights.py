@@ -12,34 +12,26 @@ import httpx2
 import pytest
 import yaml
 from confluent_kafka import Producer
-from confluent_kafka import admin as typed_admin
 
 from lab import share
 from lab.jvm import Properties
 from lab.lone_broker import LoneBroker
 from lab.topics import Topics
+from tests.integration import acls
+from tests.integration.acls import CLUSTER, GROUP, LITERAL, PREFIXED, TOPIC, TRANSACTIONS, admin
 from tests.integration.test_up import EXPIRED, Up, running
 from tests.waiting import until
-
-admin: Any = typed_admin  # its types leave out what is used here
 
 pytestmark = pytest.mark.integration
 
 STRICT: Final[Properties] = {
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "authorizer.class.name": acls.AUTHORIZER,
     "super.users": "User:ANONYMOUS",
 }
 """Whoever comes by the listener without encryption is the administrator."""
 DOCS: Final = Path("docs/configuration.md")
 LETTERS, REJECTED = 6, 4
 WITHIN_S: Final = 240
-TOPIC, GROUP, TRANSACTIONS, CLUSTER = (
-    admin.ResourceType.TOPIC,
-    admin.ResourceType.GROUP,
-    admin.ResourceType.TRANSACTIONAL_ID,
-    admin.ResourceType.BROKER,
-)
-LITERAL, PREFIXED = admin.ResourcePatternType.LITERAL, admin.ResourcePatternType.PREFIXED
 PLACES: Final = {
     "topic `deadwatch.events`": [(TOPIC, "deadwatch.events", LITERAL)],
     "topic `dlq.deadwatch`": [(TOPIC, "dlq.deadwatch", LITERAL)],
@@ -85,15 +77,13 @@ def grant(broker: LoneBroker) -> None:
     rights = listed()
     assert rights.keys() == PLACES.keys(), "the documentation names something else"
     who = f"User:{broker.sasl_ssl.username}"
-    client = admin.AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     bindings = {
         admin.AclBinding(kind, name, pattern, who, "*", OPERATIONS[operation], admin.AclPermissionType.ALLOW)
         for place, operations in rights.items()
         for kind, name, pattern in PLACES[place]
         for operation in operations
     }
-    for made in client.create_acls(list(bindings)).values():
-        made.result(30)
+    acls.grant(broker.bootstrap_servers, bindings)
 
 
 def acl(broker: LoneBroker, topic: str, operation: object) -> Any:  # noqa: ANN401 -- as above
@@ -218,9 +208,9 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
 def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, config: Path) -> None:
     """Granted, taken away and granted again: each is counted once, the others all the while."""
     grant(broker)
-    client = admin.AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    servers = broker.bootstrap_servers
     seen, read = (acl(broker, "dlq.closed", OPERATIONS[name]) for name in ("Describe", "Read"))
-    topics = Topics(broker.bootstrap_servers)
+    topics = Topics(servers)
     topics.create("dlq.orders", "dlq.closed")
 
     def more() -> None:
@@ -230,13 +220,6 @@ def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, co
     def told() -> str:
         return " ".join(httpx2.get(f"{up.url}/readyz", trust_env=False).json()["warnings"])
 
-    def allow() -> None:
-        client.create_acls([read])[read].result(30)
-
-    def take_away() -> None:
-        for removed in client.delete_acls([_only(read)]).values():
-            removed.result(30)
-
     def counted(orders: int, closed: int) -> None:
         until(
             lambda: (up.dead_letters("dlq.orders"), up.dead_letters("dlq.closed")) == (orders, closed),
@@ -244,30 +227,20 @@ def test_dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, co
             WITHIN_S,
         )
 
-    client.create_acls([seen])[seen].result(30)
+    acls.grant(servers, [seen])
     before = topics.end("dlq.orders")
     more()
     with running(config, config.parent) as up:
         counted(before + LETTERS, 0)
-        assert "allow deadwatch Read on them or add them to dlq_topics_deny: dlq.closed" in told()
-        allow()
+        until(
+            lambda: "allow deadwatch Read on them or add them to dlq_topics_deny: dlq.closed" in told(), told
+        )
+        acls.grant(servers, [read])
         counted(before + LETTERS, LETTERS)
         until(lambda: not told(), told)
-        take_away()
+        acls.take_away(servers, [read])
         until(lambda: "dlq.closed" in told(), told)
         more()
         counted(before + 2 * LETTERS, LETTERS)
-        allow()
+        acls.grant(servers, [read])
         counted(before + 2 * LETTERS, 2 * LETTERS)
-
-
-def _only(binding: Any) -> object:  # noqa: ANN401 -- as above
-    return admin.AclBindingFilter(
-        binding.restype,
-        binding.name,
-        binding.resource_pattern_type,
-        binding.principal,
-        binding.host,
-        binding.operation,
-        binding.permission_type,
-    )
