@@ -5,6 +5,8 @@ means is told by its type; after ``AbortedError`` everything is as before the tr
 begin.
 """
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, cast
@@ -49,6 +51,10 @@ class GivenUpError(Exception):
     """The worker has to stop and did not get the end of the transaction in time: it is left to Kafka."""
 
 
+class UnansweredError(Exception):
+    """The client waits for an answer that does not come any more: this producer can do no more."""
+
+
 class Transactions:
     """One producer; ``give_up`` is asked while Kafka keeps us waiting."""
 
@@ -56,6 +62,7 @@ class Transactions:
         self, connection: Options, name: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
     ) -> None:
         self._give_up = give_up
+        self._answers_within_s = delivery_timeout_ms / 1_000
         self._begun = False
         self._failures: dict[tuple[str, int], KafkaError] = {}
         self._runs: dict[tuple[str, int], list[tuple[int, int]]] = {}
@@ -121,7 +128,7 @@ class Transactions:
         """All or nothing."""
         self.delivered()
         try:
-            self._insist(lambda s: self._producer.send_offsets_to_transaction(offsets, group, s))
+            self._insist(lambda s: self._send_offsets(offsets, group, s))
             self._insist(self._producer.commit_transaction)
         except KafkaException as raised:
             self._abort(raised.args[0])
@@ -131,6 +138,29 @@ class Transactions:
         """Nothing of what was written shall have happened."""
         if self._begun:
             self._drop()
+
+    def _send_offsets(self, offsets: list[TopicPartition], group: object, try_s: float) -> None:
+        """The client keeps no time here, and may wait in vain for a broker that was killed and came back."""
+        refused: list[KafkaException] = []
+
+        def send() -> None:
+            try:
+                self._producer.send_offsets_to_transaction(offsets, group, try_s)
+            except KafkaException as raised:
+                refused.append(raised)
+
+        sending = threading.Thread(target=send, name="offsets", daemon=True)
+        sending.start()
+        deadline_s = time.monotonic() + self._answers_within_s
+        sending.join(try_s)
+        while sending.is_alive():
+            if self._give_up():
+                raise GivenUpError
+            if time.monotonic() > deadline_s:
+                raise UnansweredError
+            sending.join(try_s)
+        if refused:
+            raise refused[0]
 
     def _begin(self) -> None:
         if not self._begun:

@@ -19,7 +19,7 @@ from streaming.redrive.order import Status
 from streaming.redrive.received import HOPELESS
 from streaming.redrive.refusals import refused_right
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
-from streaming.redrive.transaction import REFUSALS, FencedError, GivenUpError
+from streaming.redrive.transaction import REFUSALS, FencedError, GivenUpError, UnansweredError
 from streaming.redrive.work import House, Work, user_of
 
 logger = logging.getLogger(__name__)
@@ -92,6 +92,8 @@ class Worker:
                 return self._steps(work, hold), True
         except FencedError as error:
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, error)
+        except UnansweredError:
+            logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
         except GivenUpError:
             if self._stopped_since_ms(hold) is None:
                 limit_ms = claim.order.request.task_timeout_ms
