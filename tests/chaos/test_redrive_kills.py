@@ -34,6 +34,8 @@ RESTARTS = 2 if FULL else 1
 SLOWLY = 1_500 if FULL else 400
 WIDTH = 12
 WITHIN_S = 1_800 if FULL else 120
+DELIVERY_MS = 31_000
+"""Little more than the least: so long may a client wait in vain for a killed broker."""
 ROOT = Path(__file__).parents[2]
 WORKER = ROOT / "tests" / "integration" / "redrive_worker.py"
 PAUSE = threading.Event()
@@ -69,6 +71,7 @@ def fill(broker: LoneBroker, topic: str, rate: int | None) -> Order:
             producer.poll(0)
     assert producer.flush(60) == 0
     request = {"dlq_topic": dlq, "selection": {"all": True}, "dry_run": False, "reason": "chaos"}
+    request["delivery_timeout_ms"] = DELIVERY_MS
     limits = {"records_per_second": rate, "max_in_flight": 1_000 if FULL else 40}
     return Order(
         id=f"{Random(topic).getrandbits(64):x}",
