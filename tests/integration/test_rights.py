@@ -1,9 +1,6 @@
 """The service as a user with the rights that ``docs/configuration.md`` lists, and no other."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +14,7 @@ from lab import share
 from lab.jvm import Properties
 from lab.lone_broker import LoneBroker
 from lab.topics import Topics
+from tests.command_line import deadwatch
 from tests.integration import acls
 from tests.integration.acls import CLUSTER, GROUP, LITERAL, PREFIXED, TOPIC, TRANSACTIONS, admin
 from tests.integration.test_up import EXPIRED, Up, running
@@ -132,17 +130,6 @@ def fill(broker: LoneBroker) -> None:
     topics.wait_beyond("dlq.shared", REJECTED - 1)
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "deadwatch", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-
-
 def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None:
     """A queue's records are put back while a group keeps up with them; what becomes of them is counted."""
     request = {
@@ -168,7 +155,8 @@ def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None
 def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, config: Path) -> None:
     grant(broker)
     fill(broker)
-    directory, data = config.parent, str(config.parent / "data")
+    directory = config.parent
+    settings = ("--config", str(config), "--data", str(directory / "data"))
     with running(config, directory) as up:
 
         def counted() -> tuple[int, ...]:
@@ -193,7 +181,7 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
             trust_env=False,
         )
         assert record.status_code == 200, record.text
-        doctor = run("doctor", "--config", str(config), "--data", data, "--port", "0")
+        doctor = deadwatch("doctor", *settings, "--port", "0", within_s=WITHIN_S)
         redrive(up, "dlq.orders", "local", moved=LETTERS, parked=1)
         redrive(up, "dlq.shared", "spark", moved=REJECTED, parked=0)
         log = up.errors.read_text()
@@ -201,7 +189,7 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
         line for line in doctor.stdout.splitlines() if not line.startswith(("ok ", "warn  Connect"))
     ] == []
     assert not re.search(r"\bDown\b|allow us|uthoriz|Traceback", log), log
-    anew = run("backfill", "--config", str(config), "--data", data, "--from", "beginning", "--yes")
+    anew = deadwatch("backfill", *settings, "--from", "beginning", "--yes", within_s=WITHIN_S)
     assert anew.returncode == 0, anew.stderr
 
 

@@ -1,9 +1,6 @@
 """The command line as a process: what is refused is one line on standard error and exit code 2."""
 
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,22 +8,9 @@ import pytest
 
 from collector.settings_file import SettingsError
 from deadwatch.up import locked
+from tests.command_line import deadwatch
 
 WITHIN_S = 60
-
-
-def deadwatch(*arguments: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if "COLLECTOR_" not in name}
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    return subprocess.run(
-        [sys.executable, "-m", "deadwatch", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-        cwd=directory,
-        env=environment,
-    )
 
 
 @pytest.fixture
@@ -66,7 +50,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: 
     (tmp_path / "bad.yaml").write_text("kafka: [")
     (tmp_path / "sasl.yaml").write_text("kafka: {bootstrap_servers: 'x:1', security_protocol: SASL_SSL}")
 
-    done = deadwatch(*arguments, directory=tmp_path)
+    done = deadwatch(*arguments, within_s=WITHIN_S, directory=tmp_path)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("deadwatch: ")
@@ -76,7 +60,13 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], complaint: 
 
 def test_a_taken_port_is_refused_before_anything_starts(taken_port: int, tmp_path: Path) -> None:
     done = deadwatch(
-        "up", "--bootstrap-servers", "127.0.0.1:1", "--port", str(taken_port), directory=tmp_path
+        "up",
+        "--bootstrap-servers",
+        "127.0.0.1:1",
+        "--port",
+        str(taken_port),
+        within_s=WITHIN_S,
+        directory=tmp_path,
     )
 
     assert done.returncode == 2
@@ -96,7 +86,7 @@ def test_a_data_directory_is_free_again_afterwards(tmp_path: Path) -> None:
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
-    done = deadwatch("--help", directory=tmp_path)
+    done = deadwatch("--help", within_s=WITHIN_S, directory=tmp_path)
 
     assert done.returncode == 0
     assert all(
