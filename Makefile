@@ -60,6 +60,8 @@ migration: $(DEV) ## write the step from the store's newest version to its table
 	@$(BIN)/python -m streaming.store.migrations $(NAME)
 	@$(BIN)/ruff format --quiet streaming/store/migrations/versions
 	@$(BIN)/ruff check --quiet --fix streaming/store/migrations/versions
+	@sh tests/install_packages.sh
+	@$(BIN)/python -m tests.landed_stores # the new version's own, for the upgrades to come
 
 lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml

@@ -12,11 +12,10 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, text
 
-from streaming.store.errors import StoreError
 from streaming.store.schema import metadata
-from streaming.store.versions import FIRST_TABLE, TABLE, Kind, State, configuration, known, require, state
+from streaming.store.versions import TABLE, Kind, State, configuration, known, require, state
 
 LOCK: Final = 0x64656164
 """PostgreSQL's advisory lock: two processes that open an empty database do not fill it twice."""
@@ -70,8 +69,6 @@ def _upgrade(connection: Connection) -> State:
         _make(connection)
     else:
         command.upgrade(configuration(connection), "head")
-    if inspect(connection).has_table(FIRST_TABLE):
-        _adopt(connection)
     logger.info("the store has version %s now", known()[0])
     return found
 
@@ -81,16 +78,6 @@ def _make(connection: Connection) -> None:
     metadata.create_all(connection)
     context = MigrationContext.configure(connection, opts={"version_table": TABLE})
     context.stamp(ScriptDirectory.from_config(configuration()), "head")
-
-
-def _adopt(connection: Connection) -> None:
-    """A store from before the migrations had no numbers: what it is made of must be what we know."""
-    connection.execute(text(f"DROP TABLE {FIRST_TABLE}"))
-    if differences(connection):
-        raise StoreError(
-            "the store was made by a version that was never released and cannot be upgraded: move it away, "
-            "a new one is counted from Kafka"
-        )
 
 
 def differences(connection: Connection) -> list[object]:

@@ -14,8 +14,6 @@ from streaming.store.errors import StoreError
 
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 TABLE: Final = "deadwatch_version"
-FIRST_TABLE: Final = "schema_version"
-"""Where the version stood before there were migrations; its stores have version 1."""
 UPGRADE: Final = "deadwatch store upgrade"
 
 
@@ -73,8 +71,6 @@ def state(connection: Connection) -> State:
         if found == known()[0]:
             return State(Kind.CURRENT, found)
         return State(Kind.OLDER if found in known() else Kind.NEWER, found)
-    if {FIRST_TABLE, "series"} <= tables:
-        return State(Kind.OLDER, "before the first migration")
     return State(Kind.FOREIGN if tables else Kind.EMPTY)
 
 

@@ -1,24 +1,19 @@
 """``python -m streaming.store.migrations NAME``: write the step from the newest version to today's tables.
 
-For developers. The first step is the whole schema and leaves alone what is there: so a store from before the
-migrations is adopted.
+For developers. A column that is never null is added with the value that says "not known" for its type (an
+empty text, 0, false), since the rows that are there need one; the program gives new rows theirs.
 """
 
 import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from alembic import command
-from alembic.operations.ops import (
-    CreateIndexOp,
-    CreateTableOp,
-    MigrateOperation,
-    MigrationScript,
-    ModifyTableOps,
-    OpContainer,
-)
+from alembic.operations.ops import AddColumnOp, MigrateOperation, MigrationScript, OpContainer
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Boolean, Column, DefaultClause, Integer, text
 
 from streaming.store import versions
 from streaming.store.engine import connect
@@ -38,9 +33,8 @@ def written(name: str) -> str:
         engine = connect(f"sqlite:///{Path(directory) / 'store.db'}")
         with engine.begin() as connection:
             config = versions.configuration(connection)
-            config.attributes["directives"] = _keep_what_is_there
-            if versions.known():
-                command.upgrade(config, "head")
+            command.upgrade(config, "head")
+            config.attributes["directives"] = _with_values
             number = f"{len(versions.known()) + 1:04}"
             script = command.revision(config, name.replace("_", " "), autogenerate=True, rev_id=number)
         engine.dispose()
@@ -49,19 +43,25 @@ def written(name: str) -> str:
     return str(script.path)
 
 
-def _keep_what_is_there(context: MigrationContext, _revision: object, scripts: list[MigrationScript]) -> None:
-    if context.get_current_revision() is None:
-        for script in scripts:
-            for operations in script.upgrade_ops_list:
-                _mark(operations)
+def _with_values(_context: MigrationContext, _revision: object, scripts: list[MigrationScript]) -> None:
+    for script in scripts:
+        for operations in script.upgrade_ops_list:
+            _give_values(operations)
 
 
-def _mark(operation: MigrateOperation) -> None:
-    if isinstance(operation, CreateTableOp | CreateIndexOp):
-        operation.if_not_exists = True
-    if isinstance(operation, OpContainer | ModifyTableOps):
+def _give_values(operation: MigrateOperation) -> None:
+    if isinstance(operation, AddColumnOp):
+        _give_value(operation.column)
+    if isinstance(operation, OpContainer):
         for inner in operation.ops:
-            _mark(inner)
+            _give_values(inner)
+
+
+def _give_value(column: Column[Any]) -> None:
+    """Written as texts, which both databases take for a number and for an answer, too."""
+    if not column.nullable and column.server_default is None:
+        number = isinstance(column.type, Boolean | Integer)
+        column.server_default = DefaultClause(text("'0'" if number else "''"))
 
 
 if __name__ == "__main__":

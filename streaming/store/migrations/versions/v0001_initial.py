@@ -27,7 +27,6 @@ def upgrade() -> None:
         sa.Column("last_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "worker", "connector", "task"),
-        if_not_exists=True,
     )
     op.create_table(
         "audit",
@@ -46,12 +45,11 @@ def upgrade() -> None:
         sa.Column("address", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sqlite_autoincrement=True,
-        if_not_exists=True,
     )
     with op.batch_alter_table("audit", schema=None) as batch_op:
-        batch_op.create_index("audit_by_action", ["action", "number"], unique=False, if_not_exists=True)
-        batch_op.create_index("audit_by_time", ["at_ms"], unique=False, if_not_exists=True)
-        batch_op.create_index("audit_by_who", ["who", "number"], unique=False, if_not_exists=True)
+        batch_op.create_index("audit_by_action", ["action", "number"], unique=False)
+        batch_op.create_index("audit_by_time", ["at_ms"], unique=False)
+        batch_op.create_index("audit_by_who", ["who", "number"], unique=False)
 
     op.create_table(
         "batches",
@@ -62,7 +60,6 @@ def upgrade() -> None:
         sa.Column("records", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("lag_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("query_id"),
-        if_not_exists=True,
     )
     op.create_table(
         "bucketed_series",
@@ -70,10 +67,9 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("labels", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        if_not_exists=True,
     )
     with op.batch_alter_table("bucketed_series", schema=None) as batch_op:
-        batch_op.create_index("bucketed_series_by_name", ["name", "labels"], unique=True, if_not_exists=True)
+        batch_op.create_index("bucketed_series_by_name", ["name", "labels"], unique=True)
 
     op.create_table(
         "collector_counts",
@@ -87,7 +83,6 @@ def upgrade() -> None:
         sa.Column("total", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "collector", "name", "subject"),
-        if_not_exists=True,
     )
     op.create_table(
         "connect_tasks",
@@ -121,7 +116,6 @@ def upgrade() -> None:
         sa.Column("stalled_because", sa.Text(), nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "worker", "connector", "task"),
-        if_not_exists=True,
     )
     op.create_table(
         "dead_letter_groups",
@@ -138,18 +132,11 @@ def upgrade() -> None:
         sa.Column("first_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("last_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("fingerprint"),
-        if_not_exists=True,
     )
     with op.batch_alter_table("dead_letter_groups", schema=None) as batch_op:
-        batch_op.create_index(
-            "dead_letter_groups_by_first", ["first_ms", "fingerprint"], unique=False, if_not_exists=True
-        )
-        batch_op.create_index(
-            "dead_letter_groups_by_last", ["last_ms", "fingerprint"], unique=False, if_not_exists=True
-        )
-        batch_op.create_index(
-            "dead_letter_groups_by_records", ["records", "fingerprint"], unique=False, if_not_exists=True
-        )
+        batch_op.create_index("dead_letter_groups_by_first", ["first_ms", "fingerprint"], unique=False)
+        batch_op.create_index("dead_letter_groups_by_last", ["last_ms", "fingerprint"], unique=False)
+        batch_op.create_index("dead_letter_groups_by_records", ["records", "fingerprint"], unique=False)
 
     op.create_table(
         "dead_letter_topics",
@@ -163,7 +150,6 @@ def upgrade() -> None:
         sa.Column("read", sa.Boolean(), nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "dlq_topic"),
-        if_not_exists=True,
     )
     op.create_table(
         "findings",
@@ -176,7 +162,6 @@ def upgrade() -> None:
         sa.Column("first_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "kind", "subject"),
-        if_not_exists=True,
     )
     op.create_table(
         "instances",
@@ -188,7 +173,6 @@ def upgrade() -> None:
         sa.Column("abandoned", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "worker", "connector", "task"),
-        if_not_exists=True,
     )
     op.create_table(
         "leases",
@@ -199,7 +183,6 @@ def upgrade() -> None:
         sa.Column("holder", sa.Text(), nullable=False),
         sa.Column("process", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name"),
-        if_not_exists=True,
     )
     op.create_table(
         "marks",
@@ -208,7 +191,6 @@ def upgrade() -> None:
         sa.Column("offset", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("ordinal", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("source"),
-        if_not_exists=True,
     )
     op.create_table(
         "offsets",
@@ -216,14 +198,12 @@ def upgrade() -> None:
         sa.Column("partition", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("next_offset", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("topic", "partition"),
-        if_not_exists=True,
     )
     op.create_table(
         "read_topics",
         sa.Column("topic", sa.Text(), nullable=False),
         sa.Column("topic_id", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("topic"),
-        if_not_exists=True,
     )
     op.create_table(
         "redrive_orders",
@@ -248,18 +228,11 @@ def upgrade() -> None:
         sa.Column("sent_before", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("bounced_before", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        if_not_exists=True,
     )
     with op.batch_alter_table("redrive_orders", schema=None) as batch_op:
-        batch_op.create_index(
-            "redrive_orders_by_creation", ["created_at_ms", "id"], unique=False, if_not_exists=True
-        )
-        batch_op.create_index(
-            "redrive_orders_by_policy", ["policy", "created_at_ms", "id"], unique=False, if_not_exists=True
-        )
-        batch_op.create_index(
-            "redrive_orders_by_status", ["status", "created_at_ms"], unique=False, if_not_exists=True
-        )
+        batch_op.create_index("redrive_orders_by_creation", ["created_at_ms", "id"], unique=False)
+        batch_op.create_index("redrive_orders_by_policy", ["policy", "created_at_ms", "id"], unique=False)
+        batch_op.create_index("redrive_orders_by_status", ["status", "created_at_ms"], unique=False)
 
     op.create_table(
         "redrive_policies",
@@ -276,7 +249,6 @@ def upgrade() -> None:
         sa.Column("status_reason", sa.Text(), nullable=False),
         sa.Column("next_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        if_not_exists=True,
     )
     op.create_table(
         "redrive_policy_changes",
@@ -287,7 +259,6 @@ def upgrade() -> None:
         sa.Column("changed_by", sa.Text(), nullable=False),
         sa.Column("changed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("policy", "version"),
-        if_not_exists=True,
     )
     op.create_table(
         "redrive_written",
@@ -299,7 +270,6 @@ def upgrade() -> None:
         sa.Column("order_id", sa.Text(), nullable=False),
         sa.Column("written_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "target_topic", "partition", "first_offset"),
-        if_not_exists=True,
     )
     op.create_table(
         "series",
@@ -310,7 +280,6 @@ def upgrade() -> None:
         sa.Column("last_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("detail", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", "labels"),
-        if_not_exists=True,
     )
     op.create_table(
         "share_groups",
@@ -326,7 +295,6 @@ def upgrade() -> None:
         sa.Column("failed_produce_requests_total", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("observed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "consumergroup", "broker"),
-        if_not_exists=True,
     )
     op.create_table(
         "share_returns",
@@ -341,7 +309,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint(
             "kafka_cluster", "dlq_topic", "fingerprint", "source_topic", "partition", "first_offset"
         ),
-        if_not_exists=True,
     )
     op.create_table(
         "sources",
@@ -352,7 +319,6 @@ def upgrade() -> None:
         sa.Column("since_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("heartbeat_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("name"),
-        if_not_exists=True,
     )
     op.create_table(
         "stream_figures",
@@ -360,7 +326,6 @@ def upgrade() -> None:
         sa.Column("subject", sa.Text(), nullable=False),
         sa.Column("value", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("name", "subject"),
-        if_not_exists=True,
     )
     op.create_table(
         "task_timers",
@@ -377,7 +342,6 @@ def upgrade() -> None:
         sa.Column("running", sa.Boolean(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("kafka_cluster", "streams_client", "task", "thread"),
-        if_not_exists=True,
     )
     op.create_table(
         "tokens",
@@ -392,7 +356,6 @@ def upgrade() -> None:
         sa.Column("revoked_by", sa.Text(), nullable=False),
         sa.Column("used_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("id"),
-        if_not_exists=True,
     )
     op.create_table(
         "buckets",
@@ -403,7 +366,6 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["series"], ["bucketed_series.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("series", "tier", "start_s"),
         sqlite_with_rowid=False,
-        if_not_exists=True,
     )
     op.create_table(
         "dead_letter_group_notes",
@@ -418,7 +380,6 @@ def upgrade() -> None:
         sa.Column("changed_at_ms", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.ForeignKeyConstraint(["fingerprint"], ["dead_letter_groups.fingerprint"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("fingerprint"),
-        if_not_exists=True,
     )
     op.create_table(
         "dead_letter_group_trends",
@@ -427,12 +388,9 @@ def upgrade() -> None:
         sa.Column("records", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.ForeignKeyConstraint(["fingerprint"], ["dead_letter_groups.fingerprint"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("fingerprint", "hour_s"),
-        if_not_exists=True,
     )
     with op.batch_alter_table("dead_letter_group_trends", schema=None) as batch_op:
-        batch_op.create_index(
-            "dead_letter_group_trends_by_hour", ["hour_s"], unique=False, if_not_exists=True
-        )
+        batch_op.create_index("dead_letter_group_trends_by_hour", ["hour_s"], unique=False)
 
     op.create_table(
         "dead_letter_samples",
@@ -448,6 +406,5 @@ def upgrade() -> None:
         sa.Column("value_bytes", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.ForeignKeyConstraint(["fingerprint"], ["dead_letter_groups.fingerprint"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("fingerprint", "dlq_topic", "partition", "offset"),
-        if_not_exists=True,
     )
     # ### end Alembic commands ###
