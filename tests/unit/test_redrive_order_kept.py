@@ -16,7 +16,7 @@ from streaming.redrive.fetch import Fetcher, Place, Wanted
 from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
-from streaming.redrive.moved import Record
+from streaming.redrive.moved import DeadLetter, Record
 from streaming.redrive.mover import Mover, Parts
 from streaming.redrive.order import Guards, Order, OrderRequest
 from streaming.redrive.patience import Patiences
@@ -109,8 +109,10 @@ class FakeTransactions:
     committed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     records: list[Record] = field(default_factory=list)
     straight: int = 0
+    together: int | None = None
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record, dead_letter: DeadLetter | None = None, *, alone: bool = False) -> None:
+        del dead_letter, alone
         self.open.append(record)
 
     def put(  # noqa: PLR0917 -- as the transactions have it
@@ -121,7 +123,9 @@ class FakeTransactions:
         key: bytes | None,
         value: bytes | None,
         headers: list[tuple[str, bytes | None]],
+        dead_letter: DeadLetter | None,
     ) -> None:
+        del dead_letter
         self.straight += 1
         self.write(Record(topic, partition, timestamp_ms, key, value, tuple(headers)))
 
