@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from collector.kafka import Options
 from streaming.redrive.moved import BY_KEY, DeadLetter, Record, wire_size
-from streaming.redrive.received import BESIDE, EXPIRED, PURGED, STATE
+from streaming.redrive.received import EXPIRED, STATE
+from streaming.redrive.reports import Refusal, delivered
 
 TRY_S: Final = 0.25
 """How long one call blocks before it is asked whether to go on."""
@@ -36,18 +37,6 @@ REFUSALS: Final = frozenset(
 
 Headers = list[tuple[str, str | bytes | None]]
 Failures = Mapping[tuple[str, int], KafkaError]
-
-
-class Refusal(NamedTuple):
-    """What was reported of one record of a batch that Kafka did not take."""
-
-    dead_letter: DeadLetter | None
-    """None: an event."""
-    target: tuple[str, int]
-    error: KafkaError
-    size: int
-    timestamp_ms: int
-    keyed: bool
 
 
 class AbortedError(Exception):
@@ -145,7 +134,7 @@ class Transactions:
         if self.together is not None:
             self._make_room(self.together)
         to = BY_KEY if partition is None else partition
-        told = partial(_delivered, self._refusals, self._runs, dead_letter, headers)
+        told = partial(delivered, self._refusals, self._runs, dead_letter, headers)
         try:
             self._producer.produce(
                 topic,
@@ -288,29 +277,3 @@ class Transactions:
 def _told_by_the_calls(error: KafkaError) -> None:
     """Without it a fatal error is raised while a delivery report is handed over."""
     del error
-
-
-def _delivered(  # noqa: PLR0917 -- the last two are the client's
-    refusals: list[Refusal],
-    runs: dict[tuple[str, int], list[tuple[int, int]]],
-    dead_letter: DeadLetter | None,
-    headers: list[tuple[str, bytes | None]],
-    error: KafkaError | None,
-    message: Message,
-) -> None:
-    """Knows no producer: one that is not referred to any more ends at once."""
-    place = message.topic() or "", message.partition() or 0
-    if error is None:
-        _extend(runs.setdefault(place, []), message.offset() or 0)
-    elif error.code() not in PURGED and error.code() != BESIDE:
-        key = message.key()
-        size = wire_size(key, message.value(), headers)
-        refusals.append(Refusal(dead_letter, place, error, size, message.timestamp()[1], key is not None))
-
-
-def _extend(runs: list[tuple[int, int]], offset: int) -> None:
-    """Offsets of a partition come in their order."""
-    if runs and runs[-1][1] == offset:
-        runs[-1] = (runs[-1][0], offset + 1)
-    else:
-        runs.append((offset, offset + 1))

@@ -44,8 +44,7 @@ class Counting(Telemetry):
             self.undone.append(transaction.error_type)
 
 
-def create(place: Place, suffix: str, **config: str) -> str:
-    name = f"{place.topic}-{suffix}"
+def create(place: Place, name: str, **config: str) -> str:
     admin = AdminClient({"bootstrap.servers": place.servers})
     settings = {key.replace("_", "."): value for key, value in config.items()}
     admin.create_topics([NewTopic(name, WIDTH, 1, config=settings)])[name].result(30)
@@ -76,14 +75,6 @@ def fail(
         producer.produce(place.dlq, value(number), key, at, timestamp=time_ms, headers=list(headers))
         producer.poll(0)
     assert producer.flush(60) == 0
-
-
-def large(place: Place) -> str:
-    """The dead letter topic takes more than Kafka does by default."""
-    name = f"{place.dlq}.large"
-    new = NewTopic(name, WIDTH, 1, config={"max.message.bytes": str(10 << 20)})
-    AdminClient({"bootstrap.servers": place.servers}).create_topics([new])[name].result(30)
-    return name
 
 
 def redriven(place: Place, order: Order, most_steps: int = WITHIN_STEPS, epoch: int = 1) -> list[str]:
@@ -133,7 +124,7 @@ def expected(count: int, without: frozenset[int] = frozenset()) -> list[list[int
 def test_what_is_too_large_costs_few_transactions_and_the_others_arrive_in_order(
     place: Place, bad: frozenset[int], most: int
 ) -> None:
-    place.dlq = large(place)
+    place.dlq = create(place, f"{place.dlq}.large", max_message_bytes=str(10 << 20))
     sizes = Random(5)
     fail(
         place,
@@ -153,7 +144,7 @@ def test_what_is_too_large_costs_few_transactions_and_the_others_arrive_in_order
 
 def test_a_topic_that_takes_less_than_a_batch_gets_smaller_ones(place: Place) -> None:
     """One record of it is too large as well, in the midst of those that are not."""
-    narrow = create(place, "narrow", max_message_bytes="20000")
+    narrow = create(place, f"{place.topic}-narrow", max_message_bytes="20000")
     fail(place, narrow, 3_000, lambda number: b"x" * (30_000 if number == 1_500 else 300))
     order = place.order()
     undone = redriven(place, order)
@@ -168,7 +159,7 @@ def test_a_topic_that_takes_less_than_a_batch_gets_smaller_ones(place: Place) ->
     ids=["one", "three", "all"],
 )
 def test_what_is_too_old_for_its_topic_is_found_as_well(place: Place, bad: frozenset[int], most: int) -> None:
-    fresh = create(place, "fresh", message_timestamp_before_max_ms=str(HOUR_MS))
+    fresh = create(place, f"{place.topic}-fresh", message_timestamp_before_max_ms=str(HOUR_MS))
     fail(place, fresh, 3_000, old=bad)
     order = place.order()
     undone = redriven(place, order)
@@ -183,8 +174,8 @@ def test_what_is_too_old_for_its_topic_is_found_as_well(place: Place, bad: froze
 
 
 def test_several_targets_that_each_refuse_something(place: Place) -> None:
-    compacted = create(place, "compacted", cleanup_policy="compact")
-    small = create(place, "small", max_message_bytes="700")
+    compacted = create(place, f"{place.topic}-compacted", cleanup_policy="compact")
+    small = create(place, f"{place.topic}-small", max_message_bytes="700")
     fail(place, compacted, 90, keyless=frozenset({30, 33, 40}))
     fail(place, small, 30, lambda number: b"x" * (800 if number == 15 else 10))
     fail(place, place.topic, 300)
@@ -202,9 +193,7 @@ def test_several_targets_that_each_refuse_something(place: Place) -> None:
 
 
 def test_a_record_that_the_topic_of_parked_ones_refuses_fails(place: Place) -> None:
-    parked = f"{place.dlq}.parked"
-    new = NewTopic(parked, WIDTH, 1, config={"max.message.bytes": "700"})
-    AdminClient({"bootstrap.servers": place.servers}).create_topics([new])[parked].result(30)
+    parked = create(place, f"{place.dlq}.parked", max_message_bytes="700")
     fail(place, place.topic, 30, lambda number: b"x" * (800 if number == 7 else 10), attempts=1)
     order = place.order(retry={"max_attempts": 1, "retry_backoff_ms": 0})
     undone = redriven(place, order)
@@ -218,7 +207,7 @@ def test_a_record_that_the_topic_of_parked_ones_refuses_fails(place: Place) -> N
 
 def test_who_is_stopped_at_any_step_leaves_nothing_out_and_nothing_twice(place: Place) -> None:
     """Each claim takes one step more and is left; the next one fences it and begins to find out anew."""
-    small = create(place, "small", max_message_bytes="700")
+    small = create(place, f"{place.topic}-small", max_message_bytes="700")
     bad = frozenset({4, 100, 250})
     fail(place, small, 300, lambda number: b"x" * (800 if number in bad else 10))
     order = place.order(limits={"records_per_second": None, "max_in_flight": 100})
