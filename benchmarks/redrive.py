@@ -27,7 +27,7 @@ from lab.topics import Topics
 from streaming.memory import leave_records_alone
 from streaming.redrive.claim import Claim
 from streaming.redrive.guards import Returns
-from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.order import Limits, Order, OrderRequest
 from streaming.redrive.received import consume
 from streaming.redrive.settings import RedriveSettings
 from streaming.redrive.steps import Finished, Idle, Moved, Paused
@@ -46,6 +46,12 @@ SMALL: Final = "bench-redrive-small"
 SIZES: Final = "BENCH_REDRIVE_SIZES"
 """Records of the orders whose memory is compared, separated by commas; ten million take some minutes."""
 FLAT: Final = 0.8
+REFUSED: Final = "bench-redrive-refused"
+RECORDS_OF_REFUSED: Final = 12_000
+LARGEST: Final = 1_048_588
+"""Bytes of a batch that Kafka takes by default."""
+REFUSED_GOALS: Final = {1: 1 / 1.5, 50: 1 / 4}
+"""By how many are refused: an order may take so much longer than one of which none is."""
 GOALS: Final = {"confluent-kafka": 0.9, "kafka-python": 4.0}
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -76,10 +82,10 @@ def fill(servers: str) -> None:
     producer.flush(60)
 
 
-def order(records: int, rate: float | None, dlq: str) -> Order:
+def order(records: int, rate: float | None, dlq: str, in_flight: int) -> Order:
     """The first records of every partition."""
     request = {"dlq_topic": dlq, "selection": {"all": True}, "dry_run": False, "reason": "bench"}
-    limits = {"records_per_second": rate, "max_in_flight": IN_FLIGHT}
+    limits = {"records_per_second": rate, "max_in_flight": in_flight}
     return Order(
         id=uuid.uuid4().hex,
         request=OrderRequest.model_validate(request | {"limits": limits, "retry": {"retry_backoff_ms": 0}}),
@@ -90,12 +96,14 @@ def order(records: int, rate: float | None, dlq: str) -> Order:
     )
 
 
-def ours(servers: str, records: int, rate: float | None = None, dlq: str = DLQ) -> list[tuple[float, int]]:
+def ours(
+    servers: str, records: int, rate: float | None = None, dlq: str = DLQ, in_flight: int = IN_FLIGHT
+) -> list[tuple[float, int]]:
     """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
     moments: list[tuple[float, int]] = []
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
     house = House(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
-    with Work(house, Claim(order(records, rate, dlq), 1, 0), lambda: None) as work:
+    with Work(house, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:
                 case Moved():
@@ -205,6 +213,49 @@ def limited(servers: str, taking_s: int = 12) -> Row:
     )
 
 
+def refused(servers: str) -> Iterator[Row]:
+    """Beside an order of which Kafka takes every record, in turns; transactions are of the default size."""
+    Topics(servers).create(REFUSED, partitions=WIDTH)
+    works = {0: partial(redrive_refused, servers, 0)}
+    works |= {large: partial(redrive_refused, servers, large) for large in REFUSED_GOALS}
+    for large, work in works.items():
+        fill_refused(servers, large)
+        work()
+    times = [{large: seconds(work) for large, work in works.items()} for _ in range(ROUNDS)]
+    for large, goal in REFUSED_GOALS.items():
+        ratio = statistics.median(one[0] / one[large] for one in times)
+        yield Row(
+            work=f"redrive of {RECORDS_OF_REFUSED} records, {large} too large, beside none, records/s",
+            ours=RECORDS_OF_REFUSED / statistics.median(one[large] for one in times),
+            peer=RECORDS_OF_REFUSED / statistics.median(one[0] for one in times),
+            ratio=round(ratio, 3),
+            goal=round(goal, 3),
+            holds=ratio >= goal,
+        )
+
+
+def redrive_refused(servers: str, large: int) -> None:
+    """Of so many that are too large."""
+    in_flight = Limits().max_in_flight
+    ours(servers, RECORDS_OF_REFUSED, dlq=f"dlq.{REFUSED}-{large}", in_flight=in_flight)
+
+
+def fill_refused(servers: str, large: int) -> None:
+    """Of the size that dead letters have, but for some that only the dead letter topic takes."""
+    dlq, rng = f"dlq.{REFUSED}-{large}", Random(large)
+    Topics(servers).create(dlq, partitions=WIDTH, config={"max.message.bytes": str(2 * LARGEST)})
+    producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 2 * LARGEST})
+    chosen = set(rng.sample(range(RECORDS_OF_REFUSED), large))
+    for number in range(RECORDS_OF_REFUSED):
+        at = number % WIDTH
+        said = {"topic": REFUSED, "partition": at, "offset": number // WIDTH}
+        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
+        size = rng.randrange(LARGEST, LARGEST * 3 // 2) if number in chosen else 1_600
+        producer.produce(dlq, os.urandom(size), b"%d" % number, at, headers=headers)
+        producer.poll(0)
+    producer.flush(60)
+
+
 def flat(servers: str) -> Row:
     """The most memory that a worker needs for the largest order, beside that for the smallest."""
     sizes = sorted(int(size) for size in os.environ.get(SIZES, "10000,100000,1000000").split(","))
@@ -258,7 +309,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def rows() -> Iterator[Row]:
-    """Both peers and the limit."""
+    """Both peers, the limit, what is refused, and memory."""
     leave_records_alone()
     with Lab(sasl=False) as lab:
         servers = lab.bootstrap_servers
@@ -266,6 +317,7 @@ def rows() -> Iterator[Row]:
         yield compare("confluent-kafka", RECORDS, confluent, servers)
         yield compare("kafka-python", RECORDS_OF_KAFKA_PYTHON, kafka_python, servers)
         yield limited(servers)
+        yield from refused(servers)
         yield flat(servers)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from streaming.redrive.moved import Record, Subject
+from streaming.redrive.moved import DeadLetter, Record, Subject
 from streaming.redrive.received import Received
 
 
@@ -44,6 +44,12 @@ class Item:
     reserved: bool = False
     """Whether its share of the target's rate is taken already."""
 
+    @property
+    def place(self) -> DeadLetter:
+        """Where it is on its topic."""
+        letter = self.subject.letter
+        return letter.partition, letter.offset
+
 
 @dataclass(slots=True)
 class Batch:
@@ -59,14 +65,14 @@ class Batch:
     """Records that were written without an item."""
     places: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Their offsets by partition, ascending."""
+    written_for: list[DeadLetter] = field(default_factory=list)
+    """The dead letters of the records."""
     written: int = 0
-    written_for: Item | None = None
-    """The letter of the last record."""
 
-    def unwritten(self) -> list[Record]:
+    def unwritten(self) -> list[tuple[Record, DeadLetter]]:
         """The records since it was asked last."""
-        new, self.written = self.records[self.written :], len(self.records)
-        return new
+        begin, self.written = self.written, len(self.records)
+        return list(zip(self.records[begin:], self.written_for[begin:], strict=True))
 
     @property
     def count(self) -> int:
@@ -91,7 +97,7 @@ class Batch:
         self.outcomes[outcome] += 1
         if record is not None:
             self.records.append(record)
-            self.written_for = item
+            self.written_for.append(item.place)
             self.size += record.size
         if outcome.result is Result.SENT:
             self.moved[item.subject.letter.partition] += 1

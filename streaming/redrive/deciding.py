@@ -1,18 +1,23 @@
 """Applies decisions to letters: what is written goes into the batch, what has to wait back to the intake."""
 
 from enum import Enum, auto
+from typing import Final
 
 from streaming.redrive import moved
 from streaming.redrive.batch import Batch, Item, Outcome, Result
 from streaming.redrive.causes import Causes, Course
 from streaming.redrive.decision import Park, Send, Skip, Stop, Wait, decide, delay_ms, longest_delay_ms
 from streaming.redrive.intake import Intake
+from streaming.redrive.isolation import Isolation
 from streaming.redrive.order import Order
 from streaming.redrive.pace import Bucket
 from streaming.redrive.patience import Patiences
 from streaming.redrive.routes import Routes
 from streaming.redrive.targets import Skip as NoTarget
 from streaming.redrive.targets import TargetPlace
+
+TOO_LARGE: Final = "msg_size_too_large"
+"""Kafka's word."""
 
 
 class Verdict(Enum):
@@ -30,9 +35,12 @@ class Verdict(Enum):
 class Decider:
     """For one order."""
 
-    def __init__(self, order: Order, routes: Routes, patiences: Patiences, intake: Intake) -> None:
+    def __init__(
+        self, order: Order, routes: Routes, patiences: Patiences, intake: Intake, isolation: Isolation
+    ) -> None:
         self._order, self._request = order, order.request
         self._routes, self._patiences, self._intake = routes, patiences, intake
+        self._isolation = isolation
         self._per_target: dict[str, Bucket] = {}
         self.causes = Causes(order, routes, patiences)
 
@@ -43,8 +51,16 @@ class Decider:
             return self._decide(item, batch, now_ms)
         times_ms = (item.waited_ms, now_ms)
         record = moved.sent(item.subject, course.to, self._order.id, course.attempt, times_ms)
-        batch.add(item, course.outcome, record)
+        self._write(item, course.outcome, record, batch)
         return Verdict.TAKEN
+
+    def _write(self, item: Item, outcome: Outcome, record: moved.Record, batch: Batch) -> None:
+        """Unless its topic has refused one that is not larger."""
+        if self._isolation.refuses(record):
+            item.refused, item.failed = TOO_LARGE, True
+            batch.add(item, _outcome(item, record.topic, Result.FAILED, item.refused))
+        else:
+            batch.add(item, outcome, record)
 
     def _course(self, item: Item, now_ms: int) -> Course | None:
         """The one of its cause, where the letter has waited long enough."""
@@ -103,13 +119,13 @@ class Decider:
         to = (place.topic, place.partition)
         record = moved.sent(item.subject, to, self._order.id, attempt, (item.waited_ms, now_ms))
         outcome = self.causes.sent(place.topic, attempt, item.subject.letter.cause.fingerprint)
-        batch.add(item, outcome, record)
+        self._write(item, outcome, record, batch)
         return Verdict.LAST if alone else Verdict.TAKEN
 
     def _park(self, item: Item, reason: str, batch: Batch, now_ms: int) -> None:
         to = self._routes.parked(item.subject.letter.partition)
         record = moved.parked(item.subject, to, self._order.id, reason, now_ms)
-        batch.add(item, _outcome(item, to[0], Result.PARKED, reason), record)
+        self._write(item, _outcome(item, to[0], Result.PARKED, reason), record, batch)
 
     def _reserve(self, item: Item, topic: str, now_ms: int) -> int:
         """When the target's own rate allows the record; each takes its share once."""

@@ -6,7 +6,7 @@ taken before them: what was put off, whether by its target or by an aborted tran
 
 import heapq
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -16,7 +16,7 @@ from streaming.redrive.batch import Batch, Item
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.fetch import Absence, Fetcher, Place
 from streaming.redrive.letters import Letters
-from streaming.redrive.moved import Subject
+from streaming.redrive.moved import DeadLetter, Subject
 from streaming.redrive.reading import Reader
 from streaming.redrive.received import Received
 from streaming.redrive.subjects import Subjects
@@ -113,6 +113,12 @@ class Intake:
         """Of a transaction that came to nothing."""
         letters = [self.letters.letter(message) for message in batch.straight]
         self.take_back([*batch.items, *self._items(letters, now_ms)])
+
+    def refuse(self, words: Mapping[DeadLetter, str]) -> None:
+        """These were taken back and are not to be moved; each with the reason."""
+        for partition, offset, item in self._again:
+            if (partition, offset) in words:
+                item.refused, item.failed = words[partition, offset], True
 
     def all_read(self) -> bool:
         """Whether the selection has been read to its end."""

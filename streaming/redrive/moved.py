@@ -5,6 +5,7 @@ dead letter included. A share group's dead letter has none of its record's heade
 there the record at its origin is what is written (``original``).
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -13,6 +14,10 @@ from streaming.letter import OURS, Headers, Letter, letter_of
 
 BY_KEY: Final = -1
 """librdkafka's word for: the partitioner decides."""
+
+
+DeadLetter = tuple[int, int]
+"""Partition and offset of a dead letter, on its topic."""
 
 
 class Record(NamedTuple):
@@ -38,6 +43,22 @@ class Record(NamedTuple):
     def target(self) -> tuple[str, int]:
         """Topic and partition, in librdkafka's words."""
         return self.topic, BY_KEY if self.partition is None else self.partition
+
+
+def wire_size(key: bytes | None, value: bytes | None, headers: Iterable[tuple[str, bytes | None]]) -> int:
+    """Bytes of a record that is alone in its batch, without the batch's own: of two, the one that Kafka takes
+    for the larger has more.
+    """
+    pairs = [(name.encode(), content) for name, content in headers]
+    parts = [key, value, *(part for pair in pairs for part in pair)]
+    size = 3 + _varint(len(pairs)) + sum(_varint(-1 if one is None else len(one)) for one in parts)
+    size += sum(len(one or b"") for one in parts)
+    return size + _varint(size)
+
+
+def _varint(number: int) -> int:
+    """Bytes of it in Kafka's zigzag encoding."""
+    return max(((number * 2 if number >= 0 else -number * 2 - 1).bit_length() + 6) // 7, 1)
 
 
 class Subject(NamedTuple):

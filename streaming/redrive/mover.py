@@ -12,18 +12,20 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException
 
 from collector.contract.events import encode
-from streaming.redrive import moved, report
+from streaming.redrive import report
 from streaming.redrive.batch import Batch, Outcome, Result
 from streaming.redrive.clock import clock_ms
 from streaming.redrive.deciding import Decider, Verdict
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.guards import BRAKE_MS, Guard
 from streaming.redrive.intake import Intake
+from streaming.redrive.isolation import Isolation
+from streaming.redrive.moved import BY_KEY, DeadLetter, Record
 from streaming.redrive.order import Order
 from streaming.redrive.pace import Pace
 from streaming.redrive.patience import TRANSACTION, Patiences
 from streaming.redrive.reading import Reader
-from streaming.redrive.refusals import Blame, blame, missing_right
+from streaming.redrive.refusals import missing_right
 from streaming.redrive.routes import Routes
 from streaming.redrive.selection import selects_all
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
@@ -62,13 +64,13 @@ class Mover:
         self._transactions, self._routes, self._patiences = parts.transactions, parts.routes, parts.patiences
         self._guard, self._targets = parts.guard, set[str]()
         self._telemetry, self._clock = parts.telemetry, parts.clock
-        self._decider = Decider(order, parts.routes, parts.patiences, parts.intake)
+        self._isolation = Isolation()
+        self._decider = Decider(order, parts.routes, parts.patiences, parts.intake, self._isolation)
         limits = self._request.limits
         self._straight = self._may_go_straight(parts)
         self._pace = Pace.start(limits.records_per_second, limits.bytes_per_second, now_ms)
         self._paced = False
         self._in_flight = self._room = limits.max_in_flight
-        self._at_most = self._in_flight
         self._number = 0
         self._gone = sum(parts.reader.expired.values())
         self._moved = sum(lane.ledger.moved for lane in parts.reader.lanes.values())
@@ -128,20 +130,26 @@ class Mover:
 
     def _grow(self, batch: Batch, now_ms: int) -> None:
         """Decide and write in small portions, up to the limits or as long as there is more."""
-        allowed = min(self._pace.records_now(self._left()), self._at_most, self._room)
+        allowed = min(self._pace.records_now(self._left()), self._room)
         size = self._pace.bytes_now()
         for _ in range(0, allowed, CHUNK):
             before = batch.done
             self._take_in(batch, now_ms, min(CHUNK, allowed - batch.count))
             more = self._fill(batch, now_ms, allowed, size)
-            for record in batch.unwritten():
-                self._transactions.write(record)
+            for record, place in batch.unwritten():
+                self._write(record, place)
             if not more or batch.done == before:
                 return
 
+    def _write(self, record: Record, place: DeadLetter) -> None:
+        alone = place in self._isolation.alone
+        self._transactions.write(record, place, alone=alone)
+        if alone:
+            self._isolation.taken(place)
+
     def _take_in(self, batch: Batch, now_ms: int, most: int) -> None:
         """What may go straight is written; the rest is in hand then."""
-        straight = self._straight if self._at_most == self._in_flight else None
+        straight = self._straight
         messages = self._intake.read(now_ms, most) if straight and not self._patiences.running() else None
         if straight is None or messages is None:
             self._intake.gather(now_ms, most)
@@ -157,7 +165,8 @@ class Mover:
         limits = self._request.limits
         if limits.records_per_second or limits.bytes_per_second or not selects_all(self._order):
             return None
-        return Straight(self._order.id, parts.intake.letters, self._decider.causes, parts.transactions)
+        causes, transactions = self._decider.causes, parts.transactions
+        return Straight(self._order.id, parts.intake.letters, causes, transactions, self._isolation)
 
     def _left(self) -> int:
         """How many records the order may still move."""
@@ -214,7 +223,7 @@ class Mover:
         self._guard.wrote(batch.count)
         self._gone = 0
         self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
-        self._at_most = min(self._at_most * 2, self._in_flight)
+        self._isolation.committed()
         if self._patiences.running():
             self._patiences.progressed(record.target for record in batch.records)
             self._patiences.answered(self._frame.events_topic)
@@ -234,7 +243,7 @@ class Mover:
         written = self._transactions.delivered()
         for event in list(report.events(batch, written, self._frame, self._number, now_ms)):
             key, value = encode(event)
-            self._transactions.write(moved.Record(self._frame.events_topic, None, now_ms, key, value, ()))
+            self._transactions.write(Record(self._frame.events_topic, None, now_ms, key, value, ()))
         self._transactions.commit(self._reader.offsets(partitions), self._reader.group)
 
     def _aborted(self, aborted: AbortedError, batch: Batch, now_ms: int) -> Step:
@@ -244,9 +253,10 @@ class Mover:
         right = missing_right(aborted, self._order.id, self._user, refused)
         if right:
             return Paused(right)
-        refusal = self._refusal(aborted)
-        if refusal:
-            self._narrow(batch, refusal)
+        to_blame = self._isolation.judge(aborted.refusals)
+        if to_blame is not None or aborted.follows:
+            self._intake.refuse(to_blame or {})
+            self._transactions.together = self._isolation.together
             return Moved()
         self._patiences.failed(aborted.failures or [TRANSACTION], now_ms)
         self._routes.refresh()
@@ -256,23 +266,6 @@ class Mover:
             name = _name(failing)
             return Paused(f"{name} failed {most} times in a row ({aborted}): mend it, then resume")
         return self._expired() or Moved()
-
-    def _refusal(self, aborted: AbortedError) -> str:
-        """Kafka's word for what is wrong with a record; "" where no record is to blame."""
-        words = (
-            error.name().lower()
-            for (topic, _), error in aborted.failures.items()
-            if topic != self._frame.events_topic and blame(error.code()) is Blame.RECORD
-        )
-        return next(words, "")
-
-    def _narrow(self, batch: Batch, refusal: str) -> None:
-        """Smaller transactions until the record that is refused is alone in one."""
-        if batch.count > 1:
-            self._at_most = batch.count // 2
-            return
-        if batch.written_for is not None:
-            batch.written_for.refused, batch.written_for.failed = refusal, True
 
     def _expired(self) -> Paused | None:
         target = self._patiences.expired()
@@ -293,4 +286,4 @@ def _name(target: tuple[str, int]) -> str:
     topic, partition = target
     if not topic:
         return "the transaction"
-    return f"target {topic}" if partition == moved.BY_KEY else f"target {topic}/{partition}"
+    return f"target {topic}" if partition == BY_KEY else f"target {topic}/{partition}"

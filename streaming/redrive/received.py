@@ -8,6 +8,15 @@ PARTITION_EOF: Final = KafkaError._PARTITION_EOF  # noqa: SLF001 -- public, what
 TIMED_OUT: Final = KafkaError._TIMED_OUT  # noqa: SLF001
 STATE: Final = KafkaError._STATE  # noqa: SLF001
 PURGED: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})  # noqa: SLF001
+BESIDE: Final = KafkaError._INVALID_DIFFERENT_RECORD  # noqa: SLF001
+"""Of a record whose batch was refused for another one."""
+EXPIRED: Final = frozenset(
+    {
+        KafkaError._TIMED_OUT,  # noqa: SLF001
+        KafkaError._MSG_TIMED_OUT,  # noqa: SLF001
+        KafkaError._TIMED_OUT_QUEUE,  # noqa: SLF001
+    }
+)
 UNKNOWN_PLACE: Final = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,

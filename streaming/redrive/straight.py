@@ -10,8 +10,9 @@ from typing import Final
 from collector.contract import headers as names
 from streaming.redrive.batch import Batch
 from streaming.redrive.causes import Causes
+from streaming.redrive.isolation import Isolation
 from streaming.redrive.letters import Letters
-from streaming.redrive.moved import marks
+from streaming.redrive.moved import Record, marks
 from streaming.redrive.received import Received
 from streaming.redrive.transaction import Transactions
 
@@ -21,8 +22,11 @@ ZERO: Final = ord("0")
 class Straight:
     """For one order that selects all."""
 
-    def __init__(self, order: str, letters: Letters, causes: Causes, transactions: Transactions) -> None:
+    def __init__(
+        self, order: str, letters: Letters, causes: Causes, transactions: Transactions, isolation: Isolation
+    ) -> None:
         self._order, self._letters, self._causes, self._transactions = order, letters, causes, transactions
+        self._isolation = isolation
 
     def write(self, messages: list[Received], batch: Batch, now_ms: int) -> None:
         """As many from the beginning as may; they are in the batch, also where this raises."""
@@ -44,5 +48,11 @@ class Straight:
             at = message.partition()
             by, attempts, group, moved_at = marks(self._order, course.attempt, cause.fingerprint, now_ms)
             headers = [*pairs, by, attempts, group, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
-            batch.add_straight(message, at, message.offset(), course.outcome)
-            self._transactions.put(topic, partition, timestamp_ms, message.key(), message.value(), headers)
+            key, value = message.key(), message.value()
+            if topic in self._isolation.too_large and self._isolation.refuses(
+                Record(topic, partition, timestamp_ms, key, value, tuple(headers))
+            ):
+                return
+            offset = message.offset()
+            batch.add_straight(message, at, offset, course.outcome)
+            self._transactions.put(topic, partition, timestamp_ms, key, value, headers, (at, offset))

@@ -7,19 +7,24 @@ begin.
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, cast
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from collector.kafka import Options
-from streaming.redrive.moved import BY_KEY, Record
-from streaming.redrive.received import PURGED, STATE
+from streaming.redrive.moved import BY_KEY, DeadLetter, Record, wire_size
+from streaming.redrive.received import EXPIRED, STATE
+from streaming.redrive.reports import Refusal, delivered
 
 TRY_S: Final = 0.25
 """How long one call blocks before it is asked whether to go on."""
+LOOK_S: Final = 0.02
+"""How long a client that has failed the transaction is waited for at most."""
 QUEUE_RECORDS: Final = 1_000_000
+BATCH_BYTES: Final = 1_000_000
+"""A record that is larger is in a batch by itself."""
 
 REFUSALS: Final = frozenset(
     {
@@ -35,12 +40,24 @@ Failures = Mapping[tuple[str, int], KafkaError]
 
 
 class AbortedError(Exception):
-    """Nothing of the transaction has happened; ``failures`` say which target partition refused or expired."""
+    """Nothing of the transaction has happened; ``failures`` say which target partition refused or expired.
 
-    def __init__(self, error: KafkaError, failures: Failures) -> None:
+    ``follows``: after a refusal the client's numbers have a gap, which Kafka refuses once: nobody's fault.
+    """
+
+    def __init__(
+        self,
+        error: KafkaError,
+        failures: Failures,
+        refusals: Sequence[Refusal] = (),
+        *,
+        follows: bool = False,
+    ) -> None:
         super().__init__(error.str())
         self.error = error
         self.failures = failures
+        self.refusals = refusals
+        self.follows = follows
 
 
 class FencedError(Exception):
@@ -56,15 +73,20 @@ class UnansweredError(Exception):
 
 
 class Transactions:
-    """One producer; ``give_up`` is asked while Kafka keeps us waiting."""
+    """One producer; ``give_up`` is asked while Kafka keeps us waiting.
+
+    ``together``: how many records at most wait for their answers at a time; None: as many as there are.
+    """
 
     def __init__(
         self, connection: Options, name: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
     ) -> None:
         self._give_up = give_up
         self._answers_within_s = delivery_timeout_ms / 1_000
-        self._begun = False
-        self._failures: dict[tuple[str, int], KafkaError] = {}
+        self._begun = self._gap = False
+        self.together: int | None = None
+        self._unanswered = 0
+        self._refusals: list[Refusal] = []
         self._runs: dict[tuple[str, int], list[tuple[int, int]]] = {}
         self._producer = Producer(
             connection
@@ -74,10 +96,9 @@ class Transactions:
                 "delivery.timeout.ms": delivery_timeout_ms,
                 "partitioner": "murmur2_random",
                 "error_cb": _told_by_the_calls,
-                "on_delivery": partial(_delivered, self._failures, self._runs),
                 "queue.buffering.max.messages": QUEUE_RECORDS,
                 "message.max.bytes": 100 << 20,
-                "batch.size": 1_000_000,
+                "batch.size": BATCH_BYTES,
             }
         )
 
@@ -85,10 +106,17 @@ class Transactions:
         """Fence whoever had the id; what they left open is aborted."""
         self._insist(self._producer.init_transactions)
 
-    def write(self, record: Record) -> None:
-        """Hand a record over; the first one begins a transaction. Refused at once or by the commit."""
+    def write(self, record: Record, dead_letter: DeadLetter | None = None, *, alone: bool = False) -> None:
+        """Hand a record over; the first one begins a transaction. Refused at once or by the commit.
+
+        One that is ``alone`` shares its batch with no other, and Kafka has it on return.
+        """
         topic, partition, timestamp_ms, key, value, headers = record
-        self.put(topic, partition, timestamp_ms, key, value, list(headers))
+        if alone:
+            self.delivered()
+        self.put(topic, partition, timestamp_ms, key, value, list(headers), dead_letter)
+        if alone:
+            self.delivered()
 
     def put(  # noqa: PLR0917 -- a record's parts, for who has no Record
         self,
@@ -98,31 +126,54 @@ class Transactions:
         key: bytes | None,
         value: bytes | None,
         headers: list[tuple[str, bytes | None]],
+        dead_letter: DeadLetter | None,
     ) -> None:
         """Hand a record over."""
         if not self._begun:
             self._begin()
+        if self.together is not None:
+            self._make_room(self.together)
         to = BY_KEY if partition is None else partition
+        told = partial(delivered, self._refusals, self._runs, dead_letter, headers)
         try:
             self._producer.produce(
-                topic, value, key, to, timestamp=max(timestamp_ms, 0), headers=cast("Headers", headers)
+                topic,
+                value,
+                key,
+                to,
+                told,
+                timestamp=max(timestamp_ms, 0),
+                headers=cast("Headers", headers),
             )
         except KafkaException as raised:
             error: KafkaError = raised.args[0]
             if error.code() != STATE:  # else the reason came as a delivery report
-                self._failures[topic, to] = error
+                size = wire_size(key, value, headers)
+                refusal = Refusal(dead_letter, (topic, to), error, size, timestamp_ms, key is not None)
+                self._refusals.append(refusal)
             self._abort(error)
 
     def delivered(self) -> Mapping[tuple[str, int], list[tuple[int, int]]]:
         """Wait until Kafka has all records, or has refused some; the offsets of those that it has.
 
-        By topic and partition: runs in their order, the end left out.
+        By topic and partition: runs in their order, the end left out. A client that has failed the
+        transaction sends nothing more: what it still holds could only expire.
         """
         self._begin()
-        while self._producer.flush(TRY_S):  # the offsets' call keeps no time: first see that Kafka answers
+        while self._producer.flush(LOOK_S):  # the offsets' call keeps no time: first see that Kafka answers
+            error = self._failed()
+            if error is not None and error.code() not in EXPIRED:
+                self._abort(error)
             if self._give_up():
                 raise GivenUpError
+        self._unanswered = 0
         return self._runs
+
+    def _make_room(self, together: int) -> None:
+        """For one more."""
+        if self._unanswered >= together:
+            self.delivered()
+        self._unanswered += 1
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         """All or nothing."""
@@ -132,7 +183,7 @@ class Transactions:
             self._insist(self._producer.commit_transaction)
         except KafkaException as raised:
             self._abort(raised.args[0])
-        self._begun = False
+        self._begun = self._gap = False
 
     def abort(self) -> None:
         """Nothing of what was written shall have happened."""
@@ -164,27 +215,31 @@ class Transactions:
 
     def _begin(self) -> None:
         if not self._begun:
-            self._failures.clear()
+            self._refusals.clear()
             self._runs.clear()
+            self._unanswered = 0
             self._producer.begin_transaction()
             self._begun = True
 
-    def _reason(self, error: KafkaError) -> KafkaError:
-        """Why the transaction failed, where all that is said is that it has."""
-        if error.code() == STATE:
-            try:
-                self._producer.begin_transaction()
-            except KafkaException as raised:
-                return cast("KafkaError", raised.args[0])
-        return error
+    def _failed(self) -> KafkaError | None:
+        """Why the client has failed the transaction, if it has: another one cannot be begun either way."""
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as raised:
+            error: KafkaError = raised.args[0]
+            return None if error.code() == STATE else error
+        return None
 
     def _abort(self, refused: KafkaError) -> None:
-        error = self._reason(refused)
+        error = (self._failed() or refused) if refused.code() == STATE else refused
         if error.fatal() and error.code() not in REFUSALS:
             raise FencedError(error.str())
         if not error.fatal():
             self._drop_after(error)
-        raise AbortedError(error, dict(self._failures))
+        follows = self._gap and error.code() == KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER
+        self._gap = bool(self._refusals)
+        failures = {one.target: one.error for one in self._refusals}
+        raise AbortedError(error, failures, list(self._refusals), follows=follows)
 
     def _drop_after(self, error: KafkaError) -> None:
         """One of which Kafka has taken no partition, for want of a right, cannot be ended: it never began."""
@@ -222,25 +277,3 @@ class Transactions:
 def _told_by_the_calls(error: KafkaError) -> None:
     """Without it a fatal error is raised while a delivery report is handed over."""
     del error
-
-
-def _delivered(
-    failures: dict[tuple[str, int], KafkaError],
-    runs: dict[tuple[str, int], list[tuple[int, int]]],
-    error: KafkaError | None,
-    message: Message,
-) -> None:
-    """Knows no producer: one that is not referred to any more ends at once."""
-    place = message.topic() or "", message.partition() or 0
-    if error is None:
-        _extend(runs.setdefault(place, []), message.offset() or 0)
-    elif error.code() not in PURGED:
-        failures[place] = error
-
-
-def _extend(runs: list[tuple[int, int]], offset: int) -> None:
-    """Offsets of a partition come in their order."""
-    if runs and runs[-1][1] == offset:
-        runs[-1] = (runs[-1][0], offset + 1)
-    else:
-        runs.append((offset, offset + 1))

@@ -2,7 +2,6 @@
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from streaming.letter import letter_of
 from streaming.redrive.order import Status
@@ -81,16 +80,3 @@ def test_a_letter_that_names_its_own_topic_is_a_cycle(place: Place) -> None:
     order = place.order()
     place.redriven(order)
     assert outcomes(place, order) == {("skipped", "target_cycle", 0): 3}
-
-
-def test_a_record_larger_than_the_target_takes_is_counted_and_the_others_go_on(place: Place) -> None:
-    small = f"{place.topic}-small"
-    config = {"max.message.bytes": "700"}
-    admin = AdminClient({"bootstrap.servers": place.servers})
-    admin.create_topics([NewTopic(small, 1, 1, config=config)])[small].result(30)
-    place.letters(3, topic=small)
-    place.letters(1, topic=small, headers=[("large", b"x" * 800)])
-    place.letters(6)
-    order = place.order()
-    assert place.redriven(order) == (Status.COMPLETED, "")
-    assert outcomes(place, order) == {("failed", "msg_size_too_large", 0): 1, ("sent", "", 1): 9}

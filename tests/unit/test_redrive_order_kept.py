@@ -16,13 +16,14 @@ from streaming.redrive.fetch import Fetcher, Place, Wanted
 from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
-from streaming.redrive.moved import Record
+from streaming.redrive.moved import DeadLetter, Record, wire_size
 from streaming.redrive.mover import Mover, Parts
 from streaming.redrive.order import Guards, Order, OrderRequest
 from streaming.redrive.patience import Patiences
 from streaming.redrive.reading import Lane, Reader
 from streaming.redrive.received import Received
 from streaming.redrive.report import Frame, Runs
+from streaming.redrive.reports import Refusal
 from streaming.redrive.steps import Finished, Idle
 from streaming.redrive.targets import TargetPlace
 from streaming.redrive.telemetry import SILENT, Telemetry
@@ -36,6 +37,9 @@ EVENTS = "deadwatch.events"
 COUNT = 60
 NOW_MS = 100_000
 PARTITIONS = 3
+TOO_LARGE = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
+LARGE: dict[int, int] = {}
+"""Bytes of the key, by offset, of what is too large for its topic."""
 REFUSED = KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)
 
 
@@ -48,7 +52,7 @@ def dead_letter(partition: int, offset: int) -> Received:
         topic=DLQ,
         partition=partition,
         offset=offset,
-        key=b"k",
+        key=b"k" * LARGE.get(offset, 1),
         value=b"%d" % offset,
         headers=headers,
         timestamp=(1, 1),
@@ -109,8 +113,10 @@ class FakeTransactions:
     committed: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     records: list[Record] = field(default_factory=list)
     straight: int = 0
+    together: int | None = None
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record, dead_letter: DeadLetter | None = None, *, alone: bool = False) -> None:
+        del dead_letter, alone
         self.open.append(record)
 
     def put(  # noqa: PLR0917 -- as the transactions have it
@@ -121,7 +127,9 @@ class FakeTransactions:
         key: bytes | None,
         value: bytes | None,
         headers: list[tuple[str, bytes | None]],
+        dead_letter: DeadLetter | None,
     ) -> None:
+        del dead_letter
         self.straight += 1
         self.write(Record(topic, partition, timestamp_ms, key, value, tuple(headers)))
 
@@ -142,6 +150,52 @@ class FakeTransactions:
 
     def abort(self) -> None:
         self.open = []
+
+
+@dataclass
+class RefusingTransactions(FakeTransactions):
+    """Batches that are larger than the topic allows are refused as a whole, as Kafka does."""
+
+    most_bytes: int = 0
+    batches: dict[int, list[Refusal]] = field(default_factory=lambda: defaultdict(list))
+    aborted: int = 0
+
+    def write(self, record: Record, dead_letter: DeadLetter | None = None, *, alone: bool = False) -> None:
+        if record.topic == EVENTS or dead_letter is None:
+            return
+        full = self.together is not None and sum(map(len, self.batches.values())) >= self.together
+        if alone or full:
+            self.answer()
+        size = wire_size(record.key, record.value, record.headers)
+        refusal = Refusal(dead_letter, ("orders", record.partition or 0), TOO_LARGE, size, 0, keyed=True)
+        self.batches[record.partition or 0].append(refusal)
+        self.open.append(record)
+        if alone:
+            self.answer()
+
+    def put(  # noqa: PLR0917 -- as above
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes | None]],
+        dead_letter: DeadLetter | None,
+    ) -> None:
+        self.write(Record(topic, partition, timestamp_ms, key, value, tuple(headers)), dead_letter)
+
+    def answer(self) -> None:
+        refused = [one for one in self.batches.values() if sum(each.size for each in one) > self.most_bytes]
+        self.batches.clear()
+        if refused:
+            self.open = []
+            self.aborted += 1
+            raise AbortedError(TOO_LARGE, {}, [one for batch in refused for one in batch])
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        self.answer()
+        super().commit(offsets, group)
 
 
 def mover(
@@ -203,6 +257,31 @@ def test_what_is_tried_again_or_slowed_down_is_not_overtaken(
             now_ms = max(now_ms, step.until_ms)
         now_ms += rng.randrange(30)
     assert transactions.committed == {partition: list(range(COUNT)) for partition in range(PARTITIONS)}
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    in_flight=st.sampled_from([1, 7, 100]),
+    room=st.sampled_from([1, 3, 20]),
+    bad=st.sets(st.integers(0, COUNT - 1), max_size=12),
+)
+@settings(max_examples=100, deadline=None)
+def test_what_is_refused_alone_fails_and_the_others_keep_their_order(
+    seed: int, in_flight: int, room: int, bad: set[int]
+) -> None:
+    """``room``: how many records a batch may have; of every partition the same offsets are too large."""
+    rng = Random(seed)
+    transactions = RefusingTransactions(rng, may_fail=0, most_bytes=room * 400)
+    moving, now_ms = mover(rng, transactions, {"max_in_flight": in_flight}), NOW_MS
+    LARGE.clear()
+    LARGE.update({offset: 400 * room + rng.randrange(5_000) for offset in bad})
+    for _ in range(5_000):
+        if isinstance(moving.step(now_ms), Finished):
+            break
+        now_ms += 500
+    LARGE.clear()
+    kept = [offset for offset in range(COUNT) if offset not in bad]
+    assert transactions.committed == (dict.fromkeys(range(PARTITIONS), kept) if kept else {})
 
 
 @pytest.mark.parametrize("may_fail", [0, 3], ids=["at once", "after aborted transactions"])

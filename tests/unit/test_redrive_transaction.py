@@ -8,6 +8,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from streaming.redrive import transaction
+from streaming.redrive.moved import Record
+from streaming.redrive.received import EXPIRED, STATE
 from streaming.redrive.transaction import AbortedError, GivenUpError, Transactions, UnansweredError
 
 FOREVER_MS = 3_600_000
@@ -19,13 +21,25 @@ class Client:
     def __init__(self) -> None:
         self.answers = threading.Event()
         self.refusal: KafkaException | None = None
+        self.failed: KafkaError | None = None
+        self.produces: list[KafkaException] = []
+        self.held = 0
+        """Records that it has and does not send any more; one of them expires with each look."""
         self.done: list[str] = []
 
     def begin_transaction(self) -> None:
+        if "begin" in self.done:
+            state: Any = self.failed or KafkaError(STATE)
+            raise KafkaException(state)
         self.done.append("begin")
 
+    def produce(self, *_arguments: object, **_names: object) -> None:
+        if self.produces:
+            raise self.produces.pop()
+
     def flush(self, _timeout_s: float) -> int:
-        return 0
+        self.held = max(self.held - 1, 0)
+        return self.held
 
     def poll(self, _timeout_s: float) -> int:
         return 0
@@ -80,3 +94,40 @@ def test_a_refusal_in_the_other_thread_aborts_as_any(client: Client) -> None:
     with pytest.raises(AbortedError, match="no"):
         transactions(FOREVER_MS).commit([], None)
     assert client.done == ["begin", "abort"]
+
+
+def test_what_a_client_holds_that_has_failed_the_transaction_is_not_waited_for(client: Client) -> None:
+    client.failed, client.held = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large"), FOREVER_MS
+    with pytest.raises(AbortedError, match="too large") as raised:
+        transactions(FOREVER_MS).delivered()
+    assert raised.value.error.code() == KafkaError.MSG_SIZE_TOO_LARGE
+    assert client.done == ["begin", "abort"]
+    assert client.held == FOREVER_MS - 1
+
+
+@pytest.mark.parametrize("code", EXPIRED)
+def test_what_has_timed_out_is_waited_for_so_that_all_that_stall_are_named(client: Client, code: int) -> None:
+    client.failed, client.held = KafkaError(code), 5
+    transactions(FOREVER_MS).delivered()
+    assert client.held == 0
+
+
+def test_a_transaction_that_goes_well_is_waited_for(client: Client) -> None:
+    client.held = 5
+    assert transactions(FOREVER_MS).delivered() == {}
+    assert client.done == ["begin"]
+
+
+def test_a_gap_after_a_refusal_is_nobody_s_fault_once(client: Client) -> None:
+    refused: Any = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
+    gap: Any = KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    writing, follows = transactions(FOREVER_MS), []
+    for error in (refused, gap, gap):
+        client.done.clear()
+        client.produces = [KafkaException(error)] if error is refused else []
+        client.failed, client.held = error, 0 if error is refused else 2
+        with pytest.raises(AbortedError) as raised:
+            writing.write(Record("orders", 0, 0, None, b"value", ()), (0, 1), alone=True)
+        follows.append(raised.value.follows)
+        assert [one.dead_letter for one in raised.value.refusals] == ([(0, 1)] if error is refused else [])
+    assert follows == [False, True, False]
