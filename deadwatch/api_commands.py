@@ -9,7 +9,7 @@ from rich.table import Table
 from deadwatch import complete, redrive_command, redrive_tables
 from deadwatch.api_client import Api
 from deadwatch.api_command import EXIT_CODES, Answer, Json, Limit, of_api, shown
-from deadwatch.redrive_request import Said, body
+from deadwatch.redrive_request import body, with_options
 
 OrderId = Annotated[
     str,
@@ -17,7 +17,6 @@ OrderId = Annotated[
         metavar="ID", help="Of a redrive; deadwatch jobs lists them.", autocompletion=complete.orders
     ),
 ]
-Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,6 +25,7 @@ def add_to(app: typer.Typer) -> None:
         app.command(epilog=EXIT_CODES)(of_api(command))
 
 
+@with_options
 def redrive(
     api: Api,
     dlq_topic: Annotated[
@@ -33,52 +33,21 @@ def redrive(
         typer.Argument(metavar="TOPIC", help="The dead letter topic.", autocompletion=complete.topics),
     ],
     *,
-    reason: Reason,
-    everything: Annotated[bool, typer.Option("--all", help="All records.")] = False,
-    group: Annotated[str | None, typer.Option(metavar="ID", help="Records of one cause.")] = None,
-    expression: Annotated[str | None, typer.Option("--filter", metavar="CEL", help="docs/filter.md")] = None,
-    offsets: Annotated[list[str] | None, typer.Option(metavar="P:FROM-TO", help="Repeatable.")] = None,
-    record: Annotated[list[str] | None, typer.Option(metavar="P:OFFSET", help="Repeatable.")] = None,
-    since: Annotated[str | None, typer.Option("--from", metavar="TIME", help="With its zone.")] = None,
-    until: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Left out itself.")] = None,
-    target: Annotated[
-        str, typer.Option(metavar="RULE", help="origin, topic:NAME, map:OLD=NEW,… or retry:GROUP")
-    ] = "origin",
-    rate: Annotated[float | None, typer.Option(help="Records a second; 50 unless said.")] = None,
-    max_records: Annotated[int | None, typer.Option(help="Move so many at most.")] = None,
-    max_attempts: Annotated[int | None, typer.Option(help="Then a record is parked; 5 unless said.")] = None,
-    settle_after: Annotated[
-        float | None, typer.Option(help="Seconds without coming back; 600 unless said.")
-    ] = None,
-    engine: Annotated[str, typer.Option(help="local, or spark: several executors.")] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be moved, and end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
+    **said: object,
 ) -> int:
     """Put dead letters back: shows what would be moved, asks, moves, and follows until the end.
 
     deadwatch redrive dlq.orders --all --reason 'converter fixed' --dry-run
 
     deadwatch redrive dlq.orders --filter 'attempts < 3' --rate 200 --reason 'converter fixed'
+
+    deadwatch redrive dlq.orders --all --rate none --set guards.max_bounce_ratio=0.2 --reason 'mended'
     """
-    said = Said(
-        dlq_topic=dlq_topic,
-        reason=reason,
-        everything=everything,
-        group=group,
-        expression=expression,
-        offsets=offsets or (),
-        records=record or (),
-        since=since,
-        until=until,
-        target=target,
-        rate=rate,
-        max_records=max_records,
-        max_attempts=max_attempts,
-        settle_after_s=settle_after,
-        engine=engine,
-    )
-    return redrive_command.run(api, body(said), dry_run, yes, as_json, redrive_command.ask_terminal)
+    request = body(dlq_topic, said)
+    return redrive_command.run(api, request, dry_run, yes, as_json, redrive_command.ask_terminal)
 
 
 def jobs(

@@ -1,96 +1,73 @@
 """What was said on the command line as the body of ``POST /api/v1/redrives``; the api judges it."""
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
+
+import typer
 
 from deadwatch.api_client import SaidError
+from streaming.redrive import order_options
+from streaming.redrive.order_fields import SETTING
+from streaming.redrive.order_options import OPTIONS, SET, Option
+from streaming.redrive.order_texts import SWITCH
 
-OFFSETS: Final = re.compile(r"(\d{1,9}):(\d{1,18})-(\d{1,18})")
-RECORD: Final = re.compile(r"(\d{1,9}):(\d{1,18})")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """The flags; None and empty: nothing."""
-
-    dlq_topic: str
-    reason: str
-    everything: bool = False
-    group: str | None = None
-    expression: str | None = None
-    offsets: Sequence[str] = ()
-    records: Sequence[str] = ()
-    since: str | None = None
-    until: str | None = None
-    target: str = "origin"
-    rate: float | None = None
-    max_records: int | None = None
-    max_attempts: int | None = None
-    settle_after_s: float | None = None
-    engine: str = "local"
+SETTINGS: Final = "settings"
+Said = Mapping[str, Any]
+"""What Typer has read, by parameter."""
 
 
-def body(said: Said) -> dict[str, Any]:
+def body(dlq_topic: str, said: Said) -> dict[str, Any]:
     """The request, a dry run. Raises ``SaidError``."""
-    return {
-        "dlq_topic": said.dlq_topic,
-        "selection": _selection(said),
-        "target": _target(said.target),
-        "limits": _present(records_per_second=said.rate, max_records=said.max_records),
-        "retry": _present(max_attempts=said.max_attempts),
-        "guards": _present(
-            settle_window_ms=None if said.settle_after_s is None else round(said.settle_after_s * 1_000)
-        ),
-        "engine": said.engine,
-        "reason": said.reason,
-        "dry_run": True,
-    }
-
-
-def _selection(said: Said) -> dict[str, Any]:
-    selection = _present(
-        all=said.everything or None,
-        group=said.group,
-        filter=said.expression,
-        offsets=dict(_interval(text) for text in said.offsets) or None,
-        records=[_place(text) for text in said.records] or None,
-        **{"from": said.since, "to": said.until},
-    )
-    if not selection:
+    texts = {option.name: text for option in OPTIONS if (text := _text(said.get(_name(option)))) is not None}
+    try:
+        asked = order_options.request(dlq_topic, texts, said.get(SETTINGS) or ())
+    except ValueError as error:
+        raise SaidError(str(error)) from None
+    if "selection" not in asked:
         raise SaidError("which records? say --all, --group, --filter, --offsets, --record, --from or --to")
-    return selection
+    if "reason" not in asked:
+        raise SaidError("why? say --reason TEXT: it is kept with the order")
+    return asked
 
 
-def _interval(text: str) -> tuple[str, list[int]]:
-    match = OFFSETS.fullmatch(text)
-    if match is None:
-        raise SaidError(f"--offsets takes PARTITION:FROM-TO, as 0:10-20 (20 is left out), not {text!r}")
-    return match[1], [int(match[2]), int(match[3])]
+def with_options(command: Callable[..., int]) -> Callable[..., int]:
+    """``command`` takes every option of a request, and ``--set``, as keywords."""
+    signature = inspect.signature(command, eval_str=True)
+    own = list(signature.parameters.values())
+    first = [one for one in own if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    last = [one for one in own if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    parameters = [*first, *(_parameter(option) for option in OPTIONS), _settings(), *last]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by Typer
+    return command
 
 
-def _place(text: str) -> dict[str, int]:
-    match = RECORD.fullmatch(text)
-    if match is None:
-        raise SaidError(f"--record takes PARTITION:OFFSET, as 0:42, not {text!r}")
-    return {"partition": int(match[1]), "offset": int(match[2])}
+def _parameter(option: Option) -> inspect.Parameter:
+    kind: Any = str | None
+    default: Any = None
+    if option.kind is SWITCH:
+        kind, default = bool, False
+    elif option.kind.many:
+        kind = list[str] | None
+    told = typer.Option(option.name, metavar=option.metavar or None, help=option.help)
+    return _keyword(_name(option), Annotated[kind, told], default)
 
 
-def _target(text: str) -> dict[str, Any]:
-    """``origin``, ``topic:NAME``, ``map:OLD=NEW,OLD=NEW``, ``retry:GROUP``."""
-    kind, _, rest = text.partition(":")
-    if kind == "origin" and not rest:
-        return {"kind": "origin"}
-    if kind == "topic" and rest:
-        return {"kind": "topic", "topic": rest}
-    if kind == "retry" and rest:
-        return {"kind": "retry", "consumergroup": rest}
-    pairs = [pair.split("=") for pair in rest.split(",")]
-    if kind == "map" and all(len(pair) == 2 for pair in pairs):  # noqa: PLR2004 -- a pair
-        return {"kind": "map", "map": dict(pairs)}
-    raise SaidError(f"--target takes origin, topic:NAME, map:OLD=NEW,OLD=NEW or retry:GROUP, not {text!r}")
+def _settings() -> inspect.Parameter:
+    told = typer.Option(SET, metavar="PATH=VALUE", help=f"Any other field of a request: {SETTING}.")
+    return _keyword(SETTINGS, Annotated[list[str] | None, told], None)
 
 
-def _present(**values: Any) -> dict[str, Any]:  # noqa: ANN401 -- JSON
-    return {name: value for name, value in values.items() if value is not None}
+def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 -- an annotation
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _name(option: Option) -> str:
+    return option.path.replace(".", "_")
+
+
+def _text(said: str | bool | list[str] | None) -> str | None:
+    """What an option says as one text; None: it was not given."""
+    if isinstance(said, bool):
+        return "true" if said else None
+    return "\n".join(said) or None if isinstance(said, list) else said

@@ -9,7 +9,8 @@ from fastapi import Depends, Request
 from api.console.errors import FormError
 from api.console.visitor import require_token
 
-MAX_BYTES: Final = 65_536
+MAX_BYTES: Final = 524_288
+"""Ten thousand records that a redrive is asked for one by one have their place in it."""
 MAX_FIELDS: Final = 100
 KIND: Final = "application/x-www-form-urlencoded"
 

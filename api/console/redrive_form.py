@@ -1,42 +1,48 @@
 """The redrive sheet's fields, and the order that they ask for."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
 from api.console import sheet_fields
-from api.console.sheet_fields import SHEET, FieldsError, Form, refused
+from api.console.sheet_fields import SHEET, TARGETS, Control, Controls, FieldsError, Form, refused
 from streaming.redrive.errors import FilterError, RedriveError
-from streaming.redrive.order import OrderRequest
+from streaming.redrive.order import OrderRequest, Selection
+from streaming.redrive.order_texts import INTERVALS, NUMBER, PLACES, SECONDS, TIME, WHOLE, choice
+
+CONTROLS: Final[Controls] = (
+    Control("dlq_topic", "dlq_topic", needed="choose a dead letter topic"),
+    Control("select", "selection.all", choice({"all": True}), "select=all"),
+    Control("group", "selection.group", when="select=group", needed="name the group's fingerprint"),
+    Control(
+        "filter",
+        "selection.filter",
+        when="select=filter",
+        needed='write a filter, such as attempts < 3; "all" selects everything',
+    ),
+    Control("from", "selection.from", TIME, "select=time"),
+    Control("to", "selection.to", TIME, "select=time"),
+    Control("offsets", "selection.offsets", INTERVALS, "select=offsets", needed="write 0:10-20, one a line"),
+    Control("records", "selection.records", PLACES, "select=records", needed="write 0:42, one a line"),
+    *TARGETS,
+    Control("records_per_second", "limits.records_per_second", NUMBER, blank="none"),
+    Control("max_records", "limits.max_records", WHOLE),
+    Control("max_attempts", "retry.max_attempts", WHOLE),
+    Control("settle_window_s", "guards.settle_window_ms", SECONDS, needed="say it in seconds, as 600"),
+    Control("reason", "reason", needed="say why: it is kept with the order"),
+)
+"""What an order may say beside these is an ``also``."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
-    "dlq_topic": "",
-    "select": "all",
-    "group": "",
-    "filter": "",
-    "from": "",
-    "to": "",
+    **{control.name: "" for control in CONTROLS},
     **sheet_fields.DEFAULTS,
+    "select": "all",
     "records_per_second": "50",
-    "max_records": "",
     "max_attempts": "5",
     "settle_window_s": "600",
-    "reason": "",
 }
 """Every field, and what stands in it at first."""
-
-_FIELDS: Final[Mapping[str, str]] = {
-    "dlq_topic": "dlq_topic",
-    "reason": "reason",
-    "limits.records_per_second": "records_per_second",
-    "limits.max_records": "max_records",
-    "retry.max_attempts": "max_attempts",
-    "guards.settle_window_ms": "settle_window_s",
-    "selection.group": "group",
-    "selection.filter": "filter",
-}
-"""Where the sheet has what the order's model calls so."""
 
 
 def blank(dlq_topic: str, group: str, expression: str, **more: str) -> dict[str, str]:
@@ -52,6 +58,12 @@ def blank(dlq_topic: str, group: str, expression: str, **more: str) -> dict[str,
     }
 
 
+def filled(request: OrderRequest) -> dict[str, str]:
+    """The sheet as it asks for an order that there is, by its dry run."""
+    choices = {"select": _way(request.selection), "target": request.target.kind}
+    return sheet_fields.filled(CONTROLS, request, choices)
+
+
 def complete(form: Form) -> dict[str, str]:
     """The form with every field there is."""
     return {name: form.get(name, default) for name, default in DEFAULTS.items()}
@@ -60,29 +72,15 @@ def complete(form: Form) -> dict[str, str]:
 def request(form: Form) -> OrderRequest:
     """The dry run that the sheet asks for. Raises ``FieldsError`` and ``ValidationError``."""
     said = complete(form)
-    problems = _missing(said)
-    if problems:
-        raise FieldsError(problems)
-    return OrderRequest.model_validate(
-        {
-            "dlq_topic": said["dlq_topic"],
-            "selection": _selection(said),
-            "target": sheet_fields.target(said),
-            "limits": {
-                "records_per_second": said["records_per_second"] or None,
-                "max_records": said["max_records"] or None,
-            },
-            "retry": {"max_attempts": said["max_attempts"] or DEFAULTS["max_attempts"]},
-            "guards": {"settle_window_ms": sheet_fields.milliseconds(said, "settle_window_s")},
-            "reason": said["reason"],
-            "dry_run": True,
-        }
-    )
+    document = sheet_fields.document(CONTROLS, said)
+    if "selection" not in document:
+        raise FieldsError({"from": "say from when or until when"})
+    return OrderRequest.model_validate({**document, "dry_run": True})
 
 
-def problems(error: ValidationError) -> dict[str, str]:
+def problems(error: ValidationError, form: Form) -> dict[str, str]:
     """What the order's model refuses, by field of the sheet."""
-    return refused(error, _FIELDS)
+    return refused(error, CONTROLS, complete(form))
 
 
 def field_of(error: RedriveError) -> str:
@@ -90,32 +88,7 @@ def field_of(error: RedriveError) -> str:
     return "filter" if isinstance(error, FilterError) else SHEET
 
 
-def _missing(said: Form) -> dict[str, str]:
-    needed = {
-        "dlq_topic": "choose a dead letter topic",
-        "reason": "say why: it is kept with the order",
-        "settle_window_s": "say it in seconds, as 600",
-    }
-    needed |= {
-        "group": {"group": "name the group's fingerprint"},
-        "filter": {"filter": 'write a filter, such as attempts < 3; "all" selects everything'},
-        "time": {} if said["from"] or said["to"] else {"from": "say from when or until when"},
-    }.get(said["select"], {})
-    needed |= sheet_fields.needed(said)
-    return {name: problem for name, problem in needed.items() if name == "from" or not said[name]}
-
-
-def _selection(said: Form) -> dict[str, Any]:
-    match said["select"]:
-        case "group":
-            return {"group": said["group"]}
-        case "filter":
-            return {"filter": said["filter"]}
-        case "time":
-            return {name: _zoned(said[name]) for name in ("from", "to") if said[name]}
-    return {"all": True}
-
-
-def _zoned(text: str) -> str:
-    """A time of the sheet is UTC where it says no zone, as the sheet tells."""
-    return text if text.endswith("Z") or "+" in text else f"{text}Z"
+def _way(selection: Selection) -> str:
+    """What the sheet calls the way of selecting."""
+    said = next(iter(selection.model_dump(exclude_none=True)))
+    return {"from_": "time", "to": "time"}.get(said, said)

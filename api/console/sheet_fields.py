@@ -1,30 +1,63 @@
-"""What the sheets of redrives and policies have in common: where records go, waits, and what is wrong."""
+"""What the sheets of redrives and policies have in common: controls, what they say, and what is wrong.
 
-from collections.abc import Mapping
+A control says one field of a request. What no control says, or says exactly, stands in the area ``also``, a
+setting a line: it can be seen and changed, and is not lost when a sheet is filled in from a request.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from streaming.redrive.order import MapTarget, RetryTarget, Target, TopicTarget
+from streaming.redrive.order_fields import Fields, add_setting, gathered, setting, spread
+from streaming.redrive.order_texts import PAIRS, TEXT, Kind
 
 Form = Mapping[str, str]
 
-DEFAULTS: Final[Mapping[str, str]] = {
-    "target": "origin",
-    "target_topic": "",
-    "target_group": "",
-    "target_map": "",
-}
-"""Every field, and what stands in it at first."""
-
 SHEET: Final = "sheet"
 """Stands for the whole sheet where a problem belongs to no field."""
+ALSO: Final = "also"
+EMPTY: Final[Form] = {}
 
-_NEEDED: Final[Mapping[str, Mapping[str, str]]] = {
-    "topic": {"target_topic": "name the topic"},
-    "retry": {"target_group": "name the consumer group"},
-    "map": {"target_map": "write old=new, one pair a line"},
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A control by its name in the sheet, and the field by its path in the request.
+
+    It counts only ``when`` a choice has a value, as ``target=topic``. An empty one says ``blank``, or
+    nothing, and ``needed`` is told where nothing else says the field.
+    """
+
+    name: str
+    path: str
+    kind: Kind = TEXT
+    when: str = ""
+    blank: str = ""
+    needed: str = ""
+
+    def counts(self, said: Form) -> bool:
+        """Whether the choices of the sheet ask for it."""
+        choice, _, value = self.when.partition("=")
+        return not choice or said[choice] == value
+
+
+Controls = Sequence[Control]
+
+TARGETS: Final[Controls] = (
+    Control("target", "target.kind"),
+    Control("target_topic", "target.topic", when="target=topic", needed="name the topic"),
+    Control("target_group", "target.consumergroup", when="target=retry", needed="name the consumer group"),
+    Control("target_retry_topic", "target.topic", when="target=retry"),
+    Control("target_map", "target.map", PAIRS, "target=map", needed="write old=new, one pair a line"),
+)
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    **{control.name: "" for control in TARGETS},
+    "target": "origin",
+    ALSO: "",
 }
+"""Every field, and what stands in it at first."""
 
 
 class FieldsError(Exception):
@@ -35,58 +68,63 @@ class FieldsError(Exception):
         self.problems = dict(problems)
 
 
-def needed(said: Form) -> Mapping[str, str]:
-    """The fields that the chosen target needs, and what is said where one is empty."""
-    return _NEEDED.get(said["target"], {})
+def document(controls: Controls, said: Form) -> dict[str, Any]:
+    """The request that a sheet asks for, as its model takes it.
 
-
-def target(said: Form) -> dict[str, Any]:
-    """The target, as an order's model takes it. Raises ``FieldsError``."""
-    match said["target"]:
-        case "topic":
-            return {"kind": "topic", "topic": said["target_topic"]}
-        case "retry":
-            return {"kind": "retry", "consumergroup": said["target_group"]}
-        case "map":
-            return {"kind": "map", "map": _pairs(said["target_map"])}
-    return {"kind": "origin"}
-
-
-def filled(chosen: Target) -> dict[str, str]:
-    """The fields as they say this target."""
-    fields = {**DEFAULTS, "target": chosen.kind}
-    match chosen:
-        case TopicTarget():
-            fields["target_topic"] = chosen.topic
-        case RetryTarget():
-            fields["target_group"] = chosen.consumergroup
-        case MapTarget():
-            fields["target_map"] = "\n".join(f"{old}={new}" for old, new in chosen.map.items())
-    return fields
-
-
-def refused(error: ValidationError, fields: Mapping[str, str]) -> dict[str, str]:
-    """What a model refuses, by field of the sheet; ``fields`` tells which the model's names are."""
-    told: dict[str, str] = {}
-    for one in error.errors():
-        names = [str(part) for part in one["loc"]]
-        places = [".".join(names[:length]) for length in range(len(names), 0, -1)]
-        field = next((fields[place] for place in places if place in fields), SHEET)
-        told[field] = one["msg"].removeprefix("Value error, ")
-    return told
-
-
-def milliseconds(said: Form, name: str) -> int:
-    """Of a field in seconds. Raises ``FieldsError``."""
+    Raises:
+        FieldsError: something is missing or cannot be read.
+    """
+    counting = [control for control in controls if control.counts(said)]
+    problems: dict[str, str] = {}
+    fields: Fields = {}
+    for control in counting:
+        text = said[control.name] or control.blank
+        try:
+            fields |= {control.path: control.kind.read(text)} if text else {}
+        except ValueError:
+            problems[control.name] = f"it takes {control.kind.form}"
     try:
-        return round(float(said[name]) * 1_000)
-    except (ValueError, OverflowError):
-        raise FieldsError({name: "say it in seconds, as 60"}) from None
+        for line in _settings(said):
+            add_setting(fields, line)
+    except ValueError as error:
+        problems[ALSO] = str(error)
+    for control in counting:
+        if control.needed and control.path not in fields:
+            problems.setdefault(control.name, control.needed)
+    if problems:
+        raise FieldsError(problems)
+    return gathered(fields)
 
 
-def _pairs(text: str) -> dict[str, str]:
-    """``old=new`` by lines or commas. Raises ``FieldsError``."""
-    pairs = [pair.split("=") for pair in text.replace(",", "\n").split("\n") if pair.strip()]
-    if any(len(pair) != 2 for pair in pairs):  # noqa: PLR2004 -- a pair
-        raise FieldsError({"target_map": "each line is old=new"})
-    return {old.strip(): new.strip() for old, new in pairs}
+def filled(controls: Controls, request: BaseModel, choices: Form = EMPTY) -> dict[str, str]:
+    """The sheet as it asks for this request; ``choices`` say which controls count."""
+    paths = {control.path for control in controls}
+    values, said = spread(request, paths, defaults=True), spread(request, paths)
+    form = {**{control.name: "" for control in controls}, **choices}
+    for control in controls:
+        value = values.get(control.path)
+        if control.counts(form) and control.kind.carries(value):
+            text = control.kind.write(value)
+            form[control.name] = "" if text == control.blank else text
+            said.pop(control.path, None)
+    return form | {ALSO: "\n".join(setting(path, value) for path, value in said.items())}
+
+
+def refused(error: ValidationError, controls: Controls, said: Form) -> dict[str, str]:
+    """What a model refuses, by field of the sheet."""
+    names = {control.path: control.name for control in controls if control.counts(said)}
+    names |= {line.partition("=")[0].strip(): ALSO for line in _settings(said)}
+    problems: dict[str, str] = {}
+    for one in error.errors():
+        place = [str(part) for part in one["loc"]]
+        if place[:1] == ["target"]:
+            del place[1:2]  # the kind, which pydantic names between the two
+        paths = [".".join(place[:length]) for length in range(len(place), 0, -1)]
+        name, path = next(((names[path], path) for path in paths if path in names), (SHEET, ""))
+        problem = one["msg"].removeprefix("Value error, ")
+        problems[name] = f"{path}: {problem}" if name == ALSO else problem
+    return problems
+
+
+def _settings(said: Form) -> list[str]:
+    return [line for line in said[ALSO].split("\n") if line.strip()]

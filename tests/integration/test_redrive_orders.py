@@ -20,7 +20,7 @@ from collector.contract import headers as names
 from collector.kafka import KafkaConnection
 from deadwatch import redrive_command
 from deadwatch.api_client import Api
-from deadwatch.redrive_request import Said, body
+from deadwatch.redrive_request import body
 from lab import Lab
 from lab.topics import Topics
 from streaming.letter import letter_of
@@ -325,7 +325,7 @@ def test_the_command_shows_asks_and_follows_to_the_end(
             time.sleep(0.05)
         claims.settle(claim, Status.COMPLETED, "", 1)
 
-    request = body(Said(dlq_topic=place.dlq, reason="mended", everything=True))
+    request = body(place.dlq, {"selection_all": True, "reason": "mended"})
     code = redrive_command.run(Api(api()), request, dry=False, yes=False, as_json=False, ask=agree)
     shown = capsys.readouterr().out
     assert (code, asked) == (0, [f"Move {MOVABLE} records?"])

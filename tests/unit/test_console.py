@@ -246,7 +246,7 @@ def test_a_change_needs_the_pages_own_token(
     ]
     assert [answer.status_code for answer in refused] == [403] * len(refused)
     assert console.client.post(path, json={"csrf": csrf}).status_code == 400
-    assert console.client.post(path, content="csrf=" + "x" * 70_000, headers=FORM).status_code == 400
+    assert console.client.post(path, content="csrf=" + "x" * 600_000, headers=FORM).status_code == 400
     assert "/cancel" in console.get(f"/redrives/{console_store.RUNNING}").text, "it still runs"
     assert console.client.post(path, data={"csrf": csrf}).status_code == 303
 

@@ -1,14 +1,11 @@
-"""What pages are made of: texts, stack traces, sparklines, the line for a terminal."""
+"""What pages are made of: texts, stack traces, sparklines."""
 
-import shlex
 from datetime import UTC, datetime
 
 import pytest
 
-from api.console import command_line, stack_traces, texts
+from api.console import stack_traces, texts
 from api.console.sparklines import HEIGHT, Trend, line
-from deadwatch.redrive_request import Said, body
-from streaming.redrive.order import OrderRequest, Selection
 
 
 @pytest.mark.parametrize(
@@ -93,46 +90,3 @@ def test_a_line_stays_in_its_frame() -> None:
     assert [x for x, _ in points] == [0, 40, 80, 120]
     assert all(0 < y < HEIGHT for _, y in points)
     assert points[2][1] < points[1][1] < points[0][1]
-
-
-def test_the_line_for_a_terminal_asks_for_the_same() -> None:
-    expression = """message.contains("it's $HOME") && attempts < 3"""
-    request = OrderRequest(
-        dlq_topic="dlq.orders", selection=Selection(filter=expression), reason="mended; rm -rf /"
-    )
-    said = shlex.split(command_line.redrive(request))
-    assert said[:3] == ["deadwatch", "redrive", "dlq.orders"]
-    flags = dict(zip(said[3::2], said[4::2], strict=True))
-    meant = body(Said(dlq_topic="dlq.orders", reason=flags["--reason"], expression=flags["--filter"]))
-    assert OrderRequest.model_validate(meant) == request
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ({"kind": "origin"}, None),
-        ({"kind": "topic", "topic": "t"}, "topic:t"),
-        ({"kind": "retry", "consumergroup": "g"}, "retry:g"),
-        ({"kind": "map", "map": {"a": "b", "c": "d"}}, "map:a=b,c=d"),
-    ],
-)
-def test_targets_as_the_command_line_takes_them(target: dict[str, object], said: str | None) -> None:
-    request = OrderRequest.model_validate(
-        {"dlq_topic": "d", "selection": {"all": True}, "target": target, "reason": "r"}
-    )
-    words = shlex.split(command_line.redrive(request))
-    assert ("--target" in words) == (said is not None)
-    if said is not None:
-        assert words[words.index("--target") + 1] == said
-        meant = body(Said(dlq_topic="d", reason="r", everything=True, target=said))
-        assert OrderRequest.model_validate(meant).target == request.target
-
-
-def test_how_long_it_takes_to_settle_is_said_where_it_is_not_the_usual() -> None:
-    usual = {"dlq_topic": "d", "selection": {"all": True}, "reason": "r"}
-    assert "--settle-after" not in command_line.redrive(OrderRequest.model_validate(usual))
-    request = OrderRequest.model_validate({**usual, "guards": {"settle_window_ms": 20_500}})
-    words = shlex.split(command_line.redrive(request))
-    said = float(words[words.index("--settle-after") + 1])
-    meant = body(Said(dlq_topic="d", reason="r", everything=True, settle_after_s=said))
-    assert OrderRequest.model_validate(meant).guards == request.guards

@@ -16,23 +16,28 @@ from streaming.redrive.plan import Plan
 from streaming.store.order_claims import OrderClaims
 from streaming.store.orders import OrderBook
 
-REASON: dict[str, Any] = {"dlq_topic": "dlq.t", "reason": "mended"}
+WHY: Said = {"reason": "mended"}
+ALL: Said = {"selection_all": True, **WHY}
 
 
 @pytest.mark.parametrize(
     ("said", "selection"),
     [
-        ({"everything": True}, {"all": True}),
-        ({"group": "f1"}, {"group": "f1"}),
-        ({"expression": "offset > 1"}, {"filter": "offset > 1"}),
-        ({"offsets": ["0:10-20", "3:0-1"]}, {"offsets": {"0": [10, 20], "3": [0, 1]}}),
-        ({"records": ["0:42"]}, {"records": [{"partition": 0, "offset": 42}]}),
-        ({"since": "2026-11-21T12:00:00Z"}, {"from": "2026-11-21T12:00:00Z"}),
-        ({"everything": True, "group": "f1"}, {"all": True, "group": "f1"}),  # the api refuses it
+        ({"selection_all": True}, {"all": True}),
+        ({"selection_group": "f1"}, {"group": "f1"}),
+        ({"selection_group": ""}, {"group": ""}),  # the api refuses it
+        ({"selection_filter": "offset > 1"}, {"filter": "offset > 1"}),
+        ({"selection_offsets": ["0:10-20", "3:0-1"]}, {"offsets": {"0": [10, 20], "3": [0, 1]}}),
+        ({"selection_records": ["0:42"]}, {"records": [{"partition": 0, "offset": 42}]}),
+        ({"selection_from": "2026-11-21T12:00:00Z"}, {"from": "2026-11-21T12:00:00Z"}),
+        (
+            {"selection_all": True, "selection_group": "f1"},
+            {"all": True, "group": "f1"},
+        ),  # the api refuses it
     ],
 )
-def test_flags_become_a_selection(said: dict[str, Any], selection: dict[str, Any]) -> None:
-    assert body(Said(**REASON, **said))["selection"] == selection
+def test_flags_become_a_selection(said: Said, selection: dict[str, Any]) -> None:
+    assert body("dlq.t", {**WHY, **said})["selection"] == selection
 
 
 @pytest.mark.parametrize(
@@ -45,25 +50,49 @@ def test_flags_become_a_selection(said: dict[str, Any], selection: dict[str, Any
     ],
 )
 def test_a_target_is_one_word(text: str, target: dict[str, Any]) -> None:
-    asked = body(Said(**REASON, everything=True, target=text))
+    asked = body("dlq.t", {**ALL, "target": text})
     assert asked["target"] == target
     assert OrderRequest.model_validate(asked).dry_run
+
+
+def test_what_has_no_option_is_set_by_its_path() -> None:
+    said = {**ALL, "limits_records_per_second": "none", "target": "retry:g"}
+    settings = ["guards.max_bounce_ratio=null", "guards.lag_group=payments", "target.topic=again"]
+    asked = OrderRequest.model_validate(body("dlq.t", {**said, "settings": settings}))
+    assert asked.model_dump(exclude_defaults=True, exclude={"dlq_topic", "selection", "reason"}) == {
+        "target": {"kind": "retry", "consumergroup": "g", "topic": "again"},
+        "limits": {"records_per_second": None},
+        "guards": {"max_bounce_ratio": None, "lag_group": "payments"},
+    }
 
 
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({}, "which records?"),
-        ({"offsets": ["0:10"]}, "--offsets takes PARTITION:FROM-TO"),
-        ({"records": ["a:1"]}, "--record takes PARTITION:OFFSET"),
-        ({"everything": True, "target": "moon"}, "--target takes origin"),
-        ({"everything": True, "target": "origin:x"}, "--target takes origin"),
-        ({"everything": True, "target": "map:a"}, "--target takes origin"),
+        (WHY, "which records?"),
+        ({"selection_all": True}, "why\\? say --reason"),
+        ({**WHY, "selection_offsets": ["0:10"]}, "--offsets takes PARTITION:FROM-TO"),
+        ({**WHY, "selection_offsets": ["0:1-2", "0:5-6"]}, "each partition once"),
+        ({**WHY, "selection_records": ["a:1"]}, "--record takes PARTITION:OFFSET"),
+        ({**ALL, "target": "moon"}, "--target takes origin"),
+        ({**ALL, "target": "origin:x"}, "--target takes origin"),
+        ({**ALL, "target": "map:a"}, "--target takes origin"),
+        ({**ALL, "target": "map:a=b,a=c"}, "--target takes origin"),
+        ({**ALL, "limits_records_per_second": "fast"}, "--rate takes a number, as 50, or none, not 'fast'"),
+        ({**ALL, "limits_records_per_second": "inf"}, "--rate takes a number"),
+        ({**ALL, "limits_max_records": "1.5"}, "--max-records takes a whole number"),
+        ({**ALL, "guards_settle_window_ms": "soon"}, "--settle-after takes a time in seconds"),
+        ({**ALL, "settings": ["max_records"]}, "a setting is PATH=VALUE"),
+        ({**ALL, "settings": ["limits.max_records.x=1"]}, "a setting is PATH=VALUE"),
+        ({**ALL, "settings": ["reason=again"]}, "reason is said twice"),
+        ({**ALL, "target": "origin", "settings": ["target.kind=topic"]}, "target.kind is said twice"),
+        ({**ALL, "settings": ["dry_run=false"]}, "dry_run cannot be set"),
+        ({**ALL, "settings": ["confirm=1"]}, "confirm cannot be set"),
     ],
 )
-def test_a_wrong_flag_is_told_with_the_right_form(said: dict[str, Any], told: str) -> None:
+def test_a_wrong_flag_is_told_with_the_right_form(said: Said, told: str) -> None:
     with pytest.raises(SaidError, match=told):
-        body(Said(**REASON, **said))
+        body("dlq.t", said)
 
 
 def shown(table: Any) -> str:  # noqa: ANN401 -- whatever rich prints
@@ -102,7 +131,9 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
 
 @pytest.fixture
 def order(store: Engine, now_ms: int) -> str:
-    request = OrderRequest.model_validate({**REASON, "selection": {"all": True}, "dry_run": False})
+    request = OrderRequest.model_validate(
+        {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended", "dry_run": False}
+    )
     made = Order(
         id="a", request=request, requested_by="me", created_at_ms=now_ms, begin={0: 0}, cut_off={0: 9}
     )
@@ -163,7 +194,7 @@ def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(capsys: pytest.CaptureFix
         assert question == "Move 7 records?"
         return False
 
-    request = body(Said(**REASON, everything=True))
+    request = body("dlq.t", ALL)
     with httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x") as client:
         api = Api(client)
         assert redrive_command.run(api, request, dry=False, yes=False, as_json=False, ask=refuse) == 1

@@ -94,7 +94,7 @@ def change(act: Act, policy: PolicyId, form: Filled) -> Response:
     """Put what the sheet says in its place, if nobody else has changed it since."""
     found = _find(act.service, policy)
     try:
-        asked = policy_form.request(form, found.request)
+        asked = policy_form.request(form)
         also = act.audit.witness(asked.reason, CHANGED)
         act.service.standing.change(policy, asked, act.who.name, _version(form), also)
     except (FieldsError, ValidationError, RedriveError) as error:
@@ -131,7 +131,7 @@ def _sheet(
         policy=found.id if found else "",
         seen=form.get("version", ""),
         form=policy_form.complete(form),
-        problems=policy_form.problems(error) if error else {},
+        problems=policy_form.problems(error, form) if error else {},
         topics=topics,
     )
 

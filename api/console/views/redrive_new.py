@@ -21,10 +21,11 @@ router = APIRouter(prefix="/redrives")
 
 
 class NewQuery(BaseModel):
-    """What a link may fill in."""
+    """What a link may fill in: a few fields, or all as they are in the order ``like``."""
 
     model_config = ConfigDict(extra="forbid")
 
+    like: str = Field("", pattern=r"^[0-9a-f-]{0,36}$")
     dlq_topic: str = Field("", max_length=300)
     group: str = Field("", max_length=64)
     filter: str = Field("", max_length=4_000)
@@ -35,8 +36,12 @@ class NewQuery(BaseModel):
 @router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The sheet, filled in as far as the link tells."""
-    form = redrive_form.blank(
-        query.dlq_topic, query.group, query.filter, reason=query.reason, max_attempts=query.max_attempts
+    form = (
+        redrive_form.filled(redrives.one(service, query.like).request)
+        if query.like
+        else redrive_form.blank(
+            query.dlq_topic, query.group, query.filter, reason=query.reason, max_attempts=query.max_attempts
+        )
     )
     return _sheet(request, service, form, {}, 200)
 
@@ -50,7 +55,7 @@ def create(act: Act, form: Filled) -> Response:
     except FieldsError as error:
         return _sheet(act.request, act.service, form, error.problems, UNPROCESSABLE)
     except ValidationError as error:
-        return _sheet(act.request, act.service, form, redrive_form.problems(error), UNPROCESSABLE)
+        return _sheet(act.request, act.service, form, redrive_form.problems(error, form), UNPROCESSABLE)
     except RedriveError as error:
         told = {redrive_form.field_of(error): str(error)}
         return _sheet(act.request, act.service, form, told, REDRIVE_STATUS[type(error)])
