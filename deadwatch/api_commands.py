@@ -51,6 +51,9 @@ def redrive(
         float | None, typer.Option(help="Seconds without coming back; 600 unless said.")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or spark: several executors.")] = "local",
+    again: Annotated[
+        bool, typer.Option("--again", help="Also what was moved or parked before; else it is left out.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be moved, and end.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
@@ -77,6 +80,7 @@ def redrive(
         max_attempts=max_attempts,
         settle_after_s=settle_after,
         engine=engine,
+        again=again,
     )
     return redrive_command.run(api, body(said), dry_run, yes, as_json, redrive_command.ask_terminal)
 

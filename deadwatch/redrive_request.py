@@ -30,6 +30,7 @@ class Said:
     max_attempts: int | None = None
     settle_after_s: float | None = None
     engine: str = "local"
+    again: bool = False
 
 
 def body(said: Said) -> dict[str, Any]:
@@ -44,6 +45,7 @@ def body(said: Said) -> dict[str, Any]:
             settle_window_ms=None if said.settle_after_s is None else round(said.settle_after_s * 1_000)
         ),
         "engine": said.engine,
+        **_present(again=said.again or None),
         "reason": said.reason,
         "dry_run": True,
     }

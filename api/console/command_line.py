@@ -29,6 +29,8 @@ def redrive(request: OrderRequest) -> str:
         words += ["--max-attempts", str(request.retry.max_attempts)]
     if request.guards.settle_window_ms != Guards().settle_window_ms:
         words += ["--settle-after", f"{request.guards.settle_window_ms / 1_000:g}"]
+    if request.again:
+        words += ["--again"]
     return shlex.join([*words, "--reason", request.reason])
 
 

@@ -22,6 +22,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "max_records": "",
     "max_attempts": "5",
     "settle_window_s": "600",
+    "again": "",
     "reason": "",
 }
 """Every field, and what stands in it at first."""
@@ -74,6 +75,7 @@ def request(form: Form) -> OrderRequest:
             },
             "retry": {"max_attempts": said["max_attempts"] or DEFAULTS["max_attempts"]},
             "guards": {"settle_window_ms": sheet_fields.milliseconds(said, "settle_window_s")},
+            "again": bool(said["again"]),
             "reason": said["reason"],
             "dry_run": True,
         }

@@ -157,7 +157,10 @@ class Mover:
         limits = self._request.limits
         if limits.records_per_second or limits.bytes_per_second or not selects_all(self._order):
             return None
-        return Straight(self._order.id, parts.intake.letters, self._decider.causes, parts.transactions)
+        intake = parts.intake
+        return Straight(
+            self._order.id, intake.letters, self._decider.causes, parts.transactions, intake.handled
+        )
 
     def _left(self) -> int:
         """How many records the order may still move."""

@@ -10,6 +10,7 @@ from typing import Final
 from collector.contract import headers as names
 from streaming.redrive.batch import Batch
 from streaming.redrive.causes import Causes
+from streaming.redrive.handled import Handled
 from streaming.redrive.letters import Letters
 from streaming.redrive.moved import marks
 from streaming.redrive.received import Received
@@ -21,8 +22,11 @@ ZERO: Final = ord("0")
 class Straight:
     """For one order that selects all."""
 
-    def __init__(self, order: str, letters: Letters, causes: Causes, transactions: Transactions) -> None:
+    def __init__(
+        self, order: str, letters: Letters, causes: Causes, transactions: Transactions, handled: Handled
+    ) -> None:
         self._order, self._letters, self._causes, self._transactions = order, letters, causes, transactions
+        self._left_out = handled.reason if handled else None
 
     def write(self, messages: list[Received], batch: Batch, now_ms: int) -> None:
         """As many from the beginning as may; they are in the batch, also where this raises."""
@@ -40,8 +44,10 @@ class Straight:
                 return
             if raw[0] == ZERO and len(raw) > 1:
                 return
-            topic, partition = course.to
             at = message.partition()
+            if self._left_out is not None and self._left_out(at, message.offset()):
+                return
+            topic, partition = course.to
             by, attempts, group, moved_at = marks(self._order, course.attempt, cause.fingerprint, now_ms)
             headers = [*pairs, by, attempts, group, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
             batch.add_straight(message, at, message.offset(), course.outcome)
