@@ -35,6 +35,7 @@ from streaming.redrive.errors import (
     RefusedOrderError,
     UnknownOrderError,
     UnknownPolicyError,
+    UnreadHistoryError,
 )
 from streaming.store.tokens import TokenError, TooManyTokensError, UnknownTokenError
 
@@ -315,4 +316,5 @@ REDRIVE_STATUS: dict[type[RedriveError], int] = {
     RefusedOrderError: 422,
     FilterError: 422,
     KafkaUnavailableError: 503,
+    UnreadHistoryError: 503,
 }

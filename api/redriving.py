@@ -1,15 +1,16 @@
 """The one part of the api that changes something: redrive orders are made, stopped and resumed."""
 
-import time
 import uuid
 from collections.abc import Callable
 from functools import cached_property
 
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from api.settings import ApiSettings
 from api.store import Store, reported
+from streaming.redrive.clock import monotonic_ms, wait_ms
 from streaming.redrive.creation import Door, Wish
+from streaming.redrive.history import History
 from streaming.redrive.order import OrderRequest
 from streaming.redrive.scan import Bounds
 from streaming.redrive.targets import TargetRules
@@ -17,6 +18,7 @@ from streaming.store import schema
 from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
 from streaming.store.engine import connect
+from streaming.store.handled import HandledBook
 from streaming.store.order_rows import StoredOrder
 from streaming.store.orders import OrderBook
 
@@ -58,8 +60,12 @@ class Redriving:
             return change(self._book)
 
     @cached_property
+    def _engine(self) -> Engine:
+        return connect(self._settings.store_url)
+
+    @cached_property
     def _book(self) -> OrderBook:
-        return OrderBook(connect(self._settings.store_url))
+        return OrderBook(self._engine)
 
     @cached_property
     def _door(self) -> Door:
@@ -69,6 +75,7 @@ class Redriving:
             bounds=Bounds(settings.redrive_scan_max_records, settings.redrive_scan_timeout_ms),
             max_unconfirmed=settings.redrive_max_unconfirmed,
             now_ms=self._now_ms,
-            monotonic_ms=lambda: time.monotonic_ns() // 1_000_000,
+            monotonic_ms=monotonic_ms,
             new_id=lambda: str(uuid.uuid4()),
+            history=History(HandledBook(self._engine), settings.events_topic, monotonic_ms, wait_ms),
         )

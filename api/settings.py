@@ -37,6 +37,9 @@ class ApiSettings(LetterSettings):
     kafka_cluster: str = Field("default", min_length=1, description="The cluster's name, for the overview.")
     source_stale_ms: int = Field(15_000, ge=1, description="A source silent for longer counts as down.")
     kafka: KafkaConnection = KafkaConnection()
+    events_topic: str = Field(
+        topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$", description="As in `streaming`: redrives tell there."
+    )
     dlq_topics: tuple[str, ...] = Field(
         topics.DLQ_PATTERNS, description="As in `streaming`: what may be re-driven, and is never a target."
     )

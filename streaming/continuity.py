@@ -11,8 +11,9 @@ One thread at a time asks Kafka.
 """
 
 import logging
+import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -24,13 +25,16 @@ from kafka.admin import OffsetSpec
 from kafka.errors import UnknownTopicOrPartitionError
 from kafka.protocol.consumer import IsolationLevel
 
+from collector.contract.events import RedriveHandled
 from streaming import checkpoint, cluster, gaps, plans, rights, source
 from streaming.plans import Place
 from streaming.settings import StreamingSettings
-from streaming.store.batch import Batch
+from streaming.store.batch import Batch, Present
 from streaming.store.read_topics import Ended
 from streaming.store.store import Store
 
+LEGAL: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""Names of topics; what an event says may be none."""
 NO_ID: Final = "00000000-0000-0000-0000-000000000000"
 """What a broker older than 2.8 says."""
 
@@ -110,7 +114,9 @@ class Continuity:
         if plan is None:
             return batch
         moved = {place: end for place, end in plan.end.items() if plan.begin.get(place) != end}
-        found = ids(self._describe({topic for topic, _ in moved}))
+        read, redriven = {topic for topic, _ in moved}, self._redriven(batch)
+        described = self._describe(read | redriven)
+        found = ids([one for one in described if one["name"] in read])
         changed = {topic for topic in found if self._is_another(topic, found[topic])}
         changed |= gaps.went_back(plan) - set(self._ids)
         if changed:
@@ -127,7 +133,26 @@ class Continuity:
             Ended(topic, gaps.DELETED_UNREAD, count).missed(cluster, now_ms)
             for topic, count in counts.items()
         ]
-        return replace(batch, offsets=moved, topic_ids=known, series=(*batch.series, *missed))
+        present = self._present([one for one in described if one["name"] in redriven])
+        return replace(
+            batch, offsets=moved, topic_ids=known, series=(*batch.series, *missed), present=present
+        )
+
+    def _redriven(self, batch: Batch) -> set[str]:
+        """Dead letter topics of which is known what redrives have moved, where a batch tells of one."""
+        told = {event.dlq_topic for event in batch.events if isinstance(event, RedriveHandled)}
+        known = told | self._store.redriven_topics() if told else told
+        return {topic for topic in known if LEGAL.fullmatch(topic)}
+
+    def _present(self, described: Described) -> dict[str, Present]:
+        """As they are now; of those that are kept from us nothing."""
+        beginnings = self._offsets([one for one in described if not one["error_code"]], OffsetSpec.EARLIEST)
+        first: dict[str, dict[int, int]] = defaultdict(dict)
+        for (topic, partition), offset in beginnings.items():
+            first[topic][partition] = offset
+        there = {topic: Present(one, first[topic]) for topic, one in ids(described).items()}
+        gone = UnknownTopicOrPartitionError.errno
+        return there | {one["name"]: Present("", {}) for one in described if one["error_code"] == gone}
 
     def look(self) -> dict[str, int]:
         """Records behind the end of every topic that is read, by topic.

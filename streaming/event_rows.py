@@ -13,13 +13,13 @@ from collector.contract.events import (
     Event,
     Finding,
     Instance,
+    OffsetRange,
     Position,
     ShareGroup,
-    WrittenRange,
 )
 from streaming.event_schema import required_fields
 
-Nested = Instance | ShareGroup | DeadLetterTopic | Finding | ConnectTask | CollectorCount | WrittenRange
+Nested = Instance | ShareGroup | DeadLetterTopic | Finding | ConnectTask | CollectorCount | OffsetRange
 NESTED: Mapping[str, type[Nested]] = {
     "instances": Instance,
     "share_groups": ShareGroup,
@@ -27,7 +27,8 @@ NESTED: Mapping[str, type[Nested]] = {
     "findings": Finding,
     "connect_tasks": ConnectTask,
     "collector_counts": CollectorCount,
-    "written": WrittenRange,
+    "written": OffsetRange,
+    "handled": OffsetRange,
 }
 """What the lists of an event hold, by the name of the field."""
 

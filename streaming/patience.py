@@ -90,6 +90,10 @@ class PatientStore(Store):
         """As ``Store.awaits_returns``."""
         return self._patiently(super().awaits_returns)
 
+    def redriven_topics(self) -> set[str]:
+        """As ``Store.redriven_topics``."""
+        return self._patiently(super().redriven_topics)
+
     def offsets(self) -> dict[tuple[str, int], int]:
         """As ``Store.offsets``."""
         return self._patiently(super().offsets)

@@ -25,6 +25,7 @@ CONTROLS: Final[Controls] = (
     Control("to", "selection.to", TIME, "select=time"),
     Control("offsets", "selection.offsets", INTERVALS, "select=offsets", needed="write 0:10-20, one a line"),
     Control("records", "selection.records", PLACES, "select=records", needed="write 0:42, one a line"),
+    Control("again", "again", choice({"yes": True})),
     *TARGETS,
     Control("records_per_second", "limits.records_per_second", NUMBER, blank="none"),
     Control("max_records", "limits.max_records", WHOLE),

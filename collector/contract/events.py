@@ -364,8 +364,8 @@ class RedriveOutcome(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenRange:
-    """Offsets of one partition that a transaction wrote, no foreign one between; ``end`` is left out."""
+class OffsetRange:
+    """Offsets of one partition that a transaction is about, no foreign one between; ``end`` is left out."""
 
     partition: int
     first: int
@@ -383,7 +383,23 @@ class RedriveWritten(Event):
     order: str
     dlq_topic: str
     target_topic: str
-    written: tuple[WrittenRange, ...]
+    written: tuple[OffsetRange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedriveHandled(Event):
+    """Which dead letters a redrive's transaction has sent or parked (``outcome``); in the same transaction.
+
+    ``dlq_topic_id`` is Kafka's id of the topic ("": its broker knows none): one that was made anew under its
+    name begins at offset 0 again.
+    """
+
+    kind: ClassVar[str] = "redrive_handled"
+    order: str
+    dlq_topic: str
+    dlq_topic_id: str
+    outcome: str
+    handled: tuple[OffsetRange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,6 +468,7 @@ KINDS: Final[dict[str, type[Event]]] = {
         ConnectTasksSnapshot,
         RedriveOutcome,
         RedriveWritten,
+        RedriveHandled,
         SourceStatus,
         CollectorSnapshot,
         Quarantined,

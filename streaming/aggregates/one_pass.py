@@ -36,6 +36,7 @@ STATEFUL = tuple(
         events.FindingsSnapshot,
         events.ConnectTasksSnapshot,
         events.RedriveWritten,
+        events.RedriveHandled,
         events.SourceStatus,
         events.CollectorSnapshot,
     )

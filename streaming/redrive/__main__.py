@@ -9,7 +9,6 @@ import os
 import socket
 import sys
 import threading
-import time
 import uuid
 from random import Random
 from typing import Final
@@ -26,8 +25,9 @@ from streaming.heartbeat import REDRIVE, Heartbeat
 from streaming.memory import leave_records_alone
 from streaming.patience import patiently
 from streaming.redrive import bulk
-from streaming.redrive.clock import clock_ms
+from streaming.redrive.clock import clock_ms, monotonic_ms, wait_ms
 from streaming.redrive.creation import Door
+from streaming.redrive.history import History
 from streaming.redrive.policy_round import Rounds
 from streaming.redrive.scan import Bounds
 from streaming.redrive.settings import RedriveSettings
@@ -38,6 +38,7 @@ from streaming.redrive.worker import run
 from streaming.store.dlq_names import named_topics
 from streaming.store.engine import connect
 from streaming.store.errors import StoreError
+from streaming.store.handled import HandledBook
 from streaming.store.order_claims import OrderClaims
 from streaming.store.policies import PolicyBook
 from streaming.store.returns import Watch
@@ -66,8 +67,9 @@ def rounds(settings: RedriveSettings, engine: Engine) -> Rounds:
         bounds=Bounds(most, SCAN_TIMEOUT_MS),
         max_unconfirmed=most,
         now_ms=clock_ms,
-        monotonic_ms=lambda: time.monotonic_ns() // 1_000_000,
+        monotonic_ms=monotonic_ms,
         new_id=lambda: str(uuid.uuid4()),
+        history=History(HandledBook(engine), settings.events_topic, monotonic_ms, wait_ms),
     )
     return Rounds(PolicyBook(engine), door, rules, settings.policies_interval_ms, most, Random())
 
@@ -110,7 +112,14 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     telemetry = telemetry_of(settings.otel_endpoint, name, os.environ)
     try:
         house = House(
-            settings, Filter, Watch(engine), clock_ms, Random(), beat=health.beat, telemetry=telemetry
+            settings=settings,
+            compile_filter=Filter,
+            watch=Watch(engine),
+            clock=clock_ms,
+            rng=Random(),
+            beat=health.beat,
+            telemetry=telemetry,
+            handled=HandledBook(engine).before,
         )
         run(OrderClaims(engine), house, stop, name, bulk.Engine(settings).work)
         if settings.name:

@@ -67,6 +67,8 @@ class Batch:
     """Their offsets by partition, ascending."""
     written_for: list[DeadLetter] = field(default_factory=list)
     """The dead letters of the records."""
+    placed: defaultdict[tuple[Result, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Offsets of items that are sent or parked, by partition."""
     written: int = 0
 
     def unwritten(self) -> list[tuple[Record, DeadLetter]]:
@@ -84,6 +86,14 @@ class Batch:
         """How many dead letters."""
         return len(self.items) + len(self.straight)
 
+    def handled(self, result: Result) -> dict[int, list[int]]:
+        """The offsets of all dead letters that are sent, or parked, by partition."""
+        found = {partition: offsets for (one, partition), offsets in self.placed.items() if one is result}
+        if result is Result.SENT:
+            for partition, offsets in self.places.items():
+                found[partition] = [*offsets, *found.get(partition, ())]
+        return found
+
     def add_straight(self, message: Received, partition: int, offset: int, outcome: Outcome) -> None:
         """One more record is written."""
         self.straight.append(message)
@@ -96,6 +106,7 @@ class Batch:
         self.items.append(item)
         self.outcomes[outcome] += 1
         if record is not None:
+            self.placed[outcome.result, item.subject.letter.partition].append(item.subject.letter.offset)
             self.records.append(record)
             self.written_for.append(item.place)
             self.size += record.size

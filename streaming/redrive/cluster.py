@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka import admin as typed_admin
 
 from collector.kafka import KafkaConnection
@@ -39,6 +46,15 @@ def unavailable(what: str, error: KafkaError, connection: KafkaConnection) -> Ka
     return KafkaUnavailableError(f"{what}: {error.str()}; {to_do}")
 
 
+def topic_id(client: Any, topic: str) -> str:  # noqa: ANN401 -- an AdminClient, whose types leave this out
+    """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaException``."""
+    asked = client.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
+    found = asked[topic].result().topic_id
+    halves = found.get_most_significant_bits(), found.get_least_significant_bits()
+    high, low = (half % 2**64 for half in halves)
+    return str(UUID(int=high << 64 | low)) if high or low else ""
+
+
 class Cluster:
     """Questions to Kafka; every answer comes within ten seconds or not at all."""
 
@@ -66,6 +82,28 @@ class Cluster:
         except KafkaException as error:
             raise self._untold(topic, error) from error
 
+    def written(self, topic: str, partitions: int) -> Extents:
+        """Its first offsets, and the end offsets also of transactions whose end is not written yet.
+
+        Raises ``KafkaUnavailableError``.
+        """
+        every = [TopicPartition(topic, partition) for partition in range(partitions)]
+        begin, end = admin.OffsetSpec.earliest(), admin.OffsetSpec.latest()
+        try:
+            return Extents(
+                self._offsets(every, begin), self._offsets(every, end, IsolationLevel.READ_UNCOMMITTED)
+            )
+        except KafkaException as error:
+            raise self._untold(topic, error) from error
+
+    def topic_id(self, topic: str) -> str:
+        """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
+        try:
+            return topic_id(self._admin, topic)
+        except KafkaException as error:
+            what = f"topic {topic} is not described"
+            raise unavailable(what, error.args[0], self._connection) from error
+
     def begin_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
         """The first offset of each partition at or after a time; -1: there is none.
 
@@ -80,10 +118,15 @@ class Cluster:
     def _untold(self, topic: str, error: KafkaException) -> KafkaUnavailableError:
         return unavailable(f"topic {topic} does not tell its offsets", error.args[0], self._connection)
 
-    def _offsets(self, places: list[TopicPartition], spec: object) -> dict[int, int]:
+    def _offsets(
+        self,
+        places: list[TopicPartition],
+        spec: object,
+        isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[int, int]:
         asked = self._admin.list_offsets(
             dict.fromkeys(places, spec),
-            isolation_level=IsolationLevel.READ_COMMITTED,
+            isolation_level=isolation_level,
             request_timeout=TIMEOUT_S,
         )
         return {place.partition: found.result().offset for place, found in asked.items()}

@@ -6,11 +6,14 @@ The first and the last offset are taken here: what arrives later is not part of 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Final
 
 from collector.kafka import KafkaConnection
 from streaming.redrive.admission import KnownGroup, admit, check_plan
 from streaming.redrive.cluster import Cluster, Extents
-from streaming.redrive.errors import IdempotencyError
+from streaming.redrive.errors import IdempotencyError, UnreadHistoryError
+from streaming.redrive.handled import NOTHING
+from streaming.redrive.history import Before, History
 from streaming.redrive.order import Order, OrderRequest
 from streaming.redrive.plan import Plan, Tally
 from streaming.redrive.scan import Bounds, scan
@@ -18,6 +21,8 @@ from streaming.redrive.targets import TargetRules
 from streaming.store.audit import Witness, unwitnessed
 from streaming.store.order_rows import StoredOrder
 from streaming.store.orders import OrderBook
+
+UNREAD: Final = "{}: some of these records may have been moved already, and an order would be refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Door:
     now_ms: Callable[[], int]
     monotonic_ms: Callable[[], int]
     new_id: Callable[[], str]
+    history: History
 
     def create(
         self, wish: Wish, rules: TargetRules, book: OrderBook, also: Witness = unwitnessed
@@ -72,9 +78,20 @@ class Door:
         rules = replace(rules, partitions=cluster.partitions())
         admitted = admit(wish.request, rules, wish.known_group)
         order = self._order(wish, cluster, rules)
-        tally = Tally(order, rules, admitted.matcher, _origins(cluster, rules))
+        before = self._before(wish.request, cluster, rules)
+        tally = Tally(order, rules, admitted.matcher, _origins(cluster, rules), before.handled)
         cut = scan(self.connection, order, tally, self.bounds, self.monotonic_ms)
-        return order, tally.plan(cut=cut, warnings=admitted.warnings)
+        warnings = (*admitted.warnings, *([UNREAD.format(before.unread)] if before.unread else []))
+        return order, tally.plan(cut=cut, warnings=warnings)
+
+    def _before(self, request: OrderRequest, cluster: Cluster, rules: TargetRules) -> Before:
+        """What earlier orders have done; of a dry run as far as it is known."""
+        if request.again:
+            return Before(NOTHING)
+        before = self.history.of(request.dlq_topic, cluster, rules.partitions)
+        if before.unread and not request.dry_run:
+            raise UnreadHistoryError(request.dlq_topic, before.unread)
+        return before
 
     def _order(self, wish: Wish, cluster: Cluster, rules: TargetRules) -> Order:
         topic = wish.request.dlq_topic

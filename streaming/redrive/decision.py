@@ -21,6 +21,8 @@ class SkipReason(StrEnum):
     """Why a record stays where it is, beside those of its target and of its origin."""
 
     RECORD_GONE = "record_gone"
+    ALREADY_MOVED = "already_moved"
+    ALREADY_PARKED = "already_parked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@
   * ConfirmError           it would move more than may go unconfirmed
   * FilterError            the filter does not parse, or says something that no record has
   * KafkaUnavailableError  Kafka cannot be asked now, or does not allow it
+  * UnreadHistoryError     streaming has not read yet what earlier orders have moved
 """
 
 from collections.abc import Mapping
@@ -137,3 +138,16 @@ class KafkaUnavailableError(RedriveError):
 
     kind = "kafka-unavailable"
     title = "Kafka cannot be asked"
+
+
+class UnreadHistoryError(RedriveError):
+    """Some of the records may have been moved already."""
+
+    kind = "redrive-history-unread"
+    title = "It is not known yet what earlier redrives have moved"
+
+    def __init__(self, dlq_topic: str, behind: str) -> None:
+        super().__init__(
+            f"{behind}, so records of {dlq_topic} that earlier orders have moved might be moved once more: "
+            'start streaming or wait until it has caught up, or say "again": true to move them all the same'
+        )

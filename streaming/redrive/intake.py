@@ -15,6 +15,7 @@ from streaming.letter import Letter, letter_of
 from streaming.redrive.batch import Batch, Item
 from streaming.redrive.decision import SkipReason
 from streaming.redrive.fetch import Absence, Fetcher, Place
+from streaming.redrive.handled import NOTHING, Handled
 from streaming.redrive.letters import Letters
 from streaming.redrive.moved import DeadLetter, Subject
 from streaming.redrive.reading import Reader
@@ -28,10 +29,16 @@ LATER_MS: Final = 1_000
 
 
 class Intake:
-    """What is in hand was put off before, or is new; ``passed``: partitions with offsets and no outcome."""
+    """What is in hand was put off before, or is new; ``passed``: partitions with offsets and no outcome.
 
-    def __init__(self, topic: str, reader: Reader, fetcher: Fetcher, selects: Selects) -> None:
+    ``handled`` is what orders have done before and this one leaves out.
+    """
+
+    def __init__(
+        self, topic: str, reader: Reader, fetcher: Fetcher, selects: Selects, handled: Handled = NOTHING
+    ) -> None:
         self._topic, self._reader, self._fetcher, self._selects = topic, reader, fetcher, selects
+        self.handled = handled
         self._subjects, self.letters = Subjects(fetcher), Letters()
         self._waiting = Waiting()
         self._again: list[tuple[int, int, Item]] = []
@@ -174,13 +181,20 @@ class Intake:
         return chosen
 
     def _items(self, letters: list[Letter], now_ms: int) -> list[Item]:
-        later = letters
+        left_out, later = self._left_out(letters) if self.handled else [], letters
+        known = {_place(item.subject.letter) for item in left_out}
+        wanted = [one for one in letters if _place(one) not in known] if known else letters
         try:
-            items, later = self._subjects.items(letters)
+            items, later = self._subjects.items(wanted)
         finally:
             for one in later:
                 self._waiting.hold(Due(one.partition, one.offset, now_ms + LATER_MS, reserved=False))
-        return items
+        return left_out + items
+
+    def _left_out(self, letters: list[Letter]) -> list[Item]:
+        """Those that were moved or parked before, with the reason."""
+        reasons = ((one, self.handled.reason(one.partition, one.offset)) for one in letters)
+        return [Item(Subject(one, one), refused=reason) for one, reason in reasons if reason is not None]
 
 
 def _place(one: Letter) -> Place:

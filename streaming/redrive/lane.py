@@ -21,6 +21,7 @@ from streaming.redrive.telemetry import telemetry_of
 from streaming.redrive.work import House
 from streaming.redrive.worker import Ending, run
 from streaming.store.engine import connect
+from streaming.store.handled import HandledBook
 from streaming.store.order_claims import OrderClaims
 from streaming.store.returns import Watch
 
@@ -118,6 +119,7 @@ def work(lane: Lane) -> Ending:
         lane=f"-{lane.partition}",
         lanes=lane.lanes,
         telemetry=telemetry,
+        handled=HandledBook(engine).before,
     )
     try:
         run(mine, house, stop, name)

@@ -166,7 +166,7 @@ class Mover:
         if limits.records_per_second or limits.bytes_per_second or not selects_all(self._order):
             return None
         causes, transactions = self._decider.causes, parts.transactions
-        return Straight(self._order.id, parts.intake.letters, causes, transactions, self._isolation)
+        return Straight(self._order.id, parts.intake, causes, transactions, self._isolation)
 
     def _left(self) -> int:
         """How many records the order may still move."""

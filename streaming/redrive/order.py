@@ -161,6 +161,9 @@ class OrderRequest(Terms):
     dry_run: bool = True
     confirm: int | None = Field(None, ge=0, description="The number that the dry run has shown.")
     engine: Literal["local", "spark"] = "local"
+    again: bool = Field(
+        default=False, description="Also records that were moved or parked before; else they are left out."
+    )
 
 
 class Order(Model):

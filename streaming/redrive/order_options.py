@@ -52,6 +52,7 @@ OPTIONS: Final = (
     Option("--record", "selection.records", PLACES, "P:OFFSET", "Repeatable."),
     Option("--from", "selection.from", TEXT, "TIME", "With its zone."),
     Option("--to", "selection.to", TEXT, "TIME", "Left out itself."),
+    Option("--again", "again", SWITCH, "", "Also what was moved or parked before; else it is left out."),
     Option("--target", "target", TARGET, "RULE", "origin, topic:NAME, map:OLD=NEW,… or retry:GROUP"),
     Option("--rate", "limits.records_per_second", NUMBER, "NUMBER", "Records a second, or none; else 50."),
     Option("--max-records", "limits.max_records", WHOLE, "NUMBER", "Move so many at most."),

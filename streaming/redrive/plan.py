@@ -11,6 +11,7 @@ from streaming.letter import Letter
 from streaming.redrive.cluster import Extents
 from streaming.redrive.decision import park_reason
 from streaming.redrive.fetch import Absence
+from streaming.redrive.handled import NOTHING, REASONS, Handled
 from streaming.redrive.order import Limits, Order
 from streaming.redrive.selection import intervals, selects, within
 from streaming.redrive.targets import Skip, SkipReason, TargetPlace, TargetRules, target_of
@@ -66,11 +67,17 @@ class Plan(BaseModel):
         """Records that the order is about."""
         return self.to_move + self.to_park + sum(self.skip_reasons.values())
 
+    @property
+    def left_out(self) -> int:
+        """Of these, what was moved or parked before."""
+        return sum(self.skip_reasons.get(reason, 0) for reason in REASONS.values())
+
 
 class Tally:
     """Counts letters of an order's topic, one after the other.
 
     ``origins`` tells what a topic holds, as far as it is known: where share groups' records may be gone.
+    ``handled`` is what was done before and is left out.
     """
 
     def __init__(
@@ -79,8 +86,9 @@ class Tally:
         rules: TargetRules,
         matcher: Filter | None,
         origins: Callable[[str], Extents | None] = lambda _: None,
+        handled: Handled = NOTHING,
     ) -> None:
-        self._origins = origins
+        self._origins, self._handled = origins, handled
         self._order, self._rules, self._filter = order, rules, matcher
         self._intervals = intervals(order)
         self._most = order.request.limits.max_records
@@ -155,6 +163,9 @@ class Tally:
         return verdict.matches
 
     def _destination(self, letter: Letter) -> Destination:
+        before = self._handled.reason(letter.partition, letter.offset)
+        if before is not None:
+            return Skip(before)
         unplaced = not letter.source_topic or letter.source_partition is None or letter.source_offset is None
         if unplaced and _without_payload(letter):
             return Skip(SkipReason.NO_ORIGIN)

@@ -86,7 +86,7 @@ class Rounds:
         request = policy.request.order(one.topic)
         wish = Wish(request, by, "", lambda _: False, policy.id, one.extents)
         order, plan = self.door.read(wish, rules)
-        wanted = order if plan.selected or plan.at_least else None
+        wanted = order if plan.selected > plan.left_out or plan.at_least else None
         made = self.book.carry_out(policy, one, wanted, plan.model_dump_json())
         if made is not None:
             logger.info("policy %s: order %s about %s", policy.id, made.order.id, one.topic)

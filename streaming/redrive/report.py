@@ -1,12 +1,20 @@
-"""What a transaction tells of itself, as events within it: outcomes, and where its records are now."""
+"""What a transaction tells of itself, as events within it: outcomes, where its records are now and were."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
-from collector.contract.events import Event, Position, RedriveOutcome, RedriveWritten, WrittenRange
+from collector.contract.events import (
+    Event,
+    OffsetRange,
+    Position,
+    RedriveHandled,
+    RedriveOutcome,
+    RedriveWritten,
+)
 from streaming.redrive.batch import Batch, Result
+from streaming.store.offset_runs import runs as runs_of
 
 RANGES: Final = 500
 """Of one event: a record of some 30 kB."""
@@ -26,6 +34,8 @@ class Frame:
     dlq_topic: str
     kafka_cluster: str
     events_topic: str
+    dlq_topic_id: str = ""
+    """Kafka's; "" where its broker knows none."""
 
 
 def events(batch: Batch, runs: Runs, frame: Frame, number: int, now_ms: int) -> Iterator[Event]:
@@ -56,15 +66,20 @@ def events(batch: Batch, runs: Runs, frame: Frame, number: int, now_ms: int) -> 
         )
     targets = {one.target_topic for one in batch.outcomes if one.result is Result.SENT}
     for topic in sorted(targets):
-        for ranges in _portions(topic, runs):
+        found = {partition: runs[name, partition] for name, partition in runs if name == topic}
+        for ranges in _portions(found):
             yield RedriveWritten(**common(), target_topic=topic, written=ranges)
+    for result in (Result.SENT, Result.PARKED):
+        done = {partition: runs_of(offsets) for partition, offsets in batch.handled(result).items()}
+        for ranges in _portions(done):
+            yield RedriveHandled(**common(), dlq_topic_id=frame.dlq_topic_id, outcome=result, handled=ranges)
 
 
-def _portions(topic: str, runs: Runs) -> Iterable[tuple[WrittenRange, ...]]:
+def _portions(runs: Mapping[int, list[tuple[int, int]]]) -> Iterable[tuple[OffsetRange, ...]]:
+    """Runs by partition, as many as one event tells."""
     ranges = [
-        WrittenRange(partition=partition, first=first, end=end)
-        for (name, partition), found in sorted(runs.items())
-        if name == topic
+        OffsetRange(partition=partition, first=first, end=end)
+        for partition, found in sorted(runs.items())
         for first, end in found
     ]
     return (tuple(ranges[start : start + RANGES]) for start in range(0, len(ranges), RANGES))

@@ -10,8 +10,8 @@ from typing import Final
 from collector.contract import headers as names
 from streaming.redrive.batch import Batch
 from streaming.redrive.causes import Causes
+from streaming.redrive.intake import Intake
 from streaming.redrive.isolation import Isolation
-from streaming.redrive.letters import Letters
 from streaming.redrive.moved import Record, marks
 from streaming.redrive.received import Received
 from streaming.redrive.transaction import Transactions
@@ -23,10 +23,11 @@ class Straight:
     """For one order that selects all."""
 
     def __init__(
-        self, order: str, letters: Letters, causes: Causes, transactions: Transactions, isolation: Isolation
+        self, order: str, intake: Intake, causes: Causes, transactions: Transactions, isolation: Isolation
     ) -> None:
-        self._order, self._letters, self._causes, self._transactions = order, letters, causes, transactions
-        self._isolation = isolation
+        self._order, self._letters, self._causes = order, intake.letters, causes
+        self._transactions, self._isolation = transactions, isolation
+        self._left_out = intake.handled.reason if intake.handled else None
 
     def write(self, messages: list[Received], batch: Batch, now_ms: int) -> None:
         """As many from the beginning as may; they are in the batch, also where this raises."""
@@ -44,8 +45,10 @@ class Straight:
                 return
             if raw[0] == ZERO and len(raw) > 1:
                 return
+            at, offset = message.partition(), message.offset()
+            if self._left_out is not None and self._left_out(at, offset):
+                return
             topic, partition = course.to
-            at = message.partition()
             by, attempts, group, moved_at = marks(self._order, course.attempt, cause.fingerprint, now_ms)
             headers = [*pairs, by, attempts, group, (names.REDRIVE_ORIGIN, course.prefix + raw), moved_at]
             key, value = message.key(), message.value()
@@ -53,6 +56,5 @@ class Straight:
                 Record(topic, partition, timestamp_ms, key, value, tuple(headers))
             ):
                 return
-            offset = message.offset()
             batch.add_straight(message, at, offset, course.outcome)
             self._transactions.put(topic, partition, timestamp_ms, key, value, headers, (at, offset))

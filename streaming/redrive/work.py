@@ -13,8 +13,10 @@ from collector.contract.backoff import Backoff
 from collector.health import unheard
 from collector.kafka import Options
 from streaming.redrive.claim import Claim
+from streaming.redrive.cluster import topic_id
 from streaming.redrive.fetch import Fetcher
 from streaming.redrive.guards import GroupLag, Guard, Watch
+from streaming.redrive.handled import NOTHING, Handled
 from streaming.redrive.intake import Intake
 from streaming.redrive.mover import Mover, Parts
 from streaming.redrive.order import Order
@@ -32,6 +34,8 @@ from streaming.redrive.transaction import Transactions
 AdminOptions = dict[str, str | int | float | bool]
 Compile = Callable[[str], Matcher]
 """Makes an order's filter executable."""
+Before = Callable[[Order, str], Handled]
+"""What was done with records of an order's topic, which has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class House:
     telemetry: Telemetry = SILENT
     lanes: int = 1
     """How many work on an order at the same time."""
+    handled: Before = lambda _order, _topic_id: NOTHING
 
 
 class Work:
@@ -107,11 +112,12 @@ class Work:
         matcher = (
             None if request.selection.filter is None else self._house.compile_filter(request.selection.filter)
         )
-        intake = Intake(request.dlq_topic, reader, fetcher, selector(order, matcher))
+        admin = AdminClient(cast("AdminOptions", settings.kafka.librdkafka()))
+        dlq_topic_id = topic_id(admin, request.dlq_topic)
+        handled = NOTHING if request.again else self._house.handled(order, dlq_topic_id)
+        intake = Intake(request.dlq_topic, reader, fetcher, selector(order, matcher), handled)
         intake.resume()
-        routes = Routes(
-            AdminClient(cast("AdminOptions", settings.kafka.librdkafka())), order, partial(_rules, settings)
-        )
+        routes = Routes(admin, order, partial(_rules, settings))
         routes.refresh()
         lag = _lag(connection, order, user_of(settings))
         guard = Guard(order.id, request.guards, self._house.watch, lag, self._house.lanes)
@@ -122,6 +128,7 @@ class Work:
             request.dlq_topic,
             settings.kafka_cluster,
             settings.events_topic,
+            dlq_topic_id,
         )
         parts = Parts(
             reader, intake, transactions, routes, self._patiences(order), guard, self._house.telemetry

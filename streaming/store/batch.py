@@ -75,12 +75,21 @@ class Origins:
     offsets: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A dead letter topic as Kafka has it: its id and its first offsets; without partitions it is gone."""
+
+    topic_id: str
+    begin: Mapping[int, int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """Everything one batch of a query found; applied in one transaction, once.
 
     ``events`` change states and stand in the order of their source and position. ``offsets`` are where
-    reading goes on, ``first_offsets`` those of the first records read, ``topic_ids`` Kafka's of the topics.
+    reading goes on, ``first_offsets`` those of the first records read, ``topic_ids`` Kafka's of the topics,
+    ``present`` the dead letter topics that redrives have told of, as they are now.
     """
 
     query_id: str
@@ -98,6 +107,7 @@ class Batch:
     samples: tuple[Sample, ...] = ()
     events: tuple[Event, ...] = ()
     origins: tuple[Origins, ...] = ()
+    present: Mapping[str, Present] = field(default_factory=dict)
 
 
 def delta(

@@ -18,6 +18,7 @@ from streaming.store.schema import (
     findings,
     instances,
     marks,
+    redrive_handled,
     redrive_written,
     share_groups,
     share_returns,
@@ -38,6 +39,7 @@ MAX_ROWS: Final[Mapping[str, int]] = {
     task_timers.name: 10_000,
     redrive_written.name: 100_000,
     share_returns.name: 100_000,
+    redrive_handled.name: 1_000_000,
 }
 
 

@@ -15,7 +15,7 @@ KEYS = frozenset(
     {
         *("source", "subject", "kafka_cluster", "worker", "connector", "task", "broker", "consumergroup"),
         *("topic", "application", "streams_client", "thread", "collector", "name"),
-        *("target_topic", "order"),
+        *("target_topic", "order", "dlq_topic", "dlq_topic_id"),
     }
 )
 

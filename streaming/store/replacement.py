@@ -1,7 +1,7 @@
 """Putting what was counted in one store in place of what was counted in another: one transaction.
 
-What is not counted from Kafka stays as it is: orders, policies, and the counters that no record tells
-(``ADDED``), which grow by what the other store has of them.
+What is not counted from Kafka stays as it is: orders, policies, what they have moved, and the counters that
+no record tells (``ADDED``); the latter two grow by what the other store has of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Select, Table, delete, select
 
-from streaming.store import counters
+from streaming.store import counters, handled
 from streaming.store.batch import SeriesDelta
 from streaming.store.engine import Values, chunks, insert, many, upsert
 from streaming.store.schema import (
@@ -30,6 +30,7 @@ from streaming.store.schema import (
     marks,
     offsets,
     read_topics,
+    redrive_handled,
     redrive_orders,
     redrive_policies,
     redrive_policy_changes,
@@ -75,6 +76,7 @@ MERGED: Final = (sources,)
 KEPT: Final = (
     leases,
     stream_figures,
+    redrive_handled,
     redrive_orders,
     redrive_policies,
     redrive_policy_changes,
@@ -82,7 +84,7 @@ KEPT: Final = (
     audit,
     group_notes,
 )
-"""What people and processes have written."""
+"""What people and processes have written; what orders have moved grows by what the other store has of it."""
 
 ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
 """Counters that no record of Kafka tells."""
@@ -114,6 +116,7 @@ def replace(source: Connection, target: Connection, max_series: int) -> None:
             target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
     _insert(source, target, COUNTED)
     _merge(source, target)
+    handled.unite(source, target)
     counters.merge(target, _added(source), max_series)
 
 

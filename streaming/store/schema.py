@@ -383,6 +383,17 @@ redrive_written = Table(
     _integer("written_at_ms"),
 )
 
+redrive_handled = Table(
+    "redrive_handled",  # dead letters that were moved or parked; kept by a backfill, as orders are
+    metadata,
+    _text("dlq_topic", key=True),
+    _text("dlq_topic_id", key=True),  # Kafka's: one that was made anew is another one; "": it has none
+    _integer("partition", key=True),
+    _integer("block", key=True),  # of 65 536 offsets
+    _text("outcome", key=True),  # sent, parked
+    Column("offsets", LargeBinary, nullable=False),  # streaming.redrive.handled: a bit for each, compressed
+)
+
 share_returns = Table(
     "share_returns",  # origins of dead letters of share groups that were read before the range they are in
     metadata,

@@ -18,6 +18,7 @@ from streaming.store import (
     connect_tasks,
     counters,
     findings,
+    handled,
     lease,
     letters,
     migrate,
@@ -134,6 +135,7 @@ class Store:
             progress.merge(connection, batch, caps)
             read_topics.merge(connection, batch.topic_ids)
             written.merge(connection, events, caps, now_ms)
+            handled.merge(connection, events, batch.present, caps)
             returned = share_returns.merge(connection, batch.origins, events, caps, now_ms)
             grown = (*batch.series, *returned)
             beyond = self._buckets.merge(connection, grown, now_ms)
@@ -161,6 +163,11 @@ class Store:
         """Whether a share group may give back what a redrive has written."""
         with self._engine.begin() as connection:
             return share_returns.awaited(connection)
+
+    def redriven_topics(self) -> set[str]:
+        """Dead letter topics of which it is kept what redrives have moved."""
+        with self._engine.begin() as connection:
+            return handled.topics(connection)
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """Where a query without checkpoint goes on."""

@@ -144,14 +144,14 @@ def offsets(broker: LoneBroker, topic: str) -> Counter[tuple[int, int]]:
     return Counter((one.partition() or 0, one.offset() or 0) for one in messages(broker, topic, WIDTH))
 
 
-def told_ranges(broker: LoneBroker) -> Counter[tuple[int, int]]:
-    """Where the events say that they are."""
+def told_ranges(broker: LoneBroker, what: str) -> Counter[tuple[int, int]]:
+    """Where the events say that they are (written), or were (handled)."""
     events = (json.loads(one.value() or b"") for one in messages(broker, "deadwatch.events", 1))
     return Counter(
         (one["partition"], offset)
         for event in events
-        if event["kind"] == "redrive_written"
-        for one in event["written"]
+        if event["kind"] == f"redrive_{what}"
+        for one in event[what]
         for offset in range(one["first"], one["end"])
     )
 
@@ -206,4 +206,5 @@ def test_every_record_arrives_exactly_once_whenever_workers_are_killed(
     account.twice = seen.total() - len(seen)
     assert (account.lost, account.twice) == (0, 0)
     assert found == committed(broker, "dlq.orders")
-    assert told_ranges(broker) == offsets(broker, "orders")
+    assert told_ranges(broker, "written") == offsets(broker, "orders")
+    assert told_ranges(broker, "handled") == offsets(broker, "dlq.orders")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +30,7 @@ from tests.operators import operator
 pytestmark = pytest.mark.integration
 
 WITHIN_S = 240
+LETTERS, NEW = 1_200, 5
 CLASS = "__connect.errors.exception.class.name"
 
 
@@ -42,22 +44,31 @@ class Service:
         create(lab.bootstrap_servers, **{self.place.topic: 2})
         self._url = f"sqlite:///{directory / 'deadwatch.db'}"
         with Store(self._url):
-            self._streaming = Streaming(lab.bootstrap_servers, self._traffic, directory, self._url)
+            self.streaming = Streaming(lab.bootstrap_servers, self._traffic, directory, self._url)
         kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
-        self.api = operator(ApiSettings(store_url=self._url, kafka=kafka), directory)
+        told = self._traffic.events_topic
+        self.api = operator(ApiSettings(store_url=self._url, kafka=kafka, events_topic=told), directory)
         self._log = directory / "redrive.log"
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
+        with self.streaming.running(), self.api, self.worker() as worker:
+            yield
+            worker.terminate()
+            assert worker.wait(30) == 0, self._log.read_text()
+
+    @contextlib.contextmanager
+    def worker(self) -> Iterator["subprocess.Popen[bytes]"]:
         environment = {
             **os.environ,
             "REDRIVE_KAFKA__BOOTSTRAP_SERVERS": self.place.servers,
             "REDRIVE_EVENTS_TOPIC": self._traffic.events_topic,
             "REDRIVE_STORE_URL": self._url,
             "REDRIVE_POLICIES_INTERVAL_MS": "200",
+            "REDRIVE_LEASE_MS": "1000",
             "PYTHONPATH": str(Path(__file__).parents[2]),
         }
-        with self._streaming.running(), self._log.open("wb") as log, self.api:
+        with self._log.open("ab") as log:
             worker = subprocess.Popen(
                 [sys.executable, "-m", "streaming.redrive"],
                 env=environment,
@@ -65,18 +76,29 @@ class Service:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-            try:
-                yield
-                worker.terminate()
-                assert worker.wait(30) == 0, self._log.read_text()
-            finally:
-                worker.kill()
-                worker.wait()
+        try:
+            yield worker
+        finally:
+            worker.kill()
+            worker.wait()
 
     def ask(self, path: str, **body: object) -> Any:  # noqa: ANN401 -- JSON
         answer = self.api.post(f"/api/v1/{path}", json={**body, "reason": "flaky"})
         assert answer.is_success, answer.text
         return answer.json()
+
+    def redrive(self, **request: object) -> Any:  # noqa: ANN401 -- JSON
+        """What is answered to a redrive of the topic, if need be a refusal."""
+        asked = {"dlq_topic": self.place.dlq, "selection": {"all": True}, "reason": "flaky", **request}
+        return self.api.post("/api/v1/redrives", json={"retry": {"retry_backoff_ms": 0}, **asked}).json()
+
+    def redriven(self, **request: object) -> Any:  # noqa: ANN401 -- JSON
+        """The order at its end, when streaming has told of it."""
+        order = self.redrive(dry_run=False, limits={"records_per_second": None}, **request)
+        path = f"redrives/{order['id']}"
+        until(lambda: self.tell(path)["status"] == "COMPLETED", WITHIN_S)
+        until(lambda: self.tell(path)["moved"] >= order["to_move"], WITHIN_S)
+        return self.tell(path)
 
     def tell(self, path: str) -> Any:  # noqa: ANN401 -- JSON
         return self.api.get(f"/api/v1/{path}").json()
@@ -184,6 +206,70 @@ def test_a_policy_redrives_what_arrives_and_parks_what_still_fails(service: Serv
     assert sum(one["settled"] for one in service.tell(f"{path}/redrives")["items"]) >= 4
     told = service.tell(path)
     assert (told["status_reason"], told["dlq_topics"]) == (None, [place.dlq])
+
+
+def test_no_record_is_moved_twice_unless_that_is_asked_for(lab: Lab, tmp_path: Path) -> None:
+    service = Service(lab, tmp_path)
+    place = service.place
+    place.letters(LETTERS)
+    with service.api, service.streaming.running():
+        until(lambda: counted(service) == LETTERS, WITHIN_S)
+        with service.worker() as killed:
+            limits = {"records_per_second": 400, "max_in_flight": 50}
+            first = service.redrive(dry_run=False, limits=limits)
+            until(lambda: len(place.read()) > LETTERS // 4, WITHIN_S)
+            killed.kill()
+        with service.worker():
+            path = f"redrives/{first['id']}"
+            until(lambda: service.tell(path)["status"] == "COMPLETED", WITHIN_S)
+            dry = service.redrive()["plan"]
+            assert (dry["to_move"], dry["skip_reasons"]) == (0, {"already_moved": LETTERS}), dry["warnings"]
+            refused = service.redrive(dry_run=False)
+            assert refused["type"] == "urn:deadwatch:problem:redrive-refused"
+            assert f"all {LETTERS} records of the selection were moved or parked already" in refused["detail"]
+            told = service.tell(path)
+            assert (told["moved"], told["skipped"]) == (LETTERS, 0)  # also what the killed worker has moved
+
+            place.letters(NEW)
+            rest = service.redriven(selection={"filter": "offset >= 0"})
+            assert (rest["moved"], rest["skip_reasons"]) == (NEW, {"already_moved": LETTERS})
+            chosen = [{"partition": 0, "offset": offset} for offset in range(NEW)]
+            twice = service.redriven(selection={"records": chosen}, again=True)
+            assert (twice["moved"], twice["skip_reasons"]) == (NEW, {})
+
+            place.letters(NEW)
+            policy = service.ask("redrive-policies", dlq_topics=[place.dlq], include_existing=True)
+            path = f"redrive-policies/{policy['id']}"
+            until(lambda: counts(service, path)["moved"] == NEW, WITHIN_S)
+            service.api.delete(f"/api/v1/{path}")
+    sent: dict[str, Counter[bytes | None]] = defaultdict(Counter)
+    for record in place.read():
+        sent[ours(record)["id"]][record.value] += 1
+    (of_policy,) = sent.keys() - {first["id"], rest["id"], twice["id"]}
+    assert sent[first["id"]] == once(LETTERS)
+    assert sent[rest["id"]] == sent[of_policy] == once(NEW)
+    assert sent[twice["id"]].total() == NEW
+    what_streaming_has_not_read_is_not_known(service)
+
+
+def what_streaming_has_not_read_is_not_known(service: Service) -> None:
+    """It is down: an order is refused, unless it asks for what was moved before."""
+    place = service.place
+    before = len(place.read())
+    chosen = {"records": [{"partition": 0, "offset": 0}]}
+    with service.api, service.worker():
+        assert service.redrive(dry_run=False, selection=chosen, again=True)["status"] == "RUNNING"
+        until(lambda: len(place.read()) == before + 1, WITHIN_S)
+        until(lambda: service.tell("redrives")["items"][0]["status"] == "COMPLETED", WITHIN_S)
+        (warning,) = (one for one in service.redrive()["plan"]["warnings"] if "streaming" in one)
+        assert warning.startswith("streaming has not read ")
+        refused = service.redrive(dry_run=False)
+        assert refused["type"] == "urn:deadwatch:problem:redrive-history-unread"
+        assert "start streaming or wait until it has caught up" in refused["detail"]
+
+
+def once(count: int) -> Counter[bytes | None]:
+    return Counter(b"value-%d" % number for number in range(count))
 
 
 def topics(place: Place) -> set[str]:

@@ -173,8 +173,11 @@ def test_dead_letters_of_connect_go_back_once_each_though_the_worker_is_stopped(
     assert "streaming.redrive ended with exit code 0, restarting" in up.errors.read_text()
 
     left = redrive(up, of_connect, "--all", "--dry-run")["plan"]
+    again = redrive(up, of_connect, "--all", "--again", "--dry-run")["plan"]
     back = redrive(up, of_connect, "--filter", "attempts > 0", "--dry-run")["plan"]
-    assert (left["to_move"], back["to_move"]) == (CONNECT_RECORDS, 0)  # a dead letter topic keeps what it has
+    assert (left["to_move"], left["skip_reasons"]) == (0, {"already_moved": CONNECT_RECORDS})
+    assert (again["to_move"], again["skip_reasons"]) == (CONNECT_RECORDS, {})
+    assert (back["to_move"], back["skip_reasons"]) == (0, {})  # a dead letter topic keeps what it has
 
 
 def test_rejected_records_of_a_share_group_go_back_as_they_were(

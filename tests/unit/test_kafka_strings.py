@@ -30,6 +30,7 @@ OF_LOGS: Final = set(KINDS) - {
     "collector_snapshot",
     "redrive_outcome",
     "redrive_written",
+    "redrive_handled",
     "source_status",
     "quarantined",
 }

@@ -12,6 +12,7 @@ from collector.kafka import KafkaConnection
 from streaming.redrive.cluster import Extents
 from streaming.redrive.creation import Door
 from streaming.redrive.errors import RefusedOrderError
+from streaming.redrive.history import History
 from streaming.redrive.order import Order, Status
 from streaming.redrive.policies import Due
 from streaming.redrive.policy import Policy, PolicyRequest
@@ -20,6 +21,7 @@ from streaming.redrive.scan import Bounds
 from streaming.redrive.targets import TargetRules
 from streaming.store import policies
 from streaming.store.engine import connect
+from streaming.store.handled import HandledBook
 from streaming.store.order_claims import OrderClaims
 from streaming.store.policies import PolicyBook
 from streaming.store.store import Store
@@ -44,7 +46,9 @@ class Look:
         self.book = PolicyBook(engine)
         self.request = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky"})
         self.book.create(Policy("a", 1, self.request, "me", self.now_ms, self.now_ms))
-        door = Door(KafkaConnection(), Bounds(1, 1), 1, lambda: self.now_ms, lambda: self.now_ms, lambda: "1")
+        now_ms = self.now
+        history = History(HandledBook(engine), "deadwatch.events", now_ms, lambda _: None)
+        door = Door(KafkaConnection(), Bounds(1, 1), 1, now_ms, now_ms, lambda: "1", history)
         self._rounds = Rounds(self.book, door, rules, INTERVAL_MS, 9, Random(1))
 
     def look(self) -> Policy:
@@ -52,6 +56,9 @@ class Look:
         self.now_ms = max(self.kept().next_at_ms, self.now_ms)
         self._rounds.look(threading.Event())
         return self.kept()
+
+    def now(self) -> int:
+        return self.now_ms
 
     def kept(self) -> Policy:
         with self.engine.begin() as connection:

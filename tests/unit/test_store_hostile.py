@@ -21,14 +21,15 @@ from collector.contract.events import (
     Finding,
     FindingsSnapshot,
     Instance,
+    OffsetRange,
     Position,
+    RedriveHandled,
     RedriveWritten,
     ShareGroup,
     SourceStatus,
     TaskAbandoned,
     TaskTimerStarted,
     WorkerSnapshot,
-    WrittenRange,
 )
 from streaming.store import schema
 from streaming.store.batch import Batch, GroupDelta, Origins, Sample, delta
@@ -106,7 +107,15 @@ def events(text: str, number: int) -> tuple[Event, ...]:
             order=text,
             dlq_topic=text,
             target_topic=text,
-            written=(WrittenRange(partition=0, first=0, end=number + 1),),
+            written=(OffsetRange(partition=0, first=0, end=number + 1),),
+        ),
+        RedriveHandled(
+            **told,
+            order=text,
+            dlq_topic=text,
+            dlq_topic_id=text,
+            outcome="sent",
+            handled=(OffsetRange(partition=0, first=0, end=number + 1),),
         ),
     )
 

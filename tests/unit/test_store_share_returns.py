@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, select
 
-from collector.contract.events import Position, RedriveWritten, WrittenRange
+from collector.contract.events import OffsetRange, Position, RedriveWritten
 from streaming.redrive.order import Order, OrderRequest, Selection
 from streaming.store import schema, share_returns, written
 from streaming.store.batch import Batch, Origins
@@ -32,7 +32,7 @@ def range_event(order: str, *ranges: tuple[int, int, int], at_ms: int = NOW_MS) 
         order=order,
         dlq_topic="dlq",
         target_topic="orders",
-        written=tuple(WrittenRange(partition=at, first=first, end=end) for at, first, end in ranges),
+        written=tuple(OffsetRange(partition=at, first=first, end=end) for at, first, end in ranges),
     )
 
 
