@@ -10,7 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 
-from api import dead_letter_topics, openapi, problems
+from api import openapi, problems, waiting
 from api.audit_trail import AuditTrail
 from api.auth import Role, admitted, require
 from api.body_limit import BodyLimit
@@ -110,8 +110,7 @@ def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
         settings=settings,
         store=store,
         exposition=Exposition(store),
-        topics=Kept(store, dead_letter_topics.read),
-        topic_count=Kept(store, dead_letter_topics.count),
+        waiting=Kept(store, waiting.read),
         now_ms=now_ms,
         redriving=Redriving(settings, store, now_ms),
         standing=Standing(settings, store, now_ms),

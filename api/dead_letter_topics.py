@@ -1,17 +1,32 @@
-"""Dead letter topics: sums over every cause, and what Kafka holds; newest record first, in a total order."""
+"""Dead letter topics: sums over every cause, and what Kafka holds; in total orders."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
+from api import cursor
 from api.brokers import QueueRow, queue_rows
 from api.cursor import MAX_TIME_MS, Key
-from api.rows import series_growth, series_labels
-from streaming.store.series import DEAD_LETTERS
+from api.rows import series_growth
+from streaming.store.schema import dead_letter_topics
+from streaming.store.series import DEAD_LETTERS, REDRIVE_RECORDS
 
 Place = tuple[str, str]
 """Cluster and topic."""
+SENT, PARKED = "sent", "parked"
+HANDLED: Final = frozenset({SENT, PARKED})
+"""Outcomes of a redrive after which nobody has to look at the record on its dead letter topic again."""
+
+
+class Order(StrEnum):
+    """What comes first: the newest record, or most that waits (then the newest record)."""
+
+    LATEST = "latest"
+    WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +41,34 @@ class TopicRow:
     first_ms: int
     last_ms: int
     queue: QueueRow | None
+    handled: int
+    gone: bool
+    """Whether a look at Kafka since its last record has not found it."""
 
     @property
-    def key(self) -> Key:
-        """Its place in the list."""
-        return self.last_ms, self.dlq_topic, self.kafka_cluster
+    def place(self) -> Place:
+        """Its cluster and name."""
+        return self.kafka_cluster, self.dlq_topic
+
+    @property
+    def waiting(self) -> int:
+        """What has arrived less what was moved or parked, and no more than lies there: the rule of
+        ``dashboards.counts.unhandled``.
+        """
+        left = max(0, self.records - self.handled)
+        if self.queue is not None:
+            return min(left, self.queue.records)
+        return 0 if self.gone else left
+
+    def has_lost(self, records: int, last_ms: int) -> bool:
+        """Whether retention has removed so many records of which the newest has this time.
+
+        All are older than what lies there, and no fewer have gone. What lies there is counted in offsets: it
+        is too much rather than too little.
+        """
+        if self.queue is None:
+            return False
+        return last_ms < self.queue.oldest_at_ms and records <= self.records - self.queue.records
 
 
 @dataclass(slots=True)
@@ -45,7 +83,7 @@ class _Sum:
 
 
 def read(connection: Connection) -> list[TopicRow]:
-    """The topics of which dead letters were counted or that Kafka holds, latest first."""
+    """The topics of which dead letters were counted or that Kafka holds."""
     sums: dict[Place, _Sum] = defaultdict(_Sum)
     for labels, records, first_ms, last_ms in series_growth(connection, DEAD_LETTERS):
         cluster, topic, source_topic, dialect, *_ = labels
@@ -54,17 +92,30 @@ def read(connection: Connection) -> list[TopicRow]:
         one.first_ms, one.last_ms = min(one.first_ms, first_ms), max(one.last_ms, last_ms)
         one.source_topics.add(source_topic)
         one.dialects.add(dialect)
+    handled: Counter[Place] = Counter()
+    for (cluster, topic, _, outcome), records, *_ in series_growth(connection, REDRIVE_RECORDS):
+        if outcome in HANDLED:
+            handled[cluster, topic] += records
     queues = {(queue.kafka_cluster, queue.dlq_topic): queue for queue in queue_rows(connection)}
-    found = [_topic(place, sums.get(place), queues.get(place)) for place in {**sums, **queues}]
-    return sorted(found, key=lambda row: row.key, reverse=True)
+    looks = _looks(connection)
+    return [
+        _topic(place, sums.get(place), queues.get(place), handled[place], looks.get(place[0], 0))
+        for place in {**sums, **queues}
+    ]
 
 
-def count(connection: Connection) -> int:
-    """How many topics there are of which dead letters were counted."""
-    return len({labels[:2] for labels in series_labels(connection, DEAD_LETTERS)})
+def _looks(connection: Connection) -> dict[str, int]:
+    """When the topics of each cluster were looked at last."""
+    table = dead_letter_topics.c
+    query = select(table.kafka_cluster, func.max(table.observed_at_ms).label("at_ms")).group_by(
+        table.kafka_cluster
+    )
+    return {row.kafka_cluster: row.at_ms for row in connection.execute(query)}
 
 
-def _topic(place: Place, counted: _Sum | None, queue: QueueRow | None) -> TopicRow:
+def _topic(
+    place: Place, counted: _Sum | None, queue: QueueRow | None, handled: int, looked_ms: int
+) -> TopicRow:
     cluster, topic = place
     told = counted or _Sum(first_ms=0)
     return TopicRow(
@@ -76,9 +127,21 @@ def _topic(place: Place, counted: _Sum | None, queue: QueueRow | None) -> TopicR
         first_ms=told.first_ms,
         last_ms=told.last_ms,
         queue=queue,
+        handled=handled,
+        gone=queue is None and looked_ms > told.last_ms,
     )
 
 
-def topics_after(rows: list[TopicRow], after: Key | None, limit: int) -> list[TopicRow]:
-    """Up to ``limit`` topics that come behind ``after``."""
-    return [row for row in rows if after is None or row.key < after][:limit]
+def page(
+    rows: Iterable[TopicRow], order: Order, after: str | None, limit: int
+) -> tuple[list[TopicRow], str | None]:
+    """Up to ``limit`` topics that come behind ``after``, and the cursor of the next ones."""
+    by_waiting = order is Order.WAITING
+    begin = None if after is None else cursor.decode(after, names=2, numbers=1 + by_waiting)
+
+    def key(row: TopicRow) -> Key:
+        latest = row.last_ms, row.dlq_topic, row.kafka_cluster
+        return (row.waiting, *latest) if by_waiting else latest
+
+    behind = sorted((row for row in rows if begin is None or key(row) < begin), key=key, reverse=True)
+    return behind[:limit], cursor.encode(key(behind[limit - 1])) if len(behind) > limit else None

@@ -1,43 +1,28 @@
 """Lists of groups in the order, the state and by the filter that are asked for, a bounded part at a time.
 
-A filter is the one language's (``streaming.filter``), evaluated on the newest record of a group, as far as
-its cause tells it: a field that every record has of its own cannot be asked of a group. Where few groups
-match, the search stops after ``LOOKED_AT_MOST`` and its cursor goes on from there.
+Where few groups match, the search stops after ``LOOKED_AT_MOST`` and its cursor goes on from there. What
+waits of a group is no column: the list by it looks at the counts of every group.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, Select, Text, bindparam, tuple_
 
 from api import cursor
 from api.cursor import Key
 from api.dead_letters import WITH_NOTES, GroupRow, Shelf, on_shelf
-from streaming.dialects import reading
-from streaming.filter import Filter
-from streaming.letter import Cause, Letter
-from streaming.redrive.errors import FilterError
+from api.group_filter import matcher
+from api.waiting import Cause, Waiting
 from streaming.store import schema
 
 HOUR_MS: Final = 3_600_000
 BATCH: Final = 1_000
 LOOKED_AT_MOST: Final = 10_000
-GROUP_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "dialect": ("dialect",),
-    "topic": ("dlq_topic",),
-    "timestamp": ("last_ms",),
-    "source_topic": ("source_topic",),
-    "consumergroup": ("dialect", "consumer"),
-    "connector": ("dialect", "consumer"),
-    "error_class": ("error_class",),
-    "message": ("message",),
-    "fingerprint": ("fingerprint",),
-}
-"""Fields of the language that a group can answer, and by which columns."""
-CONSUMER: Final = frozenset({"consumergroup", "connector"})
+COUNTED: Final = len(Cause._fields)
 Bound = tuple[Select[tuple[Any, ...]], Mapping[str, int | str]]
 """A statement, and values of its parameters."""
 
@@ -45,20 +30,27 @@ _table = schema.groups.c
 
 
 class Order(StrEnum):
-    """What comes first: the newest record, the most records, the cause seen first last."""
+    """What comes first: most that waits (then the newest record), the newest record, the most records, the
+    cause seen first last.
+    """
 
+    WAITING = "waiting"
     LATEST = "latest"
     RECORDS = "records"
     NEWEST = "newest"
 
 
 class State(StrEnum):
-    """How a group gets on; an hour is what divides them. All are those that are not archived."""
+    """How a group gets on. All are those that are not archived.
+
+    Of handled ones nothing waits; an hour is what divides the others.
+    """
 
     ALL = "all"
     NEW = "new"
     GROWING = "growing"
     QUIET = "quiet"
+    HANDLED = "handled"
     ARCHIVED = "archived"
 
     @property
@@ -67,6 +59,13 @@ class State(StrEnum):
         return Shelf.ARCHIVED if self is State.ARCHIVED else Shelf.ACTIVE
 
 
+WAITS: Final[Mapping[State, bool]] = {
+    State.NEW: True,
+    State.GROWING: True,
+    State.QUIET: True,
+    State.HANDLED: False,
+}
+"""Whether something of a group in this state waits; either in the others."""
 _COLUMN: Final[Mapping[Order, Any]] = {
     Order.LATEST: _table.last_ms,
     Order.RECORDS: _table.records,
@@ -96,35 +95,36 @@ class Found:
     complete: bool
 
 
-def state_of(row: GroupRow, now_ms: int) -> State:
+class Candidate(NamedTuple):
+    """A group that may be of the list: its place in it, how much waits of it, what the filter asks of it."""
+
+    key: Key
+    waits: int
+    facts: tuple[str | int, ...]
+
+
+def state_of(row: GroupRow, waits: int, now_ms: int) -> State:
     """Archived, unless it has grown since. New: seen first within the hour. Growing: a record within it."""
     if row.archived:
         return State.ARCHIVED
+    if not waits:
+        return State.HANDLED
     if row.first_ms >= now_ms - HOUR_MS:
         return State.NEW
     return State.GROWING if row.last_ms >= now_ms - HOUR_MS else State.QUIET
 
 
-def group_filter(text: str) -> Filter:
-    """The filter. Raises ``FilterError``, also for a field that no group has."""
-    compiled = Filter(text)
-    for name in sorted(compiled.fields):
-        if name not in GROUP_FIELDS:
-            hint = f"open a group to look at its records; groups have {', '.join(GROUP_FIELDS)}"
-            raise FilterError(f"{name!r} differs from record to record", hint=hint)
-    return compiled
-
-
-def find(connection: Connection, asked: Asked, now_ms: int) -> Found:
+def find(connection: Connection, asked: Asked, waiting: Waiting, now_ms: int) -> Found:
     """The next part of the list.
 
     Raises:
         FilterError: the filter does not compile, or asks what a group cannot tell.
         InvalidCursorError: ``after`` is of no such list.
     """
-    after = None if asked.after is None else cursor.decode(asked.after, names=1)
-    if asked.filter:
-        return _search(connection, asked, group_filter(asked.filter), after, now_ms)
+    numbers = 2 if asked.order is Order.WAITING else 1
+    after = None if asked.after is None else cursor.decode(asked.after, names=1, numbers=numbers)
+    if asked.filter or asked.order is Order.WAITING or asked.state in WAITS:
+        return _search(connection, asked, waiting, after, now_ms)
     rows = [GroupRow(*row) for row in _read(connection, query(asked, after), asked.limit + 1, now_ms)]
     following = cursor.encode(_key(asked.order, rows[asked.limit - 1])) if len(rows) > asked.limit else None
     return Found(rows[: asked.limit], following, len(rows), complete=True)
@@ -139,50 +139,85 @@ def query(asked: Asked, after: Key | None) -> Bound:
 @cache
 def _statement(order: Order, state: State, shelf: Shelf, *, behind: bool) -> Select[tuple[Any, ...]]:
     """Made once: that takes longer than its rows."""
-    column, hour_ago = _COLUMN[order], bindparam("hour_ago", type_=BigInteger)
-    conditions: Mapping[State, tuple[ColumnElement[bool], ...]] = {
-        State.ALL: (),
-        State.NEW: (_table.first_ms >= hour_ago,),
-        State.GROWING: (_table.last_ms >= hour_ago, _table.first_ms < hour_ago),
-        State.QUIET: (_table.last_ms < hour_ago,),
-        State.ARCHIVED: (),
-    }
-    wanted = on_shelf(shelf).where(*conditions[state])
+    column, wanted = _COLUMN[order], _wanted(state, shelf)
     if behind:
         place = tuple_(bindparam("number", type_=BigInteger), bindparam("name", type_=Text))
         wanted = wanted.where(tuple_(column, _table.fingerprint) < place)
     return wanted.order_by(column.desc(), _table.fingerprint.desc()).limit(bindparam("limit", type_=Integer))
 
 
-def _search(connection: Connection, asked: Asked, wanted: Filter, after: Key | None, now_ms: int) -> Found:
-    """Groups that tell the filter the same are judged once; only those that match are read whole."""
-    told = sorted({name for field in wanted.fields for name in GROUP_FIELDS[field]})
-    columns = [_COLUMN[asked.order], _table.fingerprint, *(_table[name] for name in told)]
+@cache
+def _wanted(state: State, shelf: Shelf) -> Select[tuple[Any, ...]]:
+    """Groups of the state, what waits of them aside."""
+    hour_ago = bindparam("hour_ago", type_=BigInteger)
+    conditions: Mapping[State, tuple[ColumnElement[bool], ...]] = {
+        State.NEW: (_table.first_ms >= hour_ago,),
+        State.GROWING: (_table.last_ms >= hour_ago, _table.first_ms < hour_ago),
+        State.QUIET: (_table.last_ms < hour_ago,),
+    }
+    return on_shelf(shelf).where(*conditions.get(state, ()))
 
-    asks_who = not CONSUMER.isdisjoint(wanted.fields)
 
-    @cache
-    def matches(*values: str | int) -> bool:
-        group = dict(zip(told, values, strict=True))
-        return not (asks_who and _tells_both(str(group["dialect"]))) and wanted(_letter(group))
-
+def _search(connection: Connection, asked: Asked, waiting: Waiting, after: Key | None, now_ms: int) -> Found:
+    """Only the groups that match are read whole."""
+    facts, matches = matcher(asked.filter)
+    wanted = WAITS.get(asked.state)
     found: list[Key] = []
     looked_at = 0
-    while looked_at < LOOKED_AT_MOST:
+    for one in _candidates(connection, asked, waiting, facts, after, now_ms):
+        looked_at += 1
+        if wanted in {None, one.waits > 0} and matches(*one.facts):
+            found.append(one.key)
+        if len(found) > asked.limit:
+            found.pop()
+            return Found(_whole(connection, found), cursor.encode(found[-1]), looked_at, complete=True)
+        if looked_at == LOOKED_AT_MOST:
+            return Found(_whole(connection, found), cursor.encode(one.key), looked_at, complete=False)
+    return Found(_whole(connection, found), None, looked_at, complete=True)
+
+
+def _candidates(  # noqa: PLR0917 -- what is asked, and where
+    connection: Connection,
+    asked: Asked,
+    waiting: Waiting,
+    facts: Sequence[str],
+    after: Key | None,
+    now_ms: int,
+) -> Iterator[Candidate]:
+    """In the order that is asked for, behind ``after``."""
+    columns = [*(_table[name] for name in Cause._fields), *(_table[name] for name in facts)]
+    if asked.order is Order.WAITING:
+        yield from _by_waiting(connection, asked, waiting, columns, after, now_ms)
+        return
+    while True:
         statement, place = query(asked, after)
-        bound = statement.with_only_columns(*columns, maintain_column_froms=True), place
+        bound = statement.with_only_columns(_COLUMN[asked.order], *columns, maintain_column_froms=True), place
         rows = _read(connection, bound, BATCH, now_ms)
-        for number, fingerprint, *values in rows:
-            looked_at += 1
-            after = number, fingerprint
-            if matches(*values):
-                found.append(after)
-            if len(found) > asked.limit:
-                found.pop()
-                return Found(_whole(connection, found), cursor.encode(found[-1]), looked_at, complete=True)
+        for number, *values in rows:
+            group = Cause(*values[:COUNTED])
+            after = number, group.fingerprint
+            yield Candidate(after, waiting.of(group), tuple(values[COUNTED:]))
         if len(rows) < BATCH:
-            return Found(_whole(connection, found), None, looked_at, complete=True)
-    return Found(_whole(connection, found), cursor.encode(after or ()), looked_at, complete=False)
+            return
+
+
+def _by_waiting(  # noqa: PLR0917 -- as above
+    connection: Connection,
+    asked: Asked,
+    waiting: Waiting,
+    columns: Sequence[Any],
+    after: Key | None,
+    now_ms: int,
+) -> Iterator[Candidate]:
+    wanted = _wanted(asked.state, asked.shelf).with_only_columns(*columns, maintain_column_froms=True)
+    found = []
+    for values in connection.execute(wanted, {"hour_ago": now_ms - HOUR_MS}):
+        group = Cause(*values[:COUNTED])
+        waits = waiting.of(group)
+        key = waits, group.last_ms, group.fingerprint
+        if after is None or key < after:
+            found.append(Candidate(key, waits, tuple(values[COUNTED:])))
+    yield from sorted(found, key=lambda one: one.key, reverse=True)
 
 
 def _read(connection: Connection, bound: Bound, limit: int, now_ms: int) -> Sequence[Any]:
@@ -201,31 +236,3 @@ def _whole(connection: Connection, keys: Sequence[Key]) -> list[GroupRow]:
 def _key(order: Order, row: GroupRow) -> Key:
     value: int = getattr(row, _COLUMN[order].name)
     return value, row.fingerprint
-
-
-def _tells_both(dialect: str) -> bool:
-    """Whether its records may have a group and a connector: then a group's consumer may be either."""
-    return any(one.connector and one.consumergroup for one in reading().dialects if one.name == dialect)
-
-
-def _letter(told: Mapping[str, Any]) -> Letter:
-    """A group's newest record, as far as these columns of the group tell it."""
-    dialect, consumer = told.get("dialect", ""), told.get("consumer", "")
-    connects = any(one.connector for one in reading().dialects if one.name == dialect)
-    cause = Cause(
-        dialect=dialect,
-        source_topic=told.get("source_topic", ""),
-        source_partition=None,
-        consumergroup="" if connects else consumer,
-        connector=consumer if connects else "",
-        error_class=told.get("error_class", ""),
-        message=told.get("message", ""),
-        broken=False,
-        fingerprint=told.get("fingerprint", ""),
-        attempts=0,
-        not_before_ms=0,
-        order="",
-        origin="",
-        marked=False,
-    )
-    return Letter(told.get("dlq_topic", ""), 0, 0, told.get("last_ms", 0), None, None, (), None, cause)

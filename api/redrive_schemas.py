@@ -37,7 +37,11 @@ class RedrivePlan(Answer):
 
     to_move: int = Field(examples=[20000])
     at_least: bool = Field(description="The reading was cut short: there may be more.", examples=[False])
-    at_most: int = Field(description="The number to confirm.", examples=[20000])
+    at_most: int = Field(
+        description="The number to confirm. Where the reading was cut short these are offsets: markers of "
+        "transactions have some, too.",
+        examples=[20000],
+    )
     read: int = Field(description="Records that were read.", examples=[20003])
     bytes: int = Field(description="Of keys and values to move.", examples=[38_000_000])
     targets: dict[str, int] = Field(examples=[{"orders": 20000}])
@@ -48,6 +52,18 @@ class RedrivePlan(Answer):
     estimated_ms: int | None = Field(description="By the limits; null: none is set.", examples=[400_000])
     examples: list[PlannedRecord]
     warnings: list[str] = Field(examples=[[]])
+
+
+class RedriveProgress(Answer):
+    """How far an order is: the plan says how many records there are until what it did has been counted."""
+
+    text: str = Field(
+        description="One line for people.", examples=["1,203 of 20,000 done: 1,200 moved, 3 skipped"]
+    )
+    done: int = Field(description="Moved, parked, skipped or failed.", examples=[1203])
+    total: int = Field(description="Records that it is about, as far as known.", examples=[20000])
+    at_least: bool = Field(description="`total` is a lower bound.", examples=[False])
+    counted: bool = Field(description="No more counts are to come.", examples=[False])
 
 
 class Redrive(Answer):
@@ -62,7 +78,8 @@ class Redrive(Answer):
         description="End offsets at its creation; what came later is not part of it.",
         examples=[{"0": 6667}],
     )
-    to_move: int = Field(examples=[20000])
+    progress: RedriveProgress
+    to_move: int = Field(description="As planned; see `progress`.", examples=[20000])
     moved: int = Field(examples=[1200])
     skipped: int = Field(examples=[3])
     parked: int = Field(examples=[0])

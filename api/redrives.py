@@ -7,10 +7,15 @@ late as streaming is.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from sqlalchemy import Connection
 
+from api.redrive_progress import Progress
 from api.rows import SeriesRow, series_rows_of
+from api.sources import source_rows
+from streaming.heartbeat import STREAMING
+from streaming.redrive.decision import SkipReason
 from streaming.redrive.order import Status
 from streaming.redrive.plan import Plan
 from streaming.store import orders
@@ -19,6 +24,8 @@ from streaming.store.returns import Loop, Of, loop
 from streaming.store.series import REDRIVE_ORDERS
 
 SENT, PARKED, SKIPPED, FAILED, BOUNCED = "sent", "parked", "skipped", "failed", "bounced"
+COUNTING_MS: Final = 10_000
+"""Within this after the end of an order streaming has counted what it did, if it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,21 @@ class RedriveView:
     plan: Plan
     outcomes: Outcomes
     settled: int
+    heard_ms: int
+    """When streaming, which counts, was heard last."""
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        stored = self.stored
+        return Progress(
+            plan=self.plan,
+            counts={outcome: self.outcomes.total(outcome) for outcome in (SENT, PARKED, SKIPPED, FAILED)},
+            status=stored.status,
+            dry_run=stored.order.request.dry_run,
+            heard_since=stored.status.final and self.heard_ms >= stored.finished_at_ms + COUNTING_MS,
+            gone=self.outcomes.reasons(SKIPPED).get(SkipReason.RECORD_GONE, 0),
+        )
 
     def estimated_end_ms(self, now_ms: int) -> int:
         """When it will be done at the pace it has, else at its limit; 0: nobody knows, or it does not run."""
@@ -71,12 +93,14 @@ def views(connection: Connection, wished: Iterable[StoredOrder], now_ms: int) ->
     """The orders with what has been counted of each."""
     wanted = list(wished)
     counted = _outcomes(connection, [one.order.id for one in wanted])
+    heard_ms = max((row.heartbeat_ms for row in source_rows(connection) if row.kind == STREAMING), default=0)
     return [
         RedriveView(
             one,
             Plan.model_validate_json(one.plan),
             Outcomes(tuple(counted.get(one.order.id, ()))),
             _loop(connection, one, now_ms).settled,
+            heard_ms,
         )
         for one in wanted
     ]

@@ -92,12 +92,6 @@ def series_growth(connection: Connection, series: Series) -> list[tuple[tuple[st
     ]
 
 
-def series_labels(connection: Connection, series: Series) -> list[tuple[str, ...]]:
-    """The labels' values of every row of one series, in the series' order."""
-    values = _values(series.labels)
-    return [values(labels) for (labels,) in _plain(connection, series, (schema.series.c.labels,))]
-
-
 def series_rows_of(connection: Connection, series: Series, firsts: Sequence[str]) -> list[SeriesRow]:
     """The rows of one series whose first label has one of these values: their keys begin alike."""
     table = schema.series.c

@@ -56,6 +56,10 @@ class Count(Answer):
 class DeadLettersNow(Count):
     """Dead letters over all topics."""
 
+    waiting: int = Field(
+        description="Neither moved nor parked by a redrive, nor known to be gone; without archived causes.",
+        examples=[12],
+    )
     topics: int = Field(description="Dead letter topics with records.", examples=[2])
     groups: int = Field(description="Causes.", examples=[4])
     lost: Count = Field(description="Times a broker could not write share-group dead letters.")
@@ -149,7 +153,10 @@ class DeadLetterQueue(Answer):
     """A dead letter topic as it is in Kafka now."""
 
     exists: bool = Field(description="False: a configuration names it, nobody has made it.", examples=[True])
-    backlog_records: int = Field(description="Records that are on it.", examples=[10])
+    backlog_records: int = Field(
+        description="Offsets that are on it: records, and markers of transactions. At most as many records.",
+        examples=[10],
+    )
     oldest_record: datetime | None = Field(description="Time of the first of them.", examples=[TIME])
     named_by: str = Field(
         description="Share groups and connectors that send there.", examples=["share group g1"]
@@ -163,7 +170,11 @@ class DeadLetterTopic(Answer):
 
     kafka_cluster: str = Field(examples=["default"])
     dlq_topic: str = Field(examples=["dlq.orders"])
-    records: int = Field(examples=[10])
+    records: int = Field(description="That have ever arrived.", examples=[10])
+    waiting: int = Field(
+        description="Of these, neither moved nor parked by a redrive, and no more than lie on it.",
+        examples=[4],
+    )
     dialects: list[str] = Field(examples=[["share"]])
     source_topics: list[str] = Field(examples=[["orders"]])
     first_seen: datetime | None = Field(examples=[TIME])
@@ -172,7 +183,7 @@ class DeadLetterTopic(Answer):
 
 
 class DeadLetterTopics(Page[DeadLetterTopic]):
-    """Dead letter topics, the one with the newest record first."""
+    """Dead letter topics, in the order that was asked for."""
 
 
 class DeadLetterGroup(Answer):
@@ -191,7 +202,12 @@ class DeadLetterGroup(Answer):
     message_pattern: str = Field(
         description="What all have.", examples=["Converting byte[] failed at offset #"]
     )
-    records: int = Field(examples=[10])
+    records: int = Field(description="That have ever arrived.", examples=[10])
+    waiting: int = Field(
+        description="Of these, neither moved nor parked by a redrive, and no more than wait on its topic; "
+        "0: all are handled, or gone as far as that can be told.",
+        examples=[4],
+    )
     first_seen: datetime | None = Field(examples=[TIME])
     last_seen: datetime | None = Field(examples=[TIME])
     owner: str = Field(description="Who cares for it.", examples=["team payments"])
@@ -202,7 +218,7 @@ class DeadLetterGroup(Answer):
 
 
 class DeadLetterGroups(Page[DeadLetterGroup]):
-    """Groups by cause, the one with the newest record first."""
+    """Groups by cause, in the order that was asked for."""
 
 
 class GroupNoteRequest(BaseModel):
@@ -266,10 +282,13 @@ class SeriesPoint(Answer):
 class DeadLetterGroupDetail(DeadLetterGroup):
     """A group, how it grew by the hour over the last day, and its samples, newest first.
 
-    ``redriven`` and the three behind it are of its records, whichever redrive has sent them.
+    ``redriven`` and the four behind it are of its records, whichever redrive has sent them.
     """
 
     redriven: int = Field(examples=[120])
+    parked: int = Field(
+        description="Their attempts were used up, or their error class excluded.", examples=[3]
+    )
     returned: int = Field(description="Of these, back on a dead letter topic.", examples=[2])
     settled: int = Field(description="Of these, not back within the settle window.", examples=[100])
     success_rate: float | None = Field(

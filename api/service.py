@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
-from api.dead_letter_topics import TopicRow
 from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
 from api.gate import Gate
 from api.kept import Kept
@@ -19,6 +18,7 @@ from api.settings import ApiSettings
 from api.standing import Standing
 from api.store import Store, Writer
 from api.token_desk import TokenDesk
+from api.waiting import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Service:
     settings: ApiSettings
     store: Store
     exposition: Exposition
-    topics: Kept[list[TopicRow]]
-    topic_count: Kept[int]
+    waiting: Kept[Waiting]
     now_ms: Callable[[], int]
     redriving: Redriving
     standing: Standing

@@ -98,19 +98,19 @@ def resume(api: Api, order: OrderId, *, as_json: Json = False) -> int:
 
 
 def topics(api: Api, *, limit: Limit = 50, as_json: Json = False) -> int:
-    """List dead letter topics.
+    """List dead letter topics, that of which most waits first.
 
     deadwatch topics --json | jq '.items[].dlq_topic'
     """
-    return shown(api.pages("/dead-letters/topics", limit), as_json, _topics)
+    return shown(api.pages("/dead-letters/topics", limit, order="waiting"), as_json, _topics)
 
 
 def groups(api: Api, *, limit: Limit = 50, as_json: Json = False) -> int:
-    """List the causes of dead letters.
+    """List the causes of dead letters, that of which most waits first.
 
     deadwatch groups --limit 10
     """
-    return shown(api.pages("/dead-letters/groups", limit), as_json, _groups)
+    return shown(api.pages("/dead-letters/groups", limit, order="waiting"), as_json, _groups)
 
 
 def show(
@@ -142,12 +142,21 @@ def _job(told: Answer) -> Table:
 
 
 def _topics(told: Answer) -> Table:
-    names = ("dlq_topic", "records", "dialects", "source_topics", "last_seen")
+    names = ("dlq_topic", "waiting", "records", "dialects", "source_topics", "last_seen")
     return redrive_tables.table(
         "Dead letter topics", names, ([one[name] for name in names] for one in told["items"])
     )
 
 
 def _groups(told: Answer) -> Table:
-    names = ("fingerprint", "dlq_topic", "consumer", "error_class", "records", "last_seen", "message_pattern")
+    names = (
+        "fingerprint",
+        "dlq_topic",
+        "consumer",
+        "error_class",
+        "waiting",
+        "records",
+        "last_seen",
+        "message_pattern",
+    )
     return redrive_tables.table("Causes", names, ([one[name] for name in names] for one in told["items"]))

@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from deadwatch import redrive_tables
 from deadwatch.api_client import DONE, INTERRUPTED, UNDONE, Api, SaidError
 
 POLL_S: Final = 0.5
 OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
+COUNTED_WITHIN_S: Final = 30
+"""What an order did is counted a moment after its end: for so long that is waited for."""
 
 Answer = Mapping[str, Any]
 Ask = Callable[[str], bool]
@@ -54,24 +56,32 @@ def watch(api: Api, order: str, console: Console, as_json: bool) -> int:
 
 
 def follow(api: Api, order: str, console: Console) -> Answer:
-    """Show how far it is until it is over or paused; the order as it is then."""
+    """Show how far it is until it is over and counted, or paused; the order as it is then."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
         TextColumn("{task.fields[rate]}/s"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    polls_left = COUNTED_WITHIN_S / POLL_S
+    with Progress(*columns, console=console) as bars:
         told: Answer = api.get(f"/redrives/{order}")
-        bar = progress.add_task(told["status"], total=told["to_move"], rate="-")
+        bar = bars.add_task(told["status"], told="", rate="-")
         while True:
-            rate = told["records_per_second"]
-            progress.update(
-                bar, description=told["status"], completed=told["moved"], rate="-" if rate is None else rate
+            rate, progress = told["records_per_second"], told["progress"]
+            bars.update(
+                bar,
+                description=told["status"],
+                total=progress["total"],
+                completed=progress["done"],
+                told=progress["text"],
+                rate="-" if rate is None else rate,
             )
-            if told["status"] in OVER or told["status"] == "PAUSED":
+            over = told["status"] in OVER
+            if told["status"] == "PAUSED" or (over and (progress["counted"] or polls_left <= 0)):
                 return told
+            polls_left -= over
             time.sleep(POLL_S)
             told = api.get(f"/redrives/{order}")
 

@@ -63,16 +63,13 @@ def jobs(orders: Iterable[Answer]) -> Table:
     """Orders, as the list has them."""
     return table(
         "Redrives",
-        ("id", "status", "topic", "to move", "moved", "skipped", "parked", "bounced", "created", "why"),
+        ("id", "status", "topic", "progress", "came back", "created", "why"),
         [
             (
                 one["id"],
                 f"{one['status']} (dry run)" if one["dry_run"] else one["status"],
                 one["dlq_topic"],
-                one["to_move"],
-                one["moved"],
-                one["skipped"],
-                one["parked"],
+                one["progress"]["text"],
                 one["bounced"],
                 one["created_at"],
                 one["status_reason"] or one["reason"],

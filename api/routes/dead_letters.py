@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
-from api import cursor, dead_letter_topics, dead_letters, group_lists, redrives
+from api import dead_letter_topics, dead_letters, group_lists, redrives
 from api.brokers import QueueRow
 from api.browsing.masking import is_open
 from api.dead_letter_topics import TopicRow
@@ -22,7 +22,7 @@ from api.schemas import (
     Sample,
     SeriesPoint,
 )
-from api.service import PageQuery, Paging, Service, Serving
+from api.service import PageQuery, Service, Serving
 from api.times import instant
 from api.unmasking import Seeing, Unmasking
 from streaming.filter import MAX_CHARS
@@ -34,30 +34,42 @@ router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
 Fingerprint = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
 
 
+class TopicsQuery(PageQuery):
+    """Which topics."""
+
+    order: dead_letter_topics.Order = Field(
+        dead_letter_topics.Order.LATEST,
+        description="First: the newest record; most waiting, of as many the newest record.",
+    )
+
+
 class GroupsQuery(PageQuery):
     """Which groups."""
 
     shelf: Shelf = Field(
         Shelf.ACTIVE, description="active: not archived, or grown since; archived: those that did not; all."
     )
-    order: Order = Field(Order.LATEST, description="First: the newest record, most records, newest cause.")
+    order: Order = Field(
+        Order.LATEST,
+        description="First: the newest record; most waiting, of as many the newest record; most records; "
+        "newest cause.",
+    )
     filter: str | None = Field(
         None, max_length=MAX_CHARS, description="CEL over what the records of a group have in common."
     )
 
 
 @router.get("/topics")
-def topics(service: Serving, query: Paging) -> DeadLetterTopics:
-    """Dead letter topics, the one with the newest record first."""
-    after = None if query.after is None else cursor.decode(query.after, names=2)
-    rows = dead_letter_topics.topics_after(service.topics.get(), after, query.limit + 1)
-    page, following = cursor.cut(rows, query.limit)
+def topics(service: Serving, query: Annotated[TopicsQuery, Query()]) -> DeadLetterTopics:
+    """Dead letter topics, the one with the newest record first unless asked otherwise."""
+    rows = service.waiting.get().topics
+    page, following = dead_letter_topics.page(rows, query.order, query.after, query.limit)
     return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
 
 
 @router.get("/groups")
 def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLetterGroups:
-    """Dead letters grouped by cause, the group with the newest record first.
+    """Dead letters grouped by cause, the group with the newest record first unless asked otherwise.
 
     A filter looks at a limited number of groups at a time: while `next` is set there may be more, even on an
     empty page.
@@ -69,9 +81,10 @@ def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLett
         after=query.after,
         limit=query.limit,
     )
+    waiting = service.waiting.get()
     with service.store.read() as connection:
-        found = group_lists.find(connection, asked, service.now_ms())
-    return DeadLetterGroups(items=[_group(row) for row in found.rows], next=found.next)
+        found = group_lists.find(connection, asked, waiting, service.now_ms())
+    return DeadLetterGroups(items=[_group(row, waiting.of(row)) for row in found.rows], next=found.next)
 
 
 @router.get("/groups/{fingerprint}")
@@ -91,14 +104,16 @@ def group(
 
 def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> DeadLetterGroupDetail:
     """One group. Raises ``UnknownGroupError``."""
+    waiting = service.waiting.get()
     with service.store.read() as connection:
         row = dead_letters.group(connection, fingerprint)
         samples = dead_letters.samples(connection, fingerprint)
         trend = trends.read(connection, fingerprint, service.now_ms())
         loop = redrives.of_group(connection, row.dlq_topic, fingerprint, service.now_ms())
     return DeadLetterGroupDetail(
-        **dict(_group(row)),
+        **dict(_group(row, waiting.of(row))),
         redriven=loop.sent,
+        parked=waiting.parked.get((row.dlq_topic, fingerprint), 0),
         returned=loop.bounced,
         settled=loop.settled,
         success_rate=loop.success_rate,
@@ -112,6 +127,7 @@ def _topic(row: TopicRow) -> DeadLetterTopic:
         kafka_cluster=row.kafka_cluster,
         dlq_topic=row.dlq_topic,
         records=row.records,
+        waiting=row.waiting,
         dialects=list(row.dialects),
         source_topics=list(row.source_topics),
         first_seen=instant(row.first_ms),
@@ -133,7 +149,7 @@ def _queue(row: QueueRow) -> DeadLetterQueue:
     )
 
 
-def _group(row: GroupRow) -> DeadLetterGroup:
+def _group(row: GroupRow, waiting: int) -> DeadLetterGroup:
     return DeadLetterGroup(
         fingerprint=row.fingerprint,
         kafka_cluster=row.kafka_cluster,
@@ -145,6 +161,7 @@ def _group(row: GroupRow) -> DeadLetterGroup:
         message=row.message,
         message_pattern=row.message_pattern,
         records=row.records,
+        waiting=waiting,
         first_seen=instant(row.first_ms),
         last_seen=instant(row.last_ms),
         owner=row.owner,

@@ -27,6 +27,7 @@ from api.schemas import (
 from api.service import Service, Serving, no_parameters
 from api.sources import SourceRow, source_rows
 from api.times import instant
+from api.waiting import Waiting
 from streaming.redrive.order import Status
 from streaming.store import series
 from streaming.store.series import Series
@@ -39,14 +40,14 @@ Totals = Mapping[str, SeriesTotal]
 @router.get("/overview")
 def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
-    topics = service.topic_count.get()
+    waiting = service.waiting.get()
     with service.store.read() as connection:
         totals = series_totals(connection)
         instances = reconcile(evidence_rows(connection))
         return Overview(
             kafka_cluster=service.settings.kafka_cluster,
             at=instant(service.now_ms()),
-            dead_letters=_dead_letters(connection, totals, topics),
+            dead_letters=_dead_letters(connection, totals, waiting),
             task_timeouts=_count(totals, series.TASK_TIMEOUTS),
             delivery_timeouts=_delivery_timeouts(totals),
             client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
@@ -70,12 +71,13 @@ def _count(totals: Totals, counted: Series) -> Count:
     return Count(total=total.value, last_seen=instant(total.last_ms))
 
 
-def _dead_letters(connection: Connection, totals: Totals, topics: int) -> DeadLettersNow:
+def _dead_letters(connection: Connection, totals: Totals, waiting: Waiting) -> DeadLettersNow:
     total = _total(totals, series.DEAD_LETTERS)
     return DeadLettersNow(
         total=total.value,
+        waiting=waiting.total,
         last_seen=instant(total.last_ms),
-        topics=topics,
+        topics=sum(topic.records > 0 for topic in waiting.topics),
         groups=count_groups(connection),
         lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
     )

@@ -9,6 +9,7 @@ from api import cursor
 from api.audit import Auditing
 from api.auth import Calling
 from api.cursor import Key
+from api.redrive_progress import Progress
 from api.redrive_schemas import (
     EXAMPLE,
     Outcome,
@@ -16,6 +17,7 @@ from api.redrive_schemas import (
     Redrive,
     RedriveOutcomes,
     RedrivePlan,
+    RedriveProgress,
     Redrives,
 )
 from api.redrives import BOUNCED, FAILED, PARKED, SENT, SKIPPED, RedriveView, views
@@ -126,6 +128,7 @@ def _redrive(view: RedriveView, now_ms: int) -> Redrive:
         dry_run=request.dry_run,
         dlq_topic=request.dlq_topic,
         cut_off={str(partition): offset for partition, offset in order.cut_off.items()},
+        progress=_progress(view.progress),
         to_move=view.plan.to_move,
         moved=outcomes.total(SENT),
         skipped=outcomes.total(SKIPPED),
@@ -144,6 +147,16 @@ def _redrive(view: RedriveView, now_ms: int) -> Redrive:
         reason=request.reason,
         plan=_plan(view.plan),
         request=request,
+    )
+
+
+def _progress(progress: Progress) -> RedriveProgress:
+    return RedriveProgress(
+        text=progress.text,
+        done=progress.done,
+        total=progress.total,
+        at_least=progress.at_least,
+        counted=progress.counted,
     )
 
 

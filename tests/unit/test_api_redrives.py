@@ -77,6 +77,13 @@ def test_an_order_has_the_shape_that_scripts_hold_on_to(
         "dry_run": False,
         "dlq_topic": "dlq.t",
         "cut_off": {"0": 100},
+        "progress": {
+            "text": "3,008 of 20,001 done: 3,000 moved, 1 parked, 7 skipped",
+            "done": 3_008,
+            "total": 20_001,
+            "at_least": False,
+            "counted": False,
+        },
         "to_move": 20_000,
         "moved": 3_000,
         "skipped": 7,

@@ -195,7 +195,7 @@ def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add
     assert "differs from record to record" in refused.json()["detail"]
 
 
-@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("order", sorted(set(Order) - {Order.WAITING}))
 @pytest.mark.parametrize("after", [None, (7, "a")], ids=["first page", "a later page"])
 def test_groups_are_read_by_an_index(store: Engine, order: Order, after: tuple[int, str] | None) -> None:
     statement, place = group_lists.query(Asked(order), after)
@@ -217,6 +217,7 @@ def test_a_topic_is_the_sum_of_its_causes(client: httpx2.Client, add_series: Add
         "kafka_cluster": "c",
         "dlq_topic": "dlq.t",
         "records": 7,
+        "waiting": 7,
         "dialects": ["connect", "share"],
         "source_topics": ["a", "b"],
         "first_seen": "2027-01-15T07:59:00Z",
@@ -383,7 +384,8 @@ def test_the_overview_is_the_sum_of_everything(
     body = client.get("/api/v1/overview").json()
     assert body["at"] == NOW
     lost = {"total": 0, "last_seen": None}
-    assert body["dead_letters"] == {"total": 7, "last_seen": NOW, "topics": 2, "groups": 1, "lost": lost}
+    dead = {"total": 7, "waiting": 7, "last_seen": NOW, "topics": 2, "groups": 1, "lost": lost}
+    assert body["dead_letters"] == dead
     assert body["delivery_timeouts"] == {"batches": 7, "records": 21, "last_seen": "1970-01-01T00:00:02Z"}
     assert body["task_timeouts"] == {"total": 2, "last_seen": NOW}
     assert body["abandoned_tasks"] == {"current": 1, "total": 2, "last_seen": NOW}

@@ -1,6 +1,7 @@
 """``deadwatch redrive`` and its siblings, before a real api where Kafka is not asked."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -13,6 +14,7 @@ from deadwatch.api_client import Api, RefusedError, SaidError
 from deadwatch.redrive_request import Said, body
 from streaming.redrive.order import Order, OrderRequest, Status
 from streaming.redrive.plan import Plan
+from streaming.store import series
 from streaming.store.order_claims import OrderClaims
 from streaming.store.orders import OrderBook
 
@@ -150,11 +152,14 @@ def settled(store: Engine, status: Status) -> None:
 
 @pytest.mark.parametrize("status", [Status.PAUSED, Status.COMPLETED, Status.FAILED])
 def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
-    client: httpx2.Client, order: str, store: Engine, status: Status
+    client: httpx2.Client, order: str, store: Engine, add_series: Callable[..., None], status: Status
 ) -> None:
     settled(store, status)
+    if status.final:
+        add_series(series.REDRIVE_ORDERS, 9, order=order, outcome="sent", outcome_reason="")
     told = redrive_command.follow(Api(client), order, Console(quiet=True))
     assert (told["status"], told["status_reason"]) == (status, "orders-3 made no progress")
+    assert told["progress"]["counted"] == status.final
     assert "orders-3 made no progress" in shown(redrive_tables.jobs([told]))
 
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from api import group_lists
-from api.group_lists import CONSUMER, GROUP_FIELDS, Asked
+from api.group_filter import CONSUMER, GROUP_FIELDS
+from api.group_lists import Asked
+from api.waiting import Waiting
 from collector.contract import headers as names
 from streaming.dialects import DIALECTS, Dialect, Reading, read_as
 from streaming.filter import Filter
@@ -20,6 +22,7 @@ from streaming.store.batch import GroupDelta
 from tests.hostile_headers import HEADERS
 
 TIMES_MS = st.one_of(st.integers(-1, 4_102_444_800_000), st.sampled_from([0, 1 << 53, (1 << 63) - 1]))
+NOTHING_HANDLED = Waiting((), {}, {})
 TEXTS = [name for name in GROUP_FIELDS if name != "timestamp"]
 SHAPES = [
     "{field} == {text}",
@@ -51,7 +54,7 @@ def found(store: Engine, letter: Letter, text: str) -> bool:
     )
     with store.connect() as connection:
         letters.merge(connection, [group], [], max_groups=10, samples_per_group=1, now_ms=0)
-        rows = group_lists.find(connection, Asked(filter=text), now_ms=0).rows
+        rows = group_lists.find(connection, Asked(filter=text), NOTHING_HANDLED, now_ms=0).rows
         connection.rollback()
     return bool(rows)
 

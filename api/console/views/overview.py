@@ -1,4 +1,4 @@
-"""The first page: what is dead, late or abandoned now, how it moves, and what is new."""
+"""The first page: what waits, is late or abandoned now, how it moves, and what is new."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ OF_EACH: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A card: ``figure`` is what holds now or happened in the last hour, ``of`` says which."""
+    """A card: ``figure`` is what waits or holds now, or happened in the last hour; ``of`` says which."""
 
     name: str
     title: str
@@ -70,8 +70,17 @@ def _signals(connection: Connection, service: Service, told: Overview) -> Iterat
         return trend(connection, counted, {}, service.now_ms())
 
     letters, lost = told.dead_letters, told.dead_letters.lost
-    dead = grown(series.DEAD_LETTERS)
-    yield _counted("dead-letters", "Dead letters", "/groups", dead, letters.total, letters.last_seen)
+    yield Signal(
+        "dead-letters",
+        "Dead letters",
+        "/groups",
+        letters.waiting,
+        "waiting",
+        letters.total,
+        letters.last_seen,
+        letters.waiting > 0,
+        grown(series.DEAD_LETTERS),
+    )
     for name, title, abandoned_now in (
         ("abandoned-tasks", "Abandoned tasks", told.abandoned_tasks),
         ("abandoned-connectors", "Abandoned connectors", told.abandoned_connectors),
@@ -135,7 +144,7 @@ def _counted(  # noqa: PLR0917 -- a row of the table above
 
 def _groups(connection: Connection, service: Service) -> Iterator[Change]:
     asked = Asked(Order.NEWEST, State.NEW, limit=OF_EACH)
-    for row in group_lists.find(connection, asked, service.now_ms()).rows:
+    for row in group_lists.find(connection, asked, service.waiting.get(), service.now_ms()).rows:
         at = instant(row.first_ms)
         if at is not None:
             text = f"{row.error_class or 'no error class'} on {row.dlq_topic}"
@@ -168,7 +177,7 @@ def _redrives(service: Service) -> Iterator[Change]:
             continue
         at = one.finished_at or one.created_at
         if at is not None:
-            text = f"{one.dlq_topic}: {one.status.lower()}, {one.moved:,} moved"
+            text = f"{one.dlq_topic}: {one.status.lower()}, {one.progress.text}"
             yield Change(at, "redrive", text, f"/redrives/{one.id}")
 
 

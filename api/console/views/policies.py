@@ -123,7 +123,9 @@ def _sheet(
     request: Request, service: Service, form: Form, found: Policy | None, error: Refusal | None
 ) -> HTMLResponse:
     status = REDRIVE_STATUS[type(error)] if isinstance(error, RedriveError) else UNPROCESSABLE
-    topics = [one.dlq_topic for one in dead_letters.topics(service, PageQuery(limit=500)).items]
+    topics = [
+        one.dlq_topic for one in dead_letters.topics(service, dead_letters.TopicsQuery(limit=500)).items
+    ]
     return page(
         request,
         "policy_sheet.html",

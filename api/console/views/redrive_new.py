@@ -14,7 +14,7 @@ from api.console.pages import UNPROCESSABLE, page, see
 from api.console.sheet_fields import FieldsError
 from api.errors import REDRIVE_STATUS
 from api.routes import dead_letters, redrives
-from api.service import PageQuery, Serving
+from api.service import Serving
 from streaming.redrive.errors import RedriveError
 
 router = APIRouter(prefix="/redrives")
@@ -65,7 +65,9 @@ def create(act: Act, form: Filled) -> Response:
 def _sheet(
     request: Request, service: Serving, form: Filled, problems: dict[str, str], status: int
 ) -> HTMLResponse:
-    topics = [one.dlq_topic for one in dead_letters.topics(service, PageQuery(limit=500)).items]
+    topics = [
+        one.dlq_topic for one in dead_letters.topics(service, dead_letters.TopicsQuery(limit=500)).items
+    ]
     return page(
         request,
         "redrive_new.html",
