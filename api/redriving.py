@@ -8,7 +8,7 @@ from functools import cached_property
 from sqlalchemy import select
 
 from api.settings import ApiSettings
-from api.store import Store, reported
+from api.store import Store, reported, writing_engine
 from streaming.redrive.creation import Door, Wish
 from streaming.redrive.order import OrderRequest
 from streaming.redrive.scan import Bounds
@@ -16,7 +16,6 @@ from streaming.redrive.targets import TargetRules
 from streaming.store import schema
 from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
-from streaming.store.engine import connect
 from streaming.store.order_rows import StoredOrder
 from streaming.store.orders import OrderBook
 
@@ -59,7 +58,7 @@ class Redriving:
 
     @cached_property
     def _book(self) -> OrderBook:
-        return OrderBook(connect(self._settings.store_url))
+        return OrderBook(writing_engine(self._settings.store_url))
 
     @cached_property
     def _door(self) -> Door:

@@ -10,12 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import InvalidatePoolError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import URL, Connection, Engine, create_engine
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from api import file_state
 from api.errors import StoreUnavailableError, StoreVersionError
+from api.store_file import Commits, follow
 from streaming.store import versions
 from streaming.store.engine import POSTGRESQL, connect
 from streaming.store.trouble import line
@@ -25,7 +24,7 @@ BUSY_TIMEOUT_S = 2.0
 RECYCLE_S = 300
 """A connection to a server is made anew after so long: another one may have its name since."""
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
-KNOWN, FILES = "has a version", "files"
+KNOWN = "has a version"
 """In the info of a connection."""
 
 
@@ -35,7 +34,7 @@ class Store:
     def __init__(self, url: str) -> None:
         address = parsed(url)
         self._engine = _engine(address)
-        self._file = Path(address.database or "") if address.drivername == SQLITE else None
+        self._commits = _commits(self._engine, address)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -56,16 +55,16 @@ class Store:
 
         Costs next to nothing; who asks for it first and reads then has read nothing older than it.
         """
-        if self._file is not None:
-            try:
-                return file_state.state(self._file)
-            except OSError as error:
-                raise StoreUnavailableError(ABSENT) from error
+        if self._commits is not None:
+            with reported():
+                return self._commits.state()
         with reported(), self._engine.connect() as connection:
             return connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar()
 
     def close(self) -> None:
         """Let go of its connections."""
+        if self._commits is not None:
+            self._commits.close()
         self._engine.dispose()
 
 
@@ -90,7 +89,15 @@ class Writer:
 
     @cached_property
     def _engine(self) -> Engine:
-        return connect(self._url)
+        return writing_engine(self._url)
+
+
+def writing_engine(url: str) -> Engine:
+    """For what the api writes; a file that takes the place of the store's takes what is written then."""
+    engine, address = connect(url), parsed(url)
+    if address.drivername == SQLITE:
+        follow(engine, Path(address.database or ""))
+    return engine
 
 
 @contextmanager
@@ -122,7 +129,6 @@ def _engine(url: URL) -> Engine:
 
 
 def _of_file(path: Path) -> Engine:
-    """A connection that is kept belongs to the files that were there when it was opened."""
     read_only = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     engine = create_engine(
         read_only,
@@ -130,17 +136,12 @@ def _of_file(path: Path) -> Engine:
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         max_overflow=-1,
     )
-
-    def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
-        entry.info[FILES] = file_state.identity(path)  # before they are opened: at worst it is done twice
-
-    def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
-        if entry.info[FILES] != file_state.identity(path):
-            raise InvalidatePoolError
-
-    event.listen(engine, "do_connect", note)
-    event.listen(engine, "checkout", check)
+    follow(engine, path)
     return engine
+
+
+def _commits(engine: Engine, url: URL) -> Commits | None:
+    return Commits(engine, Path(url.database or "")) if url.drivername == SQLITE else None
 
 
 def _version(connection: Connection) -> str:
