@@ -1,6 +1,5 @@
 """``deadwatch up`` against the lab: through its encrypted listener, one process killed, much of it away."""
 
-import os
 import re
 import signal
 import subprocess

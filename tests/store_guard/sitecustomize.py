@@ -1,14 +1,16 @@
-"""Tells whatever opens the file of a SQLite store in a process in which SQLite has it open, but SQLite itself.
+"""Tells whatever opens the file of a SQLite store in a process in which SQLite has it open, but SQLite.
 
-Who closes such a file takes the locks of SQLite's connections with it. Opening by Python raises an audit event,
-opening by SQLite's own library none. In the processes that a test starts, this is run by Python itself: ``PYTHONPATH``
-begins with this directory, and ``DEADWATCH_TEST_OPENED`` names the file that gets a line for each.
+Who closes such a file takes the locks of SQLite's connections with it. Opening by Python raises an audit
+event, opening by SQLite's own library none. In processes that a test starts, Python runs this by itself:
+``PYTHONPATH`` begins with this directory, and ``DEADWATCH_TEST_OPENED`` names the file that gets a line for
+each.
 """
 
 import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 VARIABLE = "DEADWATCH_TEST_OPENED"
 ENDINGS = (".db", ".db-shm", ".db-wal")
@@ -31,18 +33,18 @@ def install(tell: Callable[[str], object]) -> None:
 def is_open(name: str) -> bool:
     """Whether this process has opened the store of that file."""
     store = name.removesuffix("-shm").removesuffix("-wal")
-    return any(_target(descriptor) == store for descriptor in os.listdir(DESCRIPTORS))  # noqa: PTH208 -- of this process, not of the disk
+    return any(_target(descriptor) == store for descriptor in Path(DESCRIPTORS).iterdir())
 
 
-def _target(descriptor: str) -> str:
+def _target(descriptor: Path) -> str:
     try:
-        return os.readlink(f"{DESCRIPTORS}/{descriptor}")  # noqa: PTH115
+        return str(descriptor.readlink())
     except OSError:
         return ""
 
 
 def _write(line: str) -> None:
-    with open(os.environ[VARIABLE], "a") as file:  # noqa: PTH123
+    with Path(os.environ[VARIABLE]).open("a") as file:
         file.write(line + "\n")
 
 

@@ -1,6 +1,5 @@
-"""Nothing but SQLite opens the file of a store: who looks whether something was committed leaves its locks alone."""
+"""Nothing but SQLite opens the file of a store: who looks for commits leaves its locks alone."""
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -30,6 +29,13 @@ except sqlite3.OperationalError as error:
     print(error.sqlite_errorname)
 else:
     print("committed")
+"""
+
+OPENING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM audit").fetchall()
+open(sys.argv[1] + sys.argv[2], "rb").close()
 """
 
 
@@ -112,9 +118,8 @@ def test_a_file_in_the_place_of_another_has_another_state_and_takes_what_is_writ
         with writer.writing() as connection:
             audit.write(connection, Entry(at_ms=1, who="ann", action="before"))
         before = reader.state()
-        for name in os.listdir(tmp_path):
-            if name.startswith("store.db"):
-                (tmp_path / name).rename(tmp_path / f"aside-{name}")
+        for one in [*tmp_path.glob("store.db*")]:
+            one.rename(tmp_path / f"aside-{one.name}")
         copy.replace(file)
         assert reader.state() != before
         with writer.writing() as connection:
@@ -129,13 +134,7 @@ def test_a_file_of_a_store_that_is_open_is_opened_by_nothing_else(
 ) -> None:
     """In this process and in those that ``guarded`` starts."""
     reader.state()
-    opening = f"""
-import sqlite3
-connection = sqlite3.connect({str(file)!r})
-connection.execute("SELECT * FROM audit").fetchall()
-open({str(file) + ending!r}, "rb").close()
-"""
-    command = [sys.executable, "-c", opening]
+    command = [sys.executable, "-c", OPENING, str(file), ending]
     with (
         pytest.raises(AssertionError, match=f"store.db{ending}: "),
         guarded(file.parent) as environment,
