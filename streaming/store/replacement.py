@@ -72,9 +72,10 @@ COUNTED: Final = (
 MERGED: Final = (sources,)
 """Told by events and by our own processes: a row that only one of the stores has stays."""
 
+OWN: Final = (leases, stream_figures)
+"""What processes say of themselves now."""
+
 KEPT: Final = (
-    leases,
-    stream_figures,
     redrive_orders,
     redrive_policies,
     redrive_policy_changes,
@@ -82,7 +83,7 @@ KEPT: Final = (
     audit,
     group_notes,
 )
-"""What people and processes have written."""
+"""What Kafka does not have: a store that is restored takes it over from the damaged one."""
 
 ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
 """Counters that no record of Kafka tells."""
