@@ -8,17 +8,17 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from api.errors import StoreUnavailableError, StoreVersionError
 from api.store_file import Commits, follow
 from streaming.store import versions
 from streaming.store.engine import POSTGRESQL, connect
+from streaming.store.file import path_of, reading
 from streaming.store.trouble import line
-from streaming.store.urls import SQLITE, parsed
+from streaming.store.urls import parsed
 
 BUSY_TIMEOUT_S = 2.0
 RECYCLE_S = 300
@@ -32,9 +32,9 @@ class Store:
     """A store of the schema version that this program knows; used by many threads."""
 
     def __init__(self, url: str) -> None:
-        address = parsed(url)
-        self._engine = _engine(address)
-        self._commits = _commits(self._engine, address)
+        path = path_of(url)
+        self._engine = _of_server(parsed(url)) if path is None else _of_file(path)
+        self._commits = None if path is None else Commits(self._engine, path)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -94,9 +94,9 @@ class Writer:
 
 def writing_engine(url: str) -> Engine:
     """For what the api writes; a file that takes the place of the store's takes what is written then."""
-    engine, address = connect(url), parsed(url)
-    if address.drivername == SQLITE:
-        follow(engine, Path(address.database or ""))
+    engine, path = connect(url), path_of(url)
+    if path is not None:
+        follow(engine, path)
     return engine
 
 
@@ -105,17 +105,13 @@ def reported() -> Iterator[None]:
     """Errors of the database become the api's own; the text tells no statement and no value."""
     try:
         yield
-    except OperationalError as error:
-        if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN":
-            raise StoreUnavailableError(ABSENT) from error
-        raise StoreUnavailableError(line(error)) from error
     except SQLAlchemyError as error:
-        raise StoreUnavailableError(f"the store is damaged or no store: {_cause(error)}") from error
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        absent = getattr(cause, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
+        raise StoreUnavailableError(ABSENT if absent else line(error)) from error
 
 
-def _engine(url: URL) -> Engine:
-    if url.drivername == SQLITE:
-        return _of_file(Path(url.database or ""))
+def _of_server(url: URL) -> Engine:
     options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
     return create_engine(
         url,
@@ -129,19 +125,14 @@ def _engine(url: URL) -> Engine:
 
 
 def _of_file(path: Path) -> Engine:
-    read_only = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     engine = create_engine(
-        read_only,
+        reading(path),
         hide_parameters=True,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         max_overflow=-1,
     )
     follow(engine, path)
     return engine
-
-
-def _commits(engine: Engine, url: URL) -> Commits | None:
-    return Commits(engine, Path(url.database or "")) if url.drivername == SQLITE else None
 
 
 def _version(connection: Connection) -> str:
@@ -158,7 +149,3 @@ def _check_version(connection: Connection) -> None:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:
         raise StoreVersionError(found, known)
-
-
-def _cause(error: SQLAlchemyError) -> object:
-    return getattr(error, "orig", None) or type(error).__name__

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -42,8 +43,8 @@ def has_room(store: Path) -> bool:
     return shutil.disk_usage(store.parent).free >= ROOM * store.stat().st_size
 
 
-def make(store: Path, target: Path) -> None:
-    """Copy the store as it is at one moment; writers go on meanwhile.
+def make(store: Path, target: Path, stopped: Callable[[], bool] | None = None) -> None:
+    """Copy the store as it is at one moment; writers go on meanwhile, and it ends early when ``stopped``.
 
     Raises:
         StoreError: there is a file of that name.
@@ -55,8 +56,7 @@ def make(store: Path, target: Path) -> None:
     part.unlink(missing_ok=True)
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        engine = file.read_only(store)
-        with engine.connect() as connection:
+        with file.read_only(store, stopped).connect() as connection:
             connection.exec_driver_sql("VACUUM INTO ?", (str(part),))
         settle(part)
         part.rename(target)

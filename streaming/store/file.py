@@ -5,13 +5,13 @@ process with it. ``vacant`` is for commands that have let go of their connection
 """
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, NullPool, create_engine, event
 from sqlalchemy.engine import URL
 
 from streaming.store.errors import StoreError
@@ -20,6 +20,8 @@ from streaming.store.urls import SQLITE, parsed
 ADDRESS: Final = "sqlite:///"
 BESIDE: Final = ("-wal", "-shm")
 """What SQLite keeps beside the file while it is used, or was until a crash."""
+OPERATIONS: Final = 10_000
+"""Of SQLite's machine, after which somebody who reads looks whether to stop."""
 LOCKS: Final = 0x4000_0000
 LOCKS_BYTES: Final = 512
 """Where SQLite locks a file (https://sqlite.org/fileformat2.html, 1.5): with a write-ahead log, everybody who
@@ -38,10 +40,17 @@ def uri(path: Path, *, logged: bool = True) -> str:
     return f"file:{quote(str(path))}?mode=ro{'' if logged else '&immutable=1'}"
 
 
-def read_only(path: Path) -> Engine:
-    """Connections that read the file and never make one, nor keep it open."""
-    url = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-    return create_engine(url, hide_parameters=True, poolclass=NullPool)
+def reading(path: Path) -> URL:
+    """As ``uri``, for an engine."""
+    return URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+
+
+def read_only(path: Path, stopped: Callable[[], bool] | None = None) -> Engine:
+    """Connections that read the file, never make one and are not kept; what they do ends when ``stopped``."""
+    engine = create_engine(reading(path), hide_parameters=True, poolclass=NullPool)
+    if stopped is not None:
+        event.listen(engine, "connect", lambda one, _: one.set_progress_handler(stopped, OPERATIONS))
+    return engine
 
 
 @contextmanager
