@@ -96,7 +96,7 @@ class Upkeep:
             if not is_damage(error):
                 logger.info("%s was not looked through: %s", table, line(error))
                 return ""
-            found = str(error.orig)
+            found = "it cannot be read"
         return f"the store is damaged ({found}): {REMEDY}" if found else ""
 
     def _stopped(self, until_ms: int) -> bool:

@@ -145,3 +145,12 @@ def test_an_upgrade_says_what_it_did_and_shows_no_secret(url: str) -> None:
     phrases = ("is up to date now", "was up to date", "up to date")
     assert all(phrase in line for phrase, line in zip(phrases, said, strict=True))
     assert not any("@" in line for line in said)
+
+
+def test_a_store_is_read_to_its_end_and_said_to_be_whole(url: str) -> None:
+    with Store(url) as store:
+        store.note_source("s", "log", up=True, message="", now_ms=1)
+    said = upgrade.run(Work.CHECK, url)
+    assert said.startswith("whole: ")
+    assert said.endswith(f"version {versions.known()[0]}, up to date")
+    assert "@" not in said

@@ -59,7 +59,7 @@ def heartbeat(store: Store, clock: Clock) -> Iterator[Heartbeat]:
 
 
 def keeper(file: Path, heartbeat: Heartbeat, clock: Clock, **settings: int) -> Upkeep:
-    made = StreamingSettings(store_url=f"sqlite:///{file}", **settings)
+    made = StreamingSettings.model_validate({"store_url": f"sqlite:///{file}", **settings})
     return Upkeep(file, made, heartbeat, clock, clock)
 
 
