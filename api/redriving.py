@@ -7,7 +7,7 @@ from functools import cached_property
 from sqlalchemy import Engine, select
 
 from api.settings import ApiSettings
-from api.store import Store, reported
+from api.store import Store, reported, writing_engine
 from streaming.redrive.clock import monotonic_ms, wait_ms
 from streaming.redrive.creation import Door, Wish
 from streaming.redrive.history import History
@@ -17,7 +17,6 @@ from streaming.redrive.targets import TargetRules
 from streaming.store import schema
 from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
-from streaming.store.engine import connect
 from streaming.store.handled import HandledBook
 from streaming.store.order_rows import StoredOrder
 from streaming.store.orders import OrderBook
@@ -61,7 +60,7 @@ class Redriving:
 
     @cached_property
     def _engine(self) -> Engine:
-        return connect(self._settings.store_url)
+        return writing_engine(self._settings.store_url)
 
     @cached_property
     def _book(self) -> OrderBook:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from api.settings import ApiSettings
-from api.store import Store, reported
+from api.store import Store, reported, writing_engine
 from streaming.filter import Filter
 from streaming.redrive.admission import check_terms
 from streaming.redrive.cluster import Cluster
@@ -13,7 +13,6 @@ from streaming.redrive.policy import Policy, PolicyRequest, Positions
 from streaming.redrive.targets import TargetRules
 from streaming.store.audit import Witness
 from streaming.store.dlq_names import named_topics
-from streaming.store.engine import connect
 from streaming.store.policies import PolicyBook
 
 ANY_TOPIC = "dlq.any"
@@ -69,4 +68,4 @@ class Standing:
 
     @cached_property
     def _book(self) -> PolicyBook:
-        return PolicyBook(connect(self._settings.store_url))
+        return PolicyBook(writing_engine(self._settings.store_url))

@@ -8,24 +8,23 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import InvalidatePoolError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import URL, Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from api import file_state
 from api.errors import StoreUnavailableError, StoreVersionError
+from api.store_file import Commits, follow
 from streaming.store import versions
 from streaming.store.engine import POSTGRESQL, connect
+from streaming.store.file import path_of, reading
 from streaming.store.trouble import line
-from streaming.store.urls import SQLITE, parsed
+from streaming.store.urls import parsed
 
 BUSY_TIMEOUT_S = 2.0
 RECYCLE_S = 300
 """A connection to a server is made anew after so long: another one may have its name since."""
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
-KNOWN, FILES = "has a version", "files"
+KNOWN = "has a version"
 """In the info of a connection."""
 
 
@@ -33,9 +32,9 @@ class Store:
     """A store of the schema version that this program knows; used by many threads."""
 
     def __init__(self, url: str) -> None:
-        address = parsed(url)
-        self._engine = _engine(address)
-        self._file = Path(address.database or "") if address.drivername == SQLITE else None
+        path = path_of(url)
+        self._engine = _of_server(parsed(url)) if path is None else _of_file(path)
+        self._commits = None if path is None else Commits(self._engine, path)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -56,16 +55,16 @@ class Store:
 
         Costs next to nothing; who asks for it first and reads then has read nothing older than it.
         """
-        if self._file is not None:
-            try:
-                return file_state.state(self._file)
-            except OSError as error:
-                raise StoreUnavailableError(ABSENT) from error
+        if self._commits is not None:
+            with reported():
+                return self._commits.state()
         with reported(), self._engine.connect() as connection:
             return connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar()
 
     def close(self) -> None:
         """Let go of its connections."""
+        if self._commits is not None:
+            self._commits.close()
         self._engine.dispose()
 
 
@@ -90,7 +89,15 @@ class Writer:
 
     @cached_property
     def _engine(self) -> Engine:
-        return connect(self._url)
+        return writing_engine(self._url)
+
+
+def writing_engine(url: str) -> Engine:
+    """For what the api writes; a file that takes the place of the store's takes what is written then."""
+    engine, path = connect(url), path_of(url)
+    if path is not None:
+        follow(engine, path)
+    return engine
 
 
 @contextmanager
@@ -98,17 +105,13 @@ def reported() -> Iterator[None]:
     """Errors of the database become the api's own; the text tells no statement and no value."""
     try:
         yield
-    except OperationalError as error:
-        if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN":
-            raise StoreUnavailableError(ABSENT) from error
-        raise StoreUnavailableError(line(error)) from error
     except SQLAlchemyError as error:
-        raise StoreUnavailableError(f"the store is damaged or no store: {_cause(error)}") from error
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        absent = getattr(cause, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
+        raise StoreUnavailableError(ABSENT if absent else line(error)) from error
 
 
-def _engine(url: URL) -> Engine:
-    if url.drivername == SQLITE:
-        return _of_file(Path(url.database or ""))
+def _of_server(url: URL) -> Engine:
     options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
     return create_engine(
         url,
@@ -122,24 +125,13 @@ def _engine(url: URL) -> Engine:
 
 
 def _of_file(path: Path) -> Engine:
-    """A connection that is kept belongs to the files that were there when it was opened."""
-    read_only = URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
     engine = create_engine(
-        read_only,
+        reading(path),
         hide_parameters=True,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         max_overflow=-1,
     )
-
-    def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
-        entry.info[FILES] = file_state.identity(path)  # before they are opened: at worst it is done twice
-
-    def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
-        if entry.info[FILES] != file_state.identity(path):
-            raise InvalidatePoolError
-
-    event.listen(engine, "do_connect", note)
-    event.listen(engine, "checkout", check)
+    follow(engine, path)
     return engine
 
 
@@ -157,7 +149,3 @@ def _check_version(connection: Connection) -> None:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:
         raise StoreVersionError(found, known)
-
-
-def _cause(error: SQLAlchemyError) -> object:
-    return getattr(error, "orig", None) or type(error).__name__

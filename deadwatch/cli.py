@@ -139,16 +139,25 @@ def experiment() -> None:
 
 @app.command("store")
 def look_after(
-    work: Annotated[Work, typer.Argument(help="status: its version; upgrade: bring it up to date.")],
+    work: Annotated[Work, typer.Argument(help="What to do.")],
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="Of a backup; `restore newest`: the newest one.")
+    ] = "",
     *,
     data: Data = DATA,
     config: Config = None,
 ) -> None:
-    """Look at the store's version, or bring it up to date before a newer program starts.
+    """Look after the store: its version (status, upgrade), whether it is whole (check), copies of it.
 
-    deadwatch store upgrade --config deadwatch.yaml
+    deadwatch store upgrade --config deadwatch.yaml (before a newer program starts)
+
+    deadwatch store check (exit code 1: it is damaged)
+
+    deadwatch store backup (while the service runs; beside the store, or to FILE)
+
+    deadwatch store restore (a damaged one: keeps what can be read of it; with FILE: as it was then)
     """
-    _end(lambda: store_command.run(work, Options(data=data, config=config)))
+    _end(lambda: store_command.run(work, Options(data=data, config=config), file))
 
 
 @app.command("backfill")

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager
 from random import Random
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
@@ -21,11 +22,13 @@ from streaming.heartbeat import STREAMING, Heartbeat
 from streaming.job import Job
 from streaming.patience import PatientStore
 from streaming.settings import StreamingSettings
+from streaming.store import file
 from streaming.store.errors import RebuiltError, StoreError
 from streaming.store.owner import this_process
 from streaming.store.store import Store
 from streaming.store.trouble import line
 from streaming.telemetry import Telemetry, telemetry_of
+from streaming.upkeep import Upkeep
 
 TELEMETRY_MS = 1_000
 """How long the last of what OpenTelemetry is told may take."""
@@ -93,20 +96,33 @@ def run(
     heartbeat.say(STREAMING, up=True, message="starting")
     try:
         settle(settings, store, heartbeat)
-        spark = session.start(settings)
-        process.stop_on_signals(stop)  # Spark has taken SIGINT
-        logger.info(
-            "reading %s and dead letter topics of %s", settings.events_topic, settings.kafka.bootstrap_servers
-        )
-        job = Job(settings, store, heartbeat, stop, clock_ms, beat=health.beat, telemetry=telemetry)
-        job.warm_up(spark)
-        job.run(spark, Random())
-        with contextlib.suppress(Py4JError, OSError):  # a signal to the whole group has ended the JVM first
-            spark.stop()
+        with looked_after(settings, heartbeat):
+            spark = session.start(settings)
+            process.stop_on_signals(stop)  # Spark has taken SIGINT
+            logger.info(
+                "reading %s and dead letter topics of %s",
+                settings.events_topic,
+                settings.kafka.bootstrap_servers,
+            )
+            job = Job(settings, store, heartbeat, stop, clock_ms, beat=health.beat, telemetry=telemetry)
+            job.warm_up(spark)
+            job.run(spark, Random())
+            with contextlib.suppress(
+                Py4JError, OSError
+            ):  # a signal to the whole group has ended the JVM first
+                spark.stop()
         heartbeat.say(STREAMING, up=False, message="stopped")
     finally:
         heartbeat.close()
     logger.info("stopped after the last batch")
+
+
+def looked_after(settings: StreamingSettings, heartbeat: Heartbeat) -> AbstractContextManager[object]:
+    """Somebody who looks after the store meanwhile; a server has its own."""
+    store = file.path_of(settings.store_url)
+    if store is None:
+        return contextlib.nullcontext()
+    return Upkeep(store, settings, heartbeat, clock_ms, monotonic_ms)
 
 
 def settle(settings: StreamingSettings, store: Store, heartbeat: Heartbeat) -> None:

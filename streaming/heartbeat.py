@@ -16,6 +16,7 @@ from streaming.store.trouble import line
 STREAMING: Final = "streaming"
 KAFKA: Final = "kafka"
 REDRIVE: Final = "redrive"
+STORE: Final = "store"
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,10 @@ class _State:
 
 
 class Heartbeat:
-    """Repeats what was last said of every name until it is closed; ``work_done`` when all is well."""
+    """Repeats what was last said of every name until it is closed; ``work_done`` when all is well.
+
+    Used by many threads.
+    """
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Heartbeat:
         self._clock_ms = clock_ms
         self._work_done = work_done
         self._states: dict[str, _State] = {}
+        self._one_at_a_time = threading.Lock()
         self._changed = threading.Event()
         self._closed = False
         self._trouble = ""
@@ -57,9 +62,10 @@ class Heartbeat:
         Unless said, it ``works`` when it is up and there is nothing to tell of it.
         """
         state = _State(kind or name, up, message, up and not message if works is None else works)
-        if self._states.get(name) != state:
-            self._states = {**self._states, name: state}
-            self._changed.set()
+        with self._one_at_a_time:
+            if self._states.get(name) != state:
+                self._states = {**self._states, name: state}
+                self._changed.set()
 
     def close(self) -> None:
         """Write what was said last and end."""

@@ -56,6 +56,12 @@ class StreamingSettings(LetterSettings):
         repr=False,
         description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
     )
+    store_backups: int = Field(
+        7, ge=0, description="Backups of a SQLite store that are kept beside it, one a day; 0: none is made."
+    )
+    store_check_interval_ms: int = Field(
+        3_600_000, ge=0, description="How often a SQLite store is looked through for damage; 0: never."
+    )
     checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
     master: str = Field(
         "local[2]",

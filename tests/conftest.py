@@ -1,5 +1,5 @@
 """Databases for the tests that need one which is a process; a test leaves logging as it was; no property is
-tested against the clock.
+tested against the clock; nothing but SQLite opens a store.
 """
 
 import logging
@@ -15,9 +15,21 @@ from streaming.store.store import Store
 from tests import postgres as servers
 from tests.hostile_headers import READINGS
 from tests.postgres import Postgres
+from tests.store_guard import sitecustomize
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+opened_stores: list[str] = []
+sitecustomize.install(opened_stores.append)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_but_sqlite_opens_a_store() -> Iterator[None]:
+    """While SQLite has it open: its locks would go."""
+    opened_stores.clear()
+    yield
+    assert opened_stores == []
 
 
 @pytest.fixture(autouse=True)

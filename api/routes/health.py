@@ -6,8 +6,8 @@ from api.errors import ApiError
 from api.redrive_workers import workforce
 from api.schemas import Alive, Readiness
 from api.service import Serving
-from api.sources import source_rows
-from streaming.heartbeat import STREAMING
+from api.sources import SourceRow, source_rows
+from streaming.heartbeat import STORE, STREAMING
 
 router = APIRouter(tags=["health"])
 
@@ -25,17 +25,19 @@ def readyz(service: Serving, response: Response) -> Readiness:
         now_ms, stale_ms = service.now_ms(), service.settings.source_stale_ms
         with service.store.read() as connection:
             found = workforce(connection, now_ms, stale_ms)
-            streams = [row for row in source_rows(connection) if row.kind == STREAMING]
+            rows = source_rows(connection)
     except ApiError as error:
         response.status_code = 503
         return Readiness(ready=False, missing=[str(error)], warnings=[])
     warnings = [
-        f"streaming: {row.message}"
-        if row.is_up(now_ms, stale_ms)
-        else f"streaming counts nothing now: {row.message or 'it is silent'}"
-        for row in streams
-        if row.message or not row.is_up(now_ms, stale_ms)
+        *(_of_stream(row, now_ms, stale_ms) for row in rows if row.kind == STREAMING),
+        *(row.message for row in rows if row.kind == STORE),
+        found.warning,
     ]
-    return Readiness(
-        ready=True, missing=[], warnings=[*warnings, *([found.warning] if found.warning else [])]
-    )
+    return Readiness(ready=True, missing=[], warnings=[one for one in warnings if one])
+
+
+def _of_stream(row: SourceRow, now_ms: int, stale_ms: int) -> str:
+    if not row.is_up(now_ms, stale_ms):
+        return f"streaming counts nothing now: {row.message or 'it is silent'}"
+    return row.message and f"streaming: {row.message}"

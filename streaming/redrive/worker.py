@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from confluent_kafka import KafkaException
+from sqlalchemy.exc import SQLAlchemyError
 
 from collector.contract.backoff import Backoff
 from streaming.redrive.claim import Claim, ClaimLostError, Orders
@@ -21,6 +22,7 @@ from streaming.redrive.refusals import refused_right
 from streaming.redrive.steps import Finished, Idle, Moved, Paused, Step
 from streaming.redrive.transaction import REFUSALS, FencedError, GivenUpError, UnansweredError
 from streaming.redrive.work import House, Work, user_of
+from streaming.store.trouble import line
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,10 @@ def run(orders: Orders, house: House, stop: threading.Event, name: str, bulk: Bu
             claim = orders.claim(name, house.clock(), settings.lease_ms)
             worked = claim is not None and Worker(orders, house, stop, bulk).work(claim)
             failures = 0 if worked or claim is None else failures + 1
-        except Exception:  # the store may be away for a moment
+        except SQLAlchemyError as error:
+            logger.error("no order could be claimed: %s", line(error))  # noqa: TRY400 -- one line tells it all
+            claim, failures = None, failures + 1
+        except Exception:
             logger.exception("no order could be claimed")
             claim, failures = None, failures + 1
         if failures:

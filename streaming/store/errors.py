@@ -1,6 +1,7 @@
 """Why the store is refused; the text says why and what to do.
 
 * StoreError             the store cannot be used: of another version, foreign
+  * DamagedError         what it holds contradicts itself
   * HeldError            another stream writes it
   * FencedError          another stream has taken it over since
     * RebuiltError       a backfill has put new counts into it: the stream begins anew
@@ -9,6 +10,10 @@
 
 class StoreError(Exception):
     """The store cannot be used; the text says why and what to do."""
+
+
+class DamagedError(StoreError):
+    """What the store holds contradicts itself, or cannot be read."""
 
 
 class HeldError(StoreError):

@@ -38,8 +38,8 @@ def prepare(engine: Engine) -> None:
         require(found)
 
 
-def upgrade(engine: Engine) -> State:
-    """Bring an empty or older store to the newest version; returns what it was.
+def upgrade(engine: Engine, to: str = "") -> State:
+    """Bring an empty or older store to that version, the newest unless said; returns what it was.
 
     Raises:
         StoreError: it is foreign or newer.
@@ -50,13 +50,13 @@ def upgrade(engine: Engine) -> State:
             _pragma(connection, "PRAGMA foreign_keys=OFF")
         try:
             with connection.begin():
-                return _upgrade(connection)
+                return _upgrade(connection, to or known()[0])
         finally:
             if engine.dialect.name == "sqlite":
                 _pragma(connection, "PRAGMA foreign_keys=ON")
 
 
-def _upgrade(connection: Connection) -> State:
+def _upgrade(connection: Connection, to: str) -> State:
     if connection.dialect.name != "sqlite":
         connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
         connection.execute(text("SET LOCAL statement_timeout = 0"))
@@ -65,11 +65,11 @@ def _upgrade(connection: Connection) -> State:
         return found
     if found.kind is not Kind.EMPTY and found.kind is not Kind.OLDER:
         require(found)
-    if found.kind is Kind.EMPTY:
+    if found.kind is Kind.EMPTY and to == known()[0]:
         _make(connection)
     else:
-        command.upgrade(configuration(connection), "head")
-    logger.info("the store has version %s now", known()[0])
+        command.upgrade(configuration(connection), to)
+    logger.info("the store has version %s now", to)
     return found
 
 

@@ -73,9 +73,10 @@ COUNTED: Final = (
 MERGED: Final = (sources,)
 """Told by events and by our own processes: a row that only one of the stores has stays."""
 
+OWN: Final = (leases, stream_figures)
+"""What processes say of themselves now."""
+
 KEPT: Final = (
-    leases,
-    stream_figures,
     redrive_handled,
     redrive_orders,
     redrive_policies,
@@ -84,7 +85,9 @@ KEPT: Final = (
     audit,
     group_notes,
 )
-"""What people and processes have written; what orders have moved grows by what the other store has of it."""
+"""What Kafka does not have: a store that is restored takes it over from the damaged one. What orders have moved
+grows by what the other store has of it.
+"""
 
 ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
 """Counters that no record of Kafka tells."""

@@ -1,17 +1,18 @@
-"""What an operator does with a store by hand: look at its version, bring it up to date."""
+"""What an operator does with a store by hand: look at it, bring it up to date, back it up, restore it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from streaming.store import migrate, versions
+from streaming.store import backups, check, file, migrate, restore, versions
 from streaming.store.engine import connect
-from streaming.store.errors import StoreError
-from streaming.store.trouble import line
+from streaming.store.errors import DamagedError, StoreError
+from streaming.store.trouble import REMEDY, line
 from streaming.store.urls import parsed, shown
-from streaming.store.versions import Kind
+from streaming.store.versions import Kind, State
 
 SAID: Final[Mapping[Kind, str]] = {
     Kind.EMPTY: "empty: streaming or `upgrade` makes the tables",
@@ -20,6 +21,10 @@ SAID: Final[Mapping[Kind, str]] = {
     Kind.NEWER: "newer than this program: install a newer one",
     Kind.FOREIGN: "holds tables that are not ours: give the store a database of its own",
 }
+ON_A_SERVER: Final[Mapping[str, str]] = {
+    "backup": "pg_dump makes backups of PostgreSQL (docs/store.md)",
+    "restore": "pg_restore restores PostgreSQL (docs/store.md)",
+}
 
 
 class Work(StrEnum):
@@ -27,24 +32,97 @@ class Work(StrEnum):
 
     STATUS = "status"
     UPGRADE = "upgrade"
+    CHECK = "check"
+    BACKUP = "backup"
+    RESTORE = "restore"
 
 
-def run(work: Work, text: str) -> str:
-    """Do it; the line to say.
+def run(work: Work, address: str, name: str = "", now_ms: int = 0) -> str:
+    """Do it; the lines to say. ``name``: the file that a backup is made to or restored from.
 
     Raises:
+        DamagedError: the store is damaged; the text says what to do.
         StoreError: it cannot be done; the text says why.
     """
-    engine = connect(text)
+    if name and work not in {Work.BACKUP, Work.RESTORE}:
+        raise StoreError(f"`{work}` takes no file")
     try:
-        if work is Work.UPGRADE:
-            before = migrate.upgrade(engine)
-            done = "was up to date" if before.kind is Kind.CURRENT else "is up to date now"
-            return f"{shown(parsed(text))} {done}: version {versions.known()[0]}"
-        with engine.begin() as connection:
-            found = versions.state(connection)
-        return f"{shown(parsed(text))}: version {found.version or 'none'}, {SAID[found.kind]}"
+        return _done(work, address, name, now_ms)
     except SQLAlchemyError as error:
         raise StoreError(line(error)) from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or shown(parsed(address))}: {error.strerror}") from error
+
+
+def _done(work: Work, address: str, name: str, now_ms: int) -> str:
+    match work:
+        case Work.STATUS:
+            return _status(address)
+        case Work.UPGRADE:
+            return _upgrade(address)
+        case Work.CHECK:
+            return _check(address)
+        case Work.BACKUP:
+            return _backup(_file(work, address), name, now_ms)
+        case Work.RESTORE:
+            return _restore(_file(work, address), name, now_ms)
+
+
+def _status(address: str) -> str:
+    engine = connect(address)
+    try:
+        with engine.begin() as connection:
+            return _told(address, versions.state(connection))
     finally:
         engine.dispose()
+
+
+def _upgrade(address: str) -> str:
+    engine = connect(address)
+    try:
+        before = migrate.upgrade(engine)
+    finally:
+        engine.dispose()
+    done = "was up to date" if before.kind is Kind.CURRENT else "is up to date now"
+    return f"{shown(parsed(address))} {done}: version {versions.known()[0]}"
+
+
+def _check(address: str) -> str:
+    store = file.path_of(address)
+    if store is not None:
+        _require_there(store)
+    engine = connect(address) if store is None else file.read_only(store)
+    try:
+        return f"whole: {_told(address, check.whole(engine))}"
+    except DamagedError as error:
+        raise DamagedError(f"{shown(parsed(address))} is damaged ({error}): {REMEDY}") from error
+    finally:
+        engine.dispose()
+
+
+def _backup(store: Path, name: str, now_ms: int) -> str:
+    _require_there(store)
+    target = Path(name) if name else backups.path(store, now_ms)
+    backups.make(store, target)
+    return f"{target}: {target.stat().st_size} bytes"
+
+
+def _restore(store: Path, name: str, now_ms: int) -> str:
+    done = restore.from_backup(store, name, now_ms) if name else restore.from_damaged(store, now_ms)
+    return "\n".join(done)
+
+
+def _file(work: Work, address: str) -> Path:
+    store = file.path_of(address)
+    if store is None:
+        raise StoreError(ON_A_SERVER[work])
+    return store
+
+
+def _require_there(store: Path) -> None:
+    if not store.exists():
+        raise StoreError(f"there is no {store} yet: streaming makes it at its first start")
+
+
+def _told(address: str, found: State) -> str:
+    return f"{shown(parsed(address))}: version {found.version or 'none'}, {SAID[found.kind]}"

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -31,8 +30,8 @@ pytestmark = pytest.mark.integration
 LETTERS = 40
 LOAD, BATCH = 600, 100
 """Dead letters that arrive before streaming is told to end, and how many records a batch takes."""
-BACKUP = re.compile(r'"(import sqlite3;.*)"$', re.MULTILINE)
-"""The command of docs/operations.md."""
+BACKUP = re.compile(r"-- (python -m streaming\.store backup) \\\n +(\S+) --config", re.MULTILINE)
+"""The command of docs/operations.md, and the file."""
 PROCESSES = ("collector", "streaming", "redrive", "api")
 
 
@@ -261,15 +260,14 @@ def test_a_minimal_installation_on_one_node_is_ready_and_counts(
     store = node.directory / "claims" / "dw-deadwatch-store"
     backup = BACKUP.search((tools.ROOT / "docs" / "operations.md").read_text())
     assert backup, "the page tells no backup of SQLite"
-    code = backup[1].replace('\\"', '"').replace("/var/lib/deadwatch/store", str(store))
-    subprocess.run([sys.executable, "-c", code], check=True)
+    pod, copy = release.pods["streaming"], backup[2].replace("/var/lib/deadwatch/store", str(store))
+    configured = pod.prepared.command[pod.prepared.command.index("--config") :]
+    pod.execute(*backup[1].split(), copy, *configured)
     fail(lab, name, LETTERS, LETTERS)
     until(lambda: release.figure(counted, **labels) == 2 * LETTERS, release.pods["streaming"].tail)
     release.stop(*PROCESSES)
 
-    for left in store.glob("deadwatch.db*"):
-        left.unlink()
-    (store / "copy.db").rename(store / "deadwatch.db")
+    pod.execute("python", "-m", "streaming.store", "restore", copy, *configured)
     release.start("streaming", "api")
     until(lambda: release.figure(counted, **labels) == 2 * LETTERS, release.pods["streaming"].tail)
     release.stop("streaming", "api")

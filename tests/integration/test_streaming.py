@@ -169,7 +169,11 @@ class Streaming:
 
     def backfill(self, *arguments: str) -> int:
         """The exit code of ``python -m streaming.backfill``."""
-        with self.running("streaming.backfill", *arguments) as process:
+        return self.command("streaming.backfill", *arguments)
+
+    def command(self, *arguments: str) -> int:
+        """The exit code of another process of its stage, which ends by itself."""
+        with self.running(*arguments) as process:
             return process.wait(WITHIN_S)
 
     def execute(self, statement: str) -> None:

@@ -1,18 +1,28 @@
-"""The query and its store: a PostgreSQL server that goes and comes back, two streams by mistake."""
+"""The query and its store: a server that comes back, two streams by mistake, a file that is damaged."""
 
+import signal
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from lab import Lab
+from streaming.store.trouble import REMEDY
 from tests import postgres as servers
 from tests.integration.test_streaming import KILLS, WITHIN_S, Streaming, Traffic, eventually, settled
 from tests.postgres import Postgres
+from tests.unit.test_store_restore import overwrite
 
 pytestmark = pytest.mark.integration
+
+AUDITED = """
+WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1999)
+INSERT INTO audit (at_ms, who, role, token, action, subject, why, outcome, request_id, address)
+SELECT 1, 'ann', '', '', 'a', '', printf('entry %08d', n), 'done', '', '' FROM numbers
+"""
 
 
 @pytest.fixture
@@ -86,3 +96,36 @@ def test_a_second_stream_is_refused_and_a_zombie_commits_nothing(
             assert first.wait(WITHIN_S) == 2
             traffic.write(1)
             assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+
+
+def test_a_damaged_store_is_said_and_restored_by_one_command(
+    lab: Lab, traffic: Traffic, tmp_path: Path
+) -> None:
+    """Counts are exact afterwards, and what Kafka does not have is there as far as it can be read."""
+    file = tmp_path / "deadwatch.db"
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path)
+    traffic.write()
+    with streaming.running() as process:
+        assert settled(streaming, traffic), streaming.log()
+        streaming.execute(AUDITED)
+        assert streaming.command("streaming.store", "restore") == 2
+        assert "is in use: stop what works with it" in streaming.log()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WITHIN_S) == 0
+    overwrite(file, b"entry 00001500")
+    traffic.write(1)
+    with streaming.running():
+        assert eventually(lambda: f"): {REMEDY}" in streaming.log()), streaming.log()
+        assert settled(streaming, traffic), streaming.log()  # what is whole goes on
+    assert streaming.command("streaming.store", "check") == 1
+    assert streaming.command("streaming.store", "restore") == 0, streaming.log()
+    assert f"{file} is restored; what was there is {file.name}.aside-1 now" in streaming.log()
+    assert streaming.command("streaming.store", "check") == 0, streaming.log()
+    traffic.write(1)
+    with streaming.running():
+        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+    assert "the checkpoint was put aside" in streaming.log()
+    with closing(sqlite3.connect(file)) as connection:
+        (kept,) = connection.execute("SELECT count(*) FROM audit WHERE why LIKE 'entry %'").fetchone()
+    assert 1_900 < kept < 2_000
+    assert "Traceback" not in streaming.log()

@@ -1,6 +1,5 @@
 """``deadwatch up`` against the lab: through its encrypted listener, one process killed, much of it away."""
 
-import os
 import re
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests.store_guard.processes import guarded
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -143,21 +143,22 @@ def running(config: Path, directory: Path) -> Iterator[Up]:
     """Start the service and wait for its address; end it whatever happens."""
     output, errors = directory / "up.out", directory / "up.err"
     command = [sys.executable, "-m", "deadwatch", "up", "--config", str(config)]
-    with output.open("wb") as out, errors.open("wb") as err:
-        process = subprocess.Popen(
-            [*command, "--data", str(directory / "data"), "--port", "0"],
-            stdout=out,
-            stderr=err,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-    try:
-        until(lambda: process.poll() is not None or "is up" in output.read_text(), "it did not come up")
-        found = re.search(r"Deadwatch is up: (\S+)/docs", output.read_text())
-        assert found, errors.read_text()
-        yield Up(process, found.group(1), errors)
-    finally:
-        process.kill()
-        process.wait()
+    with guarded(directory) as environment:
+        with output.open("wb") as out, errors.open("wb") as err:
+            process = subprocess.Popen(
+                [*command, "--data", str(directory / "data"), "--port", "0"],
+                stdout=out,
+                stderr=err,
+                env=environment,
+            )
+        try:
+            until(lambda: process.poll() is not None or "is up" in output.read_text(), "it did not come up")
+            found = re.search(r"Deadwatch is up: (\S+)/docs", output.read_text())
+            assert found, errors.read_text()
+            yield Up(process, found.group(1), errors)
+        finally:
+            process.kill()
+            process.wait()
 
 
 def runs(process: psutil.Process) -> bool:

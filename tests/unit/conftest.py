@@ -51,8 +51,8 @@ def add_row(store: Engine) -> Callable[..., None]:
     """Insert a row; columns that are not given are empty, 0, false or null."""
 
     def add(table: Table, **values: object) -> None:
-        row = {column.name: values.pop(column.name, _empty(column.type)) for column in table.columns}
-        assert not values
+        assert values.keys() <= set(table.columns.keys())
+        row = {**empty_row(table), **values}
         with store.begin() as connection:
             connection.execute(insert(table).values(row))
 
@@ -118,6 +118,11 @@ def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
         client=("127.0.0.1", 50_000),
     ) as opened:
         yield opened
+
+
+def empty_row(table: Table) -> dict[str, object]:
+    """Every column empty, 0, false or null."""
+    return {column.name: _empty(column.type) for column in table.columns}
 
 
 def _empty(kind: object) -> object:

@@ -13,6 +13,7 @@ from api.group_lists import Asked, Order
 from api.store import ABSENT, Store
 from streaming.store import schema, series
 from streaming.store import store as written_by_streaming
+from streaming.store.trouble import REMEDY
 
 Add = Callable[..., None]
 NOW = "2027-01-15T08:00:00Z"
@@ -87,6 +88,26 @@ def test_a_stream_that_does_not_count_all_is_a_warning(
 def test_a_stream_that_is_silent_is_a_warning(client: httpx2.Client, add_row: Add) -> None:
     add_row(schema.sources, name="streaming", kind="streaming", up=True, heartbeat_ms=1)
     assert client.get("/readyz").json()["warnings"] == ["streaming counts nothing now: it is silent"]
+
+
+def test_what_is_wrong_with_the_store_is_a_warning_though_it_can_be_read(
+    client: httpx2.Client, add_row: Add, now_ms: int
+) -> None:
+    message = f"the store is damaged (page 8): {REMEDY}"
+    add_row(schema.sources, name="store", kind="store", message=message, heartbeat_ms=now_ms)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["warnings"]) == (200, [message])
+    (down,) = client.get("/api/v1/overview").json()["sources"]["down"]
+    assert (down["name"], down["message"]) == ("store", message)
+
+
+def test_a_file_that_is_no_store_any_more_is_said_with_what_mends_it(
+    client: httpx2.Client, store_file: Path
+) -> None:
+    store_file.write_bytes(b"no database at all" * 100)
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["missing"][0].endswith(REMEDY)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7, 500])

@@ -15,6 +15,7 @@ from sqlalchemy import Engine, select, text
 from streaming.store import schema
 from streaming.store.engine import connect
 from streaming.store.store import Store
+from streaming.store.trouble import REMEDY
 from tests.waiting import until
 
 WITHIN_S = 60
@@ -97,3 +98,13 @@ def test_a_store_of_a_newer_program_is_refused_in_one_line(engine: Engine) -> No
     (line,) = told.splitlines()
     assert "ERROR [redrive] the store has version 9999" in line
     assert "install a newer one" in line
+
+
+def test_a_damaged_store_is_refused_in_one_line_with_the_command_that_mends_it(engine: Engine) -> None:
+    Path(engine.url.database or "").write_bytes(b"no database at all" * 100)
+    with worker(engine) as process:
+        _, told = process.communicate(timeout=WITHIN_S)
+    assert process.returncode == 2
+    (line,) = told.splitlines()
+    assert "ERROR [redrive] the store does not work, its file is no database" in line
+    assert REMEDY in line

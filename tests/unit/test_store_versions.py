@@ -177,7 +177,7 @@ def test_a_migration_that_is_written_can_be_made_on_a_store_with_rows(
     assert (new["some_bytes"] or b"", new["perhaps"], new["given"]) == (b"", None, True)
 
 
-@pytest.mark.parametrize("work", Work)
+@pytest.mark.parametrize("work", [Work.STATUS, Work.UPGRADE])
 def test_a_newer_store_is_refused(url: str, engine: Engine, work: Work) -> None:
     with Store(url):
         run(engine, "UPDATE deadwatch_version SET version_num = '9999'")
@@ -208,3 +208,12 @@ def test_an_upgrade_says_what_it_did_and_shows_no_secret(url: str) -> None:
     phrases = ("is up to date now", "was up to date", "up to date")
     assert all(phrase in line for phrase, line in zip(phrases, said, strict=True))
     assert not any("@" in line for line in said)
+
+
+def test_a_store_is_read_to_its_end_and_said_to_be_whole(url: str) -> None:
+    with Store(url) as store:
+        store.note_source("s", "log", up=True, message="", now_ms=1)
+    said = upgrade.run(Work.CHECK, url)
+    assert said.startswith("whole: ")
+    assert said.endswith(f"version {versions.known()[0]}, up to date")
+    assert "@" not in said

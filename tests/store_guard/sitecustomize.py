@@ -1,0 +1,52 @@
+"""Tells whatever opens the file of a SQLite store in a process in which SQLite has it open, but SQLite.
+
+Who closes such a file takes the locks of SQLite's connections with it. Opening by Python raises an audit
+event, opening by SQLite's own library none. In processes that a test starts, Python runs this by itself:
+``PYTHONPATH`` begins with this directory, and ``DEADWATCH_TEST_OPENED`` names the file that gets a line for
+each.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+VARIABLE = "DEADWATCH_TEST_OPENED"
+ENDINGS = (".db", ".db-shm", ".db-wal")
+DESCRIPTORS = "/proc/self/fd"
+
+
+def install(tell: Callable[[str], object]) -> None:
+    """For the rest of this process; ``tell`` gets the file and who opened it."""
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        path = arguments[0] if event == "open" else None
+        if isinstance(path, (str, bytes, os.PathLike)):
+            name = os.path.realpath(os.fsdecode(path))
+            if name.endswith(ENDINGS) and is_open(name):
+                tell(f"{name}: {traceback.format_stack()[-3:]}")
+
+    sys.addaudithook(hook)
+
+
+def is_open(name: str) -> bool:
+    """Whether this process has opened the store of that file."""
+    store = name.removesuffix("-shm").removesuffix("-wal")
+    return any(_target(descriptor) == store for descriptor in Path(DESCRIPTORS).iterdir())
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except OSError:
+        return ""
+
+
+def _write(line: str) -> None:
+    with Path(os.environ[VARIABLE]).open("a") as file:
+        file.write(line + "\n")
+
+
+if VARIABLE in os.environ:
+    install(_write)

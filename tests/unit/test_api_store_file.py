@@ -1,0 +1,152 @@
+"""Nothing but SQLite opens the file of a store: who looks for commits leaves its locks alone."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from api.store import Store, Writer
+from streaming.store import audit
+from streaming.store import store as written_by_streaming
+from streaming.store.audit import Entry
+from tests.conftest import opened_stores
+from tests.store_guard.processes import guarded
+
+INTRUDER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)
+try:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("DELETE FROM audit")
+    connection.execute("COMMIT")
+except sqlite3.OperationalError as error:
+    print(error.sqlite_errorname)
+else:
+    print("committed")
+"""
+
+OPENING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM audit").fetchall()
+open(sys.argv[1] + sys.argv[2], "rb").close()
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def streaming(file: Path) -> Iterator[written_by_streaming.Store]:
+    with written_by_streaming.Store(f"sqlite:///{file}") as store:
+        yield store
+
+
+@pytest.fixture
+def reader(file: Path, streaming: written_by_streaming.Store) -> Iterator[Store]:
+    del streaming
+    with closing(Store(f"sqlite:///{file}")) as store:
+        yield store
+
+
+def from_another_process(file: Path) -> str:
+    command = [sys.executable, "-c", INTRUDER, str(file)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def note(streaming: written_by_streaming.Store, name: str) -> None:
+    streaming.note_source(name, "log", up=True, message="", now_ms=1)
+
+
+def test_who_asks_for_the_state_does_not_let_another_process_into_a_transaction(
+    file: Path, reader: Store
+) -> None:
+    reader.state()
+    with closing(Writer(f"sqlite:///{file}", reader)) as writer:
+        with writer.writing() as connection:
+            audit.write(connection, Entry(at_ms=1, who="ann", action="tokens.create"))
+            reader.state()
+            assert from_another_process(file) == "SQLITE_BUSY"
+        assert from_another_process(file) == "committed"  # so the lock was what kept it out
+
+
+def test_the_state_is_another_one_after_every_commit_and_only_then(
+    file: Path, reader: Store, streaming: written_by_streaming.Store
+) -> None:
+    def commit_as_the_api() -> None:
+        with closing(Writer(f"sqlite:///{file}", reader)) as writer, writer.writing() as connection:
+            audit.write(connection, Entry(at_ms=1, who="ann", action="tokens.create"))
+
+    seen: list[Hashable] = [reader.state()]
+    for commit in (
+        lambda: note(streaming, "a"),
+        commit_as_the_api,
+        lambda: from_another_process(file),
+    ):
+        commit()
+        assert reader.state() not in seen
+        seen.append(reader.state())
+        assert reader.state() == seen[-1]
+
+
+def test_many_threads_ask_for_the_state_at_once(reader: Store, streaming: written_by_streaming.Store) -> None:
+    before = reader.state()
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda _: reader.state(), range(200))) == {before}
+        note(streaming, "a")
+        assert before not in set(threads.map(lambda _: reader.state(), range(200)))
+
+
+def test_a_file_in_the_place_of_another_has_another_state_and_takes_what_is_written(
+    tmp_path: Path, file: Path
+) -> None:
+    """Both stores have been through the same commits."""
+    copy = tmp_path / "copy.db"
+    with written_by_streaming.Store(f"sqlite:///{file}") as store:
+        note(store, "a")
+    shutil.copy(file, copy)
+    reader = Store(f"sqlite:///{file}")
+    with closing(reader), closing(Writer(f"sqlite:///{file}", reader)) as writer:
+        with writer.writing() as connection:
+            audit.write(connection, Entry(at_ms=1, who="ann", action="before"))
+        before = reader.state()
+        for one in [*tmp_path.glob("store.db*")]:
+            one.rename(tmp_path / f"aside-{one.name}")
+        copy.replace(file)
+        assert reader.state() != before
+        with writer.writing() as connection:
+            audit.write(connection, Entry(at_ms=1, who="ann", action="after"))
+    with closing(sqlite3.connect(file)) as connection:
+        assert [*connection.execute("SELECT action FROM audit")] == [("after",)]
+
+
+@pytest.mark.parametrize("ending", ["", "-shm", "-wal"])
+def test_a_file_of_a_store_that_is_open_is_opened_by_nothing_else(
+    file: Path, reader: Store, ending: str
+) -> None:
+    """In this process and in those that ``guarded`` starts."""
+    reader.state()
+    command = [sys.executable, "-c", OPENING, str(file), ending]
+    with (
+        pytest.raises(AssertionError, match=f"store.db{ending}: "),
+        guarded(file.parent) as environment,
+    ):
+        subprocess.run(command, check=True, env=environment)
+    file.with_name(file.name + ending).open("rb").close()
+    assert len(opened_stores) == 1
+    opened_stores.clear()  # so that it fails this test no more
+
+
+def test_a_file_that_is_not_open_may_be_opened(file: Path, tmp_path: Path) -> None:
+    with written_by_streaming.Store(f"sqlite:///{file}"):
+        pass
+    shutil.copy(file, tmp_path / "copy.db")
+    assert opened_stores == []
