@@ -85,8 +85,8 @@ KEPT: Final = (
     audit,
     group_notes,
 )
-"""What Kafka does not have: a store that is restored takes it over from the damaged one. What orders have moved
-grows by what the other store has of it.
+"""What Kafka does not have: a store that is restored takes it over from the damaged one. What orders have
+moved grows by what the other store has of it.
 """
 
 ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)

@@ -129,7 +129,6 @@ def test_a_store_of_a_landed_version_is_upgraded_with_all_it_holds(
         assert policies.find(connection, console_store.POLICY).version == 3
 
 
-@pytest.mark.skipif(len(LANDED) < 2, reason="there is one version as yet")
 def test_a_file_is_upgraded_when_it_is_opened_and_a_server_waits_for_its_operator(
     url: str, engine: Engine
 ) -> None:
