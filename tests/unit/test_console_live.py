@@ -1,4 +1,4 @@
-"""What is renewed under the eyes of a reader holds nothing that acts, and nothing that would lose the focus."""
+"""What is renewed while it is read holds nothing that acts, and nothing that would lose the focus."""
 
 from collections import Counter
 from collections.abc import Iterator

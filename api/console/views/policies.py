@@ -77,7 +77,7 @@ def one(
         "policy.html",
         policy=policy,
         told=told,
-        also=policy_form.filled(told.request)["also"].splitlines() if told else [],
+        also=policy_form.filled((told or changes[0]).request)["also"].splitlines(),
         changes=changes,
         found=redrive_policies.its_redrives(service, policy, PageQuery(limit=50, after=query.after)),
     )
