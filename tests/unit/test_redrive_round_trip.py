@@ -187,7 +187,6 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         return Api(httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x"))
 
     monkeypatch.setattr(api_command, "reach", reach)
-    monkeypatch.setattr("sys.stdin", None)
     monkeypatch.setattr("deadwatch.redrive_command.ask_terminal", lambda _: False)
     deadwatch(words, standalone_mode=False)
     return sent
