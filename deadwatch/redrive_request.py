@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -43,23 +43,20 @@ def with_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    kind: Any = str | None
-    default: Any = None
     if option.kind is SWITCH:
-        kind, default = bool, False
-    elif option.kind.many:
-        kind = list[str] | None
-    told = typer.Option(option.name, metavar=option.metavar or None, help=option.help)
-    return _keyword(_name(option), Annotated[kind, told], default)
+        return _keyword(_name(option), bool, typer.Option(False, option.name, help=option.help))
+    kind = list[str] | None if option.kind.many else str | None
+    told = typer.Option(None, option.name, metavar=option.metavar, help=option.help)
+    return _keyword(_name(option), kind, told)
 
 
 def _settings() -> inspect.Parameter:
-    told = typer.Option(SET, metavar="PATH=VALUE", help=f"Any other field of a request: {SETTING}.")
-    return _keyword(SETTINGS, Annotated[list[str] | None, told], None)
+    told = typer.Option(None, SET, metavar="PATH=VALUE", help=f"Any other field of a request: {SETTING}.")
+    return _keyword(SETTINGS, list[str] | None, told)
 
 
-def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 -- an annotation
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+def _keyword(name: str, kind: object, told: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=told, annotation=kind)
 
 
 def _name(option: Option) -> str:

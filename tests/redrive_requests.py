@@ -114,7 +114,7 @@ GUARDS: Final[Table] = {
     "settle_window_ms": st.integers(0, 10**15),
 }
 TERMS: Final[Table] = {
-    "target": st.one_of(TARGETS.values()),
+    "target": st.one_of(*TARGETS.values()),
     "limits": st.fixed_dictionaries({}, optional=LIMITS),
     "retry": st.fixed_dictionaries({}, optional=RETRY),
     "guards": st.fixed_dictionaries({}, optional=GUARDS),
@@ -127,7 +127,7 @@ ORDER: Final[Table] = {
     "confirm": st.none() | st.integers(0, LARGEST),
     "engine": st.sampled_from(["local", "spark"]),
 }
-ORDER_NEEDS: Final[Table] = {"dlq_topic": names, "selection": st.one_of(WAYS.values()), "reason": lines}
+ORDER_NEEDS: Final[Table] = {"dlq_topic": names, "selection": st.one_of(*WAYS.values()), "reason": lines}
 POLICY: Final[Table] = {
     **TERMS,
     "limits": st.fixed_dictionaries({}, optional=LIMITS | {"max_records": st.none()}),

@@ -31,6 +31,7 @@ PAGES = {
     "topics": "/topics",
     "redrives": "/redrives",
     "redrive-new": "/redrives/new?dlq_topic=dlq.orders&filter=attempts+%3C+3",
+    "redrive-like": f"/redrives/new?like={DRY}",
     "dry-run": f"/redrives/{DRY}",
     "running": f"/redrives/{RUNNING}",
     "done": f"/redrives/{DONE}",

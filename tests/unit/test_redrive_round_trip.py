@@ -21,7 +21,7 @@ from deadwatch.api_client import Api
 from deadwatch.cli import app as deadwatch
 from streaming.redrive import order
 from streaming.redrive.errors import RefusedOrderError
-from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.order import Order, OrderRequest, Place, Selection
 from streaming.redrive.plan import Plan
 from streaming.redrive.policy import Policy, PolicyRequest
 from streaming.store.orders import OrderBook
@@ -39,8 +39,15 @@ WHOLE = OrderRequest.model_validate(
         "reason": "it's mended; rm -rf $HOME",
     }
 )
+MOST = WHOLE.model_copy(
+    update={
+        "selection": Selection(records=tuple(Place(partition=1, offset=10**9 + n) for n in range(10_000)))
+    }
+)
+"""As many single records as an order may name."""
+
 every = settings(
-    max_examples=80,
+    max_examples=60,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """What the examples leave in the store does not matter."""
@@ -108,6 +115,7 @@ def test_no_target_is_left_out_of_what_goes_round() -> None:
 
 @given(request=redrive_requests.orders)
 @example(request=WHOLE)
+@example(request=MOST)
 @every
 def test_change_it_asks_for_the_same(
     console: Console, asked: list[Any], keep: Keep, request: OrderRequest
@@ -123,6 +131,7 @@ def test_change_it_asks_for_the_same(
 
 @given(request=redrive_requests.orders)
 @example(request=WHOLE)
+@example(request=MOST)
 @every
 def test_the_line_for_a_terminal_asks_for_the_same(
     console: Console, keep: Keep, monkeypatch: pytest.MonkeyPatch, request: OrderRequest
@@ -178,7 +187,6 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         return Api(httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x"))
 
     monkeypatch.setattr(api_command, "reach", reach)
-    monkeypatch.setattr("sys.stdin", None)
     monkeypatch.setattr("deadwatch.redrive_command.ask_terminal", lambda _: False)
     deadwatch(words, standalone_mode=False)
     return sent

@@ -180,6 +180,15 @@ function live() {
   }
 }
 
+function following() {
+  // Which buttons may be pressed follows the status that was told last; the buttons themselves stay as they are.
+  const status = document.querySelector("[data-status]")?.dataset.status;
+  if (!status) return;
+  for (const button of document.querySelectorAll("[data-while]")) {
+    button.disabled = !button.dataset.while.split(" ").includes(status);
+  }
+}
+
 function whereWeAre() {
   // On a phone the pages are a strip: show the part that says which one this is.
   const here = document.querySelector(".nav [aria-current]");
@@ -204,6 +213,12 @@ document.addEventListener("DOMContentLoaded", () => {
     const marking = selected && !selected.isCollapsed && event.target.contains(selected.anchorNode);
     if (event.detail.requestConfig.triggeringEvent?.type !== "input" && (document.hidden || marking)) event.preventDefault();
   });
+  // What is being pressed is not taken away: what comes meanwhile is left out, and asked for once more.
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    if (!event.target.matches(":active")) return;
+    event.detail.shouldSwap = false;
+    setTimeout(() => htmx.trigger(document.body, "live"), 1000);
+  });
   // A page that cannot be had again says so and keeps what it shows.
   const stale = document.getElementById("stale");
   const failed = (event) => { if (stale && !event.target.matches("[data-optional]")) stale.hidden = false; };
@@ -216,6 +231,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
     if (stale) stale.hidden = true;
+    following();
     localize(event.detail.elt.ownerDocument);
     copying(event.detail.elt);
   });

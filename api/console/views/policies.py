@@ -69,13 +69,15 @@ def one(
     request: Request, service: Serving, policy: PolicyId, query: Annotated[ListQuery, Query()]
 ) -> HTMLResponse:
     """One, its redrives and its history; also when it was deleted."""
-    known = {told.id: told for told in redrive_policies.listed(service, WHOLE).items}
+    known = {one.id: one for one in redrive_policies.listed(service, WHOLE).items}
     changes = redrive_policies.changes(service, policy, WHOLE).items
+    told = known.get(policy)
     return page(
         request,
         "policy.html",
         policy=policy,
-        told=known.get(policy),
+        told=told,
+        also=policy_form.filled((told or changes[0]).request)["also"].splitlines(),
         changes=changes,
         found=redrive_policies.its_redrives(service, policy, PageQuery(limit=50, after=query.after)),
     )

@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from api.console import command_line
+from api.console import command_line, redrive_form
 from api.console.acting import Act
 from api.console.errors import FormError
 from api.console.forms import Filled
@@ -79,5 +79,6 @@ def _shown(request: Request, service: Serving, told: Redrive, problem: str, stat
         problem=problem,
         over=told.status in OVER,
         unconfirmed=service.settings.redrive_max_unconfirmed,
+        also=redrive_form.filled(told.request)["also"].splitlines(),
         command=command_line.redrive(told.request),
     )
