@@ -107,6 +107,15 @@ def test_the_line_for_a_terminal_asks_for_the_same() -> None:
     assert OrderRequest.model_validate(meant) == request
 
 
+def test_what_was_moved_before_is_asked_for_in_a_terminal_too() -> None:
+    usual = {"dlq_topic": "d", "selection": {"all": True}, "reason": "r"}
+    assert "--again" not in command_line.redrive(OrderRequest.model_validate(usual))
+    request = OrderRequest.model_validate({**usual, "again": True})
+    assert "--again" in shlex.split(command_line.redrive(request))
+    meant = body(Said(dlq_topic="d", reason="r", everything=True, again=True))
+    assert OrderRequest.model_validate(meant) == request
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
