@@ -292,7 +292,7 @@ def test_the_union_of_any_orders_moves_each_record_once() -> None:
         topics = iter(range(1_000_000))
 
         @given(asked=st.lists(requests, min_size=2, max_size=5), seed=st.integers(0, 1 << 32))
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=40, deadline=None)
         def each_once(asked: list[dict[str, Any]], seed: int) -> None:
             history = History(store, book, f"topic {next(topics)}", Random(seed))
             done: Counter[int] = Counter()
