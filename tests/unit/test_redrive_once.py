@@ -22,12 +22,12 @@ from collector.contract.events import Event, RedriveOutcome
 from streaming.filter import Filter
 from streaming.letter import letter_of
 from streaming.redrive.fetch import Fetcher, Place, Wanted
-from streaming.redrive.guards import Guard, Guards, Returns
+from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.handled import NOTHING
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
 from streaming.redrive.mover import Mover, Parts
-from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.order import Guards, Order, OrderRequest
 from streaming.redrive.patience import Patiences
 from streaming.redrive.plan import Plan, Tally
 from streaming.redrive.reading import Lane, Reader
