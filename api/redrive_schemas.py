@@ -46,7 +46,11 @@ class RedrivePlan(Answer):
     bytes: int = Field(description="Of keys and values to move.", examples=[38_000_000])
     targets: dict[str, int] = Field(examples=[{"orders": 20000}])
     to_park: int = Field(description="Their attempts are used up.", examples=[0])
-    skip_reasons: dict[str, int] = Field(examples=[{"no_origin": 3}])
+    skip_reasons: dict[str, int] = Field(
+        description="Records that would stay; `already_moved` and `already_parked`: by earlier orders, which "
+        "`again` moves once more.",
+        examples=[{"already_moved": 3}],
+    )
     rehydrated: int = Field(description="Payload is read at the origin when moved.", examples=[0])
     filter_problems: dict[str, int] = Field(examples=[{}])
     estimated_ms: int | None = Field(description="By the limits; null: none is set.", examples=[400_000])

@@ -126,6 +126,7 @@ ORDER: Final[Table] = {
     "dry_run": st.booleans(),
     "confirm": st.none() | st.integers(0, LARGEST),
     "engine": st.sampled_from(["local", "spark"]),
+    "again": st.booleans(),
 }
 ORDER_NEEDS: Final[Table] = {"dlq_topic": names, "selection": st.one_of(*WAYS.values()), "reason": lines}
 POLICY: Final[Table] = {

@@ -50,19 +50,22 @@ class Handled:
     """What became of the records of a topic; made of the blocks that are kept."""
 
     def __init__(self, kept: Mapping[Block, bytes]) -> None:
-        self._kept = kept
         self._unpacked = lru_cache(OPEN)(lambda block: zlib.decompress(kept[block]))
+        self._at: dict[tuple[int, int], list[tuple[SkipReason, Block]]] = {}
+        for outcome, reason in REASONS.items():
+            for block in kept:
+                if block.outcome == outcome:
+                    self._at.setdefault((block.partition, block.number), []).append((reason, block))
 
     def __bool__(self) -> bool:
         """Whether it knows of any record."""
-        return bool(self._kept)
+        return bool(self._at)
 
     def reason(self, partition: int, offset: int) -> SkipReason | None:
         """Why an order leaves a record out; None where it does not."""
-        number, at = divmod(offset, BLOCK)
-        for outcome, reason in REASONS.items():
-            block = Block(partition, number, outcome)
-            if block in self._kept and self._unpacked(block)[at >> 3] >> (at & 7) & 1:
+        at = offset % BLOCK
+        for reason, block in self._at.get((partition, offset // BLOCK), ()):
+            if self._unpacked(block)[at >> 3] >> (at & 7) & 1:
                 return reason
         return None
 

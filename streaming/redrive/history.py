@@ -54,7 +54,9 @@ class History:
     def _unread(self, cluster: Cluster, partitions: Mapping[str, int]) -> str:
         """What streaming has not read in time, if anything."""
         topic = self.events_topic
-        written = cluster.written(topic, partitions.get(topic, 0))
+        if topic not in partitions:
+            return f"topic {topic} does not exist, or we may not see it (DESCRIBE)"
+        written = cluster.written(topic, partitions[topic])
         until_ms = self.monotonic_ms() + WITHIN_MS
         while count := behind(self.kept.reached(topic), written.begin, written.end):
             if self.monotonic_ms() >= until_ms:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from streaming.store.batch import SeriesDelta, delta
 from streaming.store.engine import upsert
-from streaming.store.schema import offsets, read_topics
+from streaming.store.schema import offsets, read_topics, redrive_handled
 from streaming.store.series import CLUSTER, RECORDS_MISSED
 
 
@@ -50,6 +50,10 @@ def end(connection: Connection, ended: Iterable[Ended]) -> list[Ended]:
 
 
 def _forgotten(connection: Connection, one: Ended) -> bool:
+    handled = redrive_handled.c  # where topics have ids, the new one's tells it apart
+    connection.execute(
+        delete(redrive_handled).where(handled.dlq_topic == one.topic, handled.dlq_topic_id == "")
+    )
     connection.execute(delete(read_topics).where(read_topics.c.topic == one.topic))
     return connection.execute(delete(offsets).where(offsets.c.topic == one.topic)).rowcount > 0
 

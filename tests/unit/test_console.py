@@ -343,6 +343,9 @@ def test_the_dry_run_sheet_tells_what_is_missing_beside_its_field(
     fields = {"dlq_topic": "dlq.a", "select": "all", "target": "origin", "reason": "r"}
     wrong = console.post("/redrives/new", csrf=csrf, **fields, max_records="many")
     assert 'id="max_records-problem"' in wrong.text
+    assert 'id="again" name="again" value="yes">' in wrong.text
+    ticked = console.post("/redrives/new", csrf=csrf, **fields, max_records="many", again="yes")
+    assert 'id="again" name="again" value="yes" checked>' in ticked.text
 
 
 @pytest.mark.usefixtures("filled")

@@ -139,7 +139,7 @@ REFUSED = [
         "events written to one topic and read from another",
         "kafka: {bootstrap_servers: x}",
         {"COLLECTOR_EVENTS_TOPIC": "mine"},
-        "collector and streaming and redrive disagree on events_topic",
+        "collector and streaming and redrive and api disagree on events_topic",
     ),
     (
         "a store that the api does not read",

@@ -135,6 +135,8 @@ CHECKS: list[tuple[str, dict[str, Any], Plan, type[RedriveError] | None]] = [
     ("nothing matches so far", {}, Plan(read=5, at_least=True), None),
     ("nothing matches a dry run", {"dry_run": True}, Plan(read=5), None),
     ("everything would be skipped", {}, Plan(skip_reasons={"no_origin": 3}), RefusedOrderError),
+    ("everything was moved before", {}, Plan(skip_reasons={"already_moved": 3}), RefusedOrderError),
+    ("a dry run tells it", {"dry_run": True}, Plan(skip_reasons={"already_moved": 3}), None),
     ("what is parked is work, too", {}, Plan(to_park=3), None),
 ]
 
@@ -284,3 +286,11 @@ def test_a_right_that_is_missing_is_named_and_for_whom(code: int, user: str | No
     assert error.startswith("topic dlq.t cannot be read: ")
     assert told in error
     assert "secret" not in error
+
+
+def test_who_asks_for_what_was_moved_before_is_told_how_to_move_it_again() -> None:
+    plan = Plan(skip_reasons={"already_moved": 1_190, "already_parked": 10})
+    with pytest.raises(RefusedOrderError, match=r'all 1200 .* moved or parked already.* say "again": true'):
+        check_plan(request({}), plan, 10)
+    with pytest.raises(RefusedOrderError, match="would be skipped: already_moved 3, no_origin 2"):
+        check_plan(request({}), Plan(skip_reasons={"already_moved": 3, "no_origin": 2}), 10)

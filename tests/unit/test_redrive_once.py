@@ -22,12 +22,12 @@ from collector.contract.events import Event, RedriveOutcome
 from streaming.filter import Filter
 from streaming.letter import letter_of
 from streaming.redrive.fetch import Fetcher, Place, Wanted
-from streaming.redrive.guards import Guard, Guards, Returns
+from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.handled import NOTHING
 from streaming.redrive.intake import Intake
 from streaming.redrive.ledger import Ledger
 from streaming.redrive.mover import Mover, Parts
-from streaming.redrive.order import Order, OrderRequest
+from streaming.redrive.order import Guards, Order, OrderRequest
 from streaming.redrive.patience import Patiences
 from streaming.redrive.plan import Plan, Tally
 from streaming.redrive.reading import Lane, Reader
@@ -292,7 +292,7 @@ def test_the_union_of_any_orders_moves_each_record_once() -> None:
         topics = iter(range(1_000_000))
 
         @given(asked=st.lists(requests, min_size=2, max_size=5), seed=st.integers(0, 1 << 32))
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=40, deadline=None)
         def each_once(asked: list[dict[str, Any]], seed: int) -> None:
             history = History(store, book, f"topic {next(topics)}", Random(seed))
             done: Counter[int] = Counter()

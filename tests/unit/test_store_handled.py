@@ -16,6 +16,7 @@ from streaming.store.engine import connect
 from streaming.store.handled import MOST, HandledBook
 from streaming.store.order_claims import OrderClaims
 from streaming.store.orders import OrderBook
+from streaming.store.read_topics import Ended
 from streaming.store.store import Store
 
 DLQ = "dlq.orders"
@@ -76,6 +77,14 @@ def test_a_topic_that_was_made_anew_has_no_history(store: Store, book: HandledBo
     assert (moved(book, "one"), moved(book, "two")) == ([0, 1, 2], [])
     store.apply(batch(2, told((0, 0, 1), topic_id="two"), **{DLQ: Present("two", {0: 0})}))
     assert (moved(book, "one"), moved(book, "two")) == ([], [0])
+
+
+def test_where_topics_have_no_ids_streaming_tells_that_one_was_made_anew(
+    store: Store, book: HandledBook
+) -> None:
+    store.apply(batch(1, told((0, 0, 3), topic_id="")))
+    store.end_topics([Ended(DLQ, "topic_recreated", 0)], "c", 1)
+    assert moved(book, "") == []
 
 
 def test_what_kafka_has_no_more_is_forgotten(store: Store, book: HandledBook, connection: Connection) -> None:
