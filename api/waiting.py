@@ -20,6 +20,7 @@ from api.dead_letter_topics import HANDLED, PARKED, SENT, Place, TopicRow
 from api.dead_letters import GroupRow, Shelf, on_shelf
 from api.rows import series_growth
 from collector.contract.topics import PARKED_SUFFIX
+from streaming.store.limits import OTHER
 from streaming.store.series import REDRIVE_GROUPS, REDRIVE_RECORDS
 
 
@@ -35,18 +36,20 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True)
 class Waiting:
-    """All that says what waits; ``sent`` and ``parked`` are of causes, by their topic and fingerprint."""
+    """All that says what waits; ``sent`` and ``parked`` are of causes, by fingerprint."""
 
     topics: Sequence[TopicRow]
-    sent: Mapping[tuple[str, str], int]
-    parked: Mapping[tuple[str, str], int]
+    sent: Mapping[str, int]
+    parked: Mapping[str, int]
     archived: Mapping[Place, int] = field(default_factory=dict)
     """What waits of archived causes, by topic."""
 
     def of(self, cause: Cause | GroupRow) -> int:
         """Of this cause; 0 where retention has removed all of it, as far as that can be told."""
-        name = cause.dlq_topic, cause.fingerprint
+        name = cause.fingerprint
         left = max(0, cause.records - self.sent.get(name, 0) - self.parked.get(name, 0))
+        if name == OTHER:  # of all topics, and what was moved counts for the causes that are in it
+            return min(left, sum(topic.waiting for topic in self.topics))
         topic = self._places.get((cause.kafka_cluster, cause.dlq_topic))
         if topic is None:
             return left
@@ -64,10 +67,10 @@ class Waiting:
 
 def read(connection: Connection) -> Waiting:
     """As the store tells."""
-    handled: dict[str, Counter[tuple[str, str]]] = {SENT: Counter(), PARKED: Counter()}
+    handled: dict[str, Counter[str]] = {SENT: Counter(), PARKED: Counter()}
     for (dlq_topic, fingerprint, outcome), records, *_ in series_growth(connection, REDRIVE_GROUPS):
-        if outcome in handled:
-            handled[outcome][dlq_topic, fingerprint] += records
+        if outcome in handled and not dlq_topic.endswith(PARKED_SUFFIX):
+            handled[outcome][fingerprint] += records
     found = Waiting(dead_letter_topics.read(connection), handled[SENT], handled[PARKED])
     archived: Counter[Place] = Counter()
     for row in connection.execute(on_shelf(Shelf.ARCHIVED)):
