@@ -55,10 +55,10 @@ class TopicRow:
         """What has arrived less what was moved or parked, and no more than lies there: the rule of
         ``dashboards.counts.unhandled``.
         """
-        left = max(0, self.records - self.handled)
-        if self.queue is not None:
-            return min(left, self.queue.records)
-        return 0 if self.gone else left
+        if self.queue is None:
+            return 0 if self.gone else max(0, self.records - self.handled)
+        arrived = self.records or self.queue.records  # nobody counts a topic that is not read
+        return min(max(0, arrived - self.handled), self.queue.records)
 
     def has_lost(self, records: int, last_ms: int) -> bool:
         """Whether retention has removed so many records of which the newest has this time.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from heapq import nlargest
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, Select, Text, bindparam, tuple_
@@ -209,15 +210,19 @@ def _by_waiting(  # noqa: PLR0917 -- as above
     after: Key | None,
     now_ms: int,
 ) -> Iterator[Candidate]:
+    """Of what matches a filter nobody knows how far to look: then all are sorted."""
     wanted = _wanted(asked.state, asked.shelf).with_only_columns(*columns, maintain_column_froms=True)
     found = []
-    for values in connection.execute(wanted, {"hour_ago": now_ms - HOUR_MS}):
-        group = Cause(*values[:COUNTED])
-        waits = waiting.of(group)
-        key = waits, group.last_ms, group.fingerprint
+    for name, cluster, topic, records, last_ms, *facts in connection.execute(
+        wanted, {"hour_ago": now_ms - HOUR_MS}
+    ):
+        waits = waiting.of_counts(name, (cluster, topic), records, last_ms)
+        key = waits, last_ms, name
         if after is None or key < after:
-            found.append(Candidate(key, waits, tuple(values[COUNTED:])))
-    yield from sorted(found, key=lambda one: one.key, reverse=True)
+            found.append((key, waits, facts))
+    selects = asked.filter or asked.state in WAITS
+    ranked = sorted(found, reverse=True) if selects else nlargest(asked.limit + 1, found)
+    yield from (Candidate(key, waits, tuple(facts)) for key, waits, facts in ranked)
 
 
 def _read(connection: Connection, bound: Bound, limit: int, now_ms: int) -> Sequence[Any]:

@@ -20,6 +20,7 @@ from api.dead_letter_topics import HANDLED, PARKED, SENT, Place, TopicRow
 from api.dead_letters import GroupRow, Shelf, on_shelf
 from api.rows import series_growth
 from collector.contract.topics import PARKED_SUFFIX
+from streaming.store.limits import OTHER
 from streaming.store.series import REDRIVE_GROUPS, REDRIVE_RECORDS
 
 
@@ -35,22 +36,27 @@ class Cause(NamedTuple):
 
 @dataclass(frozen=True)
 class Waiting:
-    """All that says what waits; ``sent`` and ``parked`` are of causes, by their topic and fingerprint."""
+    """All that says what waits; ``sent`` and ``parked`` are of causes, by fingerprint."""
 
     topics: Sequence[TopicRow]
-    sent: Mapping[tuple[str, str], int]
-    parked: Mapping[tuple[str, str], int]
+    sent: Mapping[str, int]
+    parked: Mapping[str, int]
     archived: Mapping[Place, int] = field(default_factory=dict)
     """What waits of archived causes, by topic."""
 
     def of(self, cause: Cause | GroupRow) -> int:
         """Of this cause; 0 where retention has removed all of it, as far as that can be told."""
-        name = cause.dlq_topic, cause.fingerprint
-        left = max(0, cause.records - self.sent.get(name, 0) - self.parked.get(name, 0))
-        topic = self._places.get((cause.kafka_cluster, cause.dlq_topic))
-        if topic is None:
-            return left
-        return 0 if topic.has_lost(cause.records, cause.last_ms) else min(left, topic.waiting)
+        place = cause.kafka_cluster, cause.dlq_topic
+        return self.of_counts(cause.fingerprint, place, cause.records, cause.last_ms)
+
+    def of_counts(self, fingerprint: str, place: Place, records: int, last_ms: int) -> int:
+        """The same, for who asks for a hundred thousand causes."""
+        left = records - self.sent.get(fingerprint, 0) - self.parked.get(fingerprint, 0)
+        found = self._places.get(place)
+        if left <= 0 or found is None:
+            return min(max(left, 0), self._everywhere) if fingerprint == OTHER else max(left, 0)
+        topic, waiting = found
+        return 0 if waiting and topic.has_lost(records, last_ms) else min(left, waiting)
 
     @property
     def total(self) -> int:
@@ -58,16 +64,21 @@ class Waiting:
         return sum(max(0, topic.waiting - self.archived.get(topic.place, 0)) for topic in self.topics)
 
     @cached_property
-    def _places(self) -> Mapping[Place, TopicRow]:
-        return {topic.place: topic for topic in self.topics}
+    def _places(self) -> Mapping[Place, tuple[TopicRow, int]]:
+        return {topic.place: (topic, topic.waiting) for topic in self.topics}
+
+    @cached_property
+    def _everywhere(self) -> int:
+        """The bound of what has no cause of its own: what is moved of it counts for the cause it has."""
+        return sum(topic.waiting for topic in self.topics)
 
 
 def read(connection: Connection) -> Waiting:
     """As the store tells."""
-    handled: dict[str, Counter[tuple[str, str]]] = {SENT: Counter(), PARKED: Counter()}
+    handled: dict[str, Counter[str]] = {SENT: Counter(), PARKED: Counter()}
     for (dlq_topic, fingerprint, outcome), records, *_ in series_growth(connection, REDRIVE_GROUPS):
-        if outcome in handled:
-            handled[outcome][dlq_topic, fingerprint] += records
+        if outcome in handled and not dlq_topic.endswith(PARKED_SUFFIX):
+            handled[outcome][fingerprint] += records
     found = Waiting(dead_letter_topics.read(connection), handled[SENT], handled[PARKED])
     archived: Counter[Place] = Counter()
     for row in connection.execute(on_shelf(Shelf.ARCHIVED)):

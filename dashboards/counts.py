@@ -26,16 +26,6 @@ def unhandled(scope: Scope) -> Expr:
     return waiting.smaller_of(on_topic)
 
 
-def parked(scope: Scope) -> Expr:
-    """Records of each dead letter topic that lie on its topic of parked records.
-
-    The offsets of that topic are too much, since Kafka's markers of transactions have some too, and what was
-    ever parked is too much where retention has deleted: it is the smaller of the two.
-    """
-    ever = scope.total(catalog.REDRIVE_RECORDS, outcome="parked").sum(*BY_TOPIC)
-    return ever.smaller_of(scope.gauge(catalog.PARKED_BACKLOG).sum(*BY_TOPIC))
-
-
 def outstanding(scope: Scope, offset: str = "") -> Expr:
     """Records of each dead letter topic that have arrived until ``offset`` ago and are not handled now."""
     arrived = scope.total(catalog.DEAD_LETTERS, offset=offset).sum(*BY_TOPIC)

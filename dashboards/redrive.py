@@ -135,12 +135,12 @@ def kept() -> AnyPanel:
     """What waits for a person."""
     about = About(
         "Parked",
-        "Records on the topics of parked records: their attempts are used up, nobody tries again.",
+        "Records that were parked and not moved on since: their attempts are used up, nobody tries again.",
         Page.TOPICS,
         steps=ANY_IS_ODD,
         width=8,
     )
-    return ranking(about, counts.parked(TOPIC).sum("dlq_topic"), "{{dlq_topic}}")
+    return ranking(about, TOPIC.gauge(catalog.PARKED_BACKLOG).sum("dlq_topic"), "{{dlq_topic}}")
 
 
 def states() -> AnyPanel:

@@ -324,7 +324,7 @@ def _states(connection: Connection, now_ms: int) -> None:
         )
     for name, kind, up in (
         ("logs:/var/log/connect.log", "logs", True),
-        ("streaming", "kafka", True),
+        ("streaming", "streaming", True),
         ("redrive-1", "redrive", True),
         ("connect:10.0.0.8:8083", "connect", False),
     ):

@@ -383,9 +383,9 @@ REDRIVE_JOBS: Final = Metric(
 PARKED_BACKLOG: Final = Metric(
     "deadwatch_redrive_parked_backlog_records",
     Kind.GAUGE,
-    "Records that redrives have parked, by the dead letter topic they were on: offsets of its .parked topic, "
-    "where the marker of each transaction has one too. 0: none waits. More: their attempts are used up and "
-    "nobody tries again; look at them by hand.",
+    "Records that redrives have parked and not moved on since, by the dead letter topic they were on; no "
+    "more than the offsets of its .parked topic. 0: none waits. More: their attempts are used up and nobody "
+    "tries again; look at them by hand.",
     ("kafka_cluster", "dlq_topic"),
 )
 EVENTS: Final = Metric(

@@ -9,7 +9,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from api.abandoned import Abandoned, differences, evidence_rows, reconcile
-from api.brokers import QueueRow, ShareGroupRow, parked_rows, queue_rows, share_group_rows
+from api.brokers import QueueRow, ShareGroupRow, queue_rows, share_group_rows
 from api.collectors import CollectorRow, collector_rows
 from api.connect_tasks import connect_task_rows
 from api.findings import FindingRow, finding_rows
@@ -19,6 +19,7 @@ from api.metrics.exemplars import Exemplar, exemplar_of
 from api.rows import BatchRow, InstanceRow, instance_rows, last_batch, series_values
 from api.sources import SourceRow, source_rows
 from api.task_timers import TimerRow, counts, timer_rows
+from api.waiting import Parked, parked
 from collector.contract import conduct
 from streaming.redrive.order import Status
 from streaming.store import stream_figures
@@ -106,13 +107,9 @@ def of_backlogs(topics: Iterable[QueueRow]) -> list[Sample]:
     return samples
 
 
-def of_parked(topics: Iterable[QueueRow]) -> list[Sample]:
-    """What each topic of parked records holds."""
-    return [
-        Sample(catalog.PARKED_BACKLOG, (row.kafka_cluster, row.dlq_topic), row.records)
-        for row in topics
-        if row.partitions
-    ]
+def of_parked(topics: Iterable[Parked]) -> list[Sample]:
+    """What waits on each topic of parked records."""
+    return [Sample(catalog.PARKED_BACKLOG, (one.kafka_cluster, one.dlq_topic), one.waiting) for one in topics]
 
 
 def of_share_groups(groups: Iterable[ShareGroupRow]) -> list[Sample]:
@@ -214,7 +211,7 @@ READERS: Final[tuple[Reader[list[Sample]], ...]] = (
         (catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST),
         lambda connection: of_backlogs(queue_rows(connection)),
     ),
-    Reader((catalog.PARKED_BACKLOG,), lambda connection: of_parked(parked_rows(connection))),
+    Reader((catalog.PARKED_BACKLOG,), lambda connection: of_parked(parked(connection))),
     Reader(
         (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
         lambda connection: of_share_groups(share_group_rows(connection)),

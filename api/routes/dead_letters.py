@@ -113,7 +113,7 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
     return DeadLetterGroupDetail(
         **dict(_group(row, waiting.of(row))),
         redriven=loop.sent,
-        parked=waiting.parked.get((row.dlq_topic, fingerprint), 0),
+        parked=waiting.parked.get(fingerprint, 0),
         returned=loop.bounced,
         settled=loop.settled,
         success_rate=loop.success_rate,

@@ -105,7 +105,10 @@ def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
         "records": saturated(groups.c.records, new.records),
         "first_ms": lesser(groups.c.first_ms, new.first_ms),
         "last_ms": greater(groups.c.last_ms, new.last_ms),
-        "message": case((new.last_ms >= groups.c.last_ms, new.message), else_=groups.c.message),
+        **{
+            name: case((new.last_ms >= groups.c.last_ms, new[name]), else_=groups.c[name])
+            for name in ("message", "dlq_topic")
+        },
     }
     connection.execute(
         statement.on_conflict_do_update(index_elements=[groups.c.fingerprint], set_=changes), rows

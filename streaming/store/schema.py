@@ -220,7 +220,7 @@ groups = Table(
     metadata,
     _text("fingerprint", key=True),
     _text("kafka_cluster"),
-    _text("dlq_topic"),
+    _text("dlq_topic"),  # of the latest record
     _text("dialect"),
     _text("source_topic"),
     _text("consumer"),  # connector, share group or application

@@ -105,6 +105,7 @@ def test_a_night_with_the_console(sink: Sink, up: Up, browser: Browser, tmp_path
         until(lambda: up.dead_letters(sink.dlq) == RECORDS + EARLY, "they do not come back", COLD_S)
         sink.deploy(value_converter="org.apache.kafka.connect.storage.StringConverter")
         _redrive(seen, sink)
+        _nothing_waits(seen, sink)
         _put_back_what_was_parked(seen, sink)
         _archive(seen, sink)
 
@@ -113,7 +114,12 @@ def _find(seen: Watched, sink: Sink) -> None:
     page = seen.page
     seen.go("/")
     page.get_by_text(f"DataException on {sink.dlq}").wait_for()
+    card = page.locator("#signal-dead-letters")
+    assert (card.locator(".figure").inner_text(), card.locator(".wrong").count()) == (f"{RECORDS} waiting", 1)
+    assert page.title().startswith(f"{RECORDS} waiting · ")
+    seen.shoot("lab-overview-waiting")
     seen.go("/groups")
+    seen.shoot("lab-groups-waiting")
     page.fill("#filter", f'topic == "{sink.dlq}"')
     seen.act("Filter")
     assert page.locator("[data-row]").count() == 1
@@ -157,8 +163,8 @@ def _redrive(seen: Watched, sink: Sink) -> None:
     seen.shoot("lab-dry-run")
     seen.act(f"Move {RECORDS} records, park {EARLY}")
     page.locator("#progress .tag", has_text="completed").wait_for(timeout=LONG_MS)
-    page.get_by_text(f"of {RECORDS} moved").wait_for()
-    _figure(seen, f"of {RECORDS} moved", RECORDS)
+    page.get_by_text(f"{RECORDS + EARLY} done: {RECORDS} moved, {EARLY} parked").wait_for()
+    _figure(seen, "moved", RECORDS)
     _figure(seen, "parked", EARLY)
     _figure(seen, "settled", RECORDS)
     page.get_by_text("All that was moved has settled").wait_for()
@@ -166,10 +172,28 @@ def _redrive(seen: Watched, sink: Sink) -> None:
     seen.shoot("lab-settled")
 
 
+def _nothing_waits(seen: Watched, sink: Sink) -> None:
+    """A minute ago the cause was new: it is calm as soon as it is worked off, not an hour later."""
+    page = seen.page
+    seen.go("/")
+    card = page.locator("#signal-dead-letters")
+    assert (card.locator(".figure").inner_text(), card.locator(".wrong").count()) == ("0 waiting", 0)
+    assert page.title().startswith("Overview") or page.title().startswith("(")
+    seen.shoot("lab-overview-calm")
+    seen.go("/groups?filter=" + quote(f'topic == "{sink.dlq}"'))
+    assert page.locator(".rows .tag").all_inner_texts() == ["handled"]
+    assert page.title().startswith("Dead letters")
+    seen.shoot("lab-groups-calm")
+    with page.expect_navigation():
+        page.locator("[data-row]").first.click()
+    assert "0\nwaiting" in page.inner_text("main")
+    seen.shoot("lab-group-calm")
+
+
 def _put_back_what_was_parked(seen: Watched, sink: Sink) -> None:
     page = seen.page
     seen.go("/parked")
-    assert f"{sink.dlq}.parked" in page.inner_text("main")
+    assert f"{sink.dlq}.parked\n{EARLY} waiting" in page.inner_text("main"), "markers are no records"
     with page.expect_navigation():
         page.locator("li", has_text=sink.dlq).get_by_role("link", name="See why").click()
     with page.expect_navigation():
@@ -183,6 +207,8 @@ def _put_back_what_was_parked(seen: Watched, sink: Sink) -> None:
     seen.act("Dry run")
     seen.act(f"Move {EARLY} records")
     _figure(seen, "settled", EARLY)
+    seen.go("/parked")
+    assert f"{sink.dlq}.parked\n0 waiting" in page.inner_text("main")
     seen.go("/redrives")
     assert "mended" in page.inner_text("main")
 

@@ -162,6 +162,7 @@ def test_dead_letters_of_connect_go_back_once_each_though_the_worker_is_stopped(
     order = redrive(up, of_connect, "--all", "--yes", "--rate", "10", during=stop_the_worker)
 
     assert (order["status"], order["to_move"]) == ("COMPLETED", CONNECT_RECORDS)
+    assert order["progress"]["text"] == f"all {CONNECT_RECORDS} moved", "the counts were waited for"
     found = of_connect.redriven(lab, order["id"])
     assert [(key, value) for key, value, _ in found] == [
         (b"k%d" % number, b'{"order":%d' % number) for number in range(CONNECT_RECORDS)

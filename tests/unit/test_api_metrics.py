@@ -1,6 +1,7 @@
 """A scrape says what the store says, in both formats, completely or not at all."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -146,7 +147,7 @@ def test_every_metric_is_named_even_without_samples(
         (schema.instances, "connect_task_state"),
         (schema.findings, "deadwatch_findings"),
         (schema.sources, "source_up"),
-        (schema.series, "task_timeouts"),
+        (schema.series, "task_timeouts|parked_backlog"),
     ],
     ids=lambda value: str(getattr(value, "name", value)),
 )
@@ -155,7 +156,7 @@ def test_what_cannot_be_read_is_withheld_and_the_rest_goes_on(
 ) -> None:
     with store.begin() as connection:
         connection.execute(text(f"DROP TABLE {table.name}"))
-    expected = [line for line in GOLDEN if withheld not in line]
+    expected = [line for line in GOLDEN if not re.search(withheld, line)]
     assert len(expected) < len(GOLDEN)
     expected[-2] = "deadwatch_store_up 0.0"
     assert samples_of(client.get("/metrics")) == expected

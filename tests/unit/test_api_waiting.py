@@ -81,6 +81,15 @@ def test_what_waits_is_the_same_for_topic_cause_and_overview(  # noqa: PLR0917 -
     assert cause["parked"] == case.outcomes.get("parked", 0)
 
 
+def test_of_a_topic_that_nobody_counts_all_that_lies_there_may_wait(
+    client: httpx2.Client, add_row: Add
+) -> None:
+    held = {"partitions": 1, "records": 7}
+    add_row(schema.dead_letter_topics, kafka_cluster=C, dlq_topic="dlq.unread", **held)
+    (topic,) = client.get("/api/v1/dead-letters/topics").json()["items"]
+    assert (topic["records"], topic["waiting"]) == (0, 7)
+
+
 def test_a_topic_that_kafka_no_longer_has_holds_nothing(
     client: httpx2.Client, fill: Add, add_row: Add, now_ms: int
 ) -> None:
@@ -106,6 +115,27 @@ def test_a_cause_whose_records_retention_has_removed_waits_for_nobody(  # noqa: 
     add_row(schema.dead_letter_topics, kafka_cluster=C, dlq_topic=DLQ, **held)
     assert client.get("/api/v1/dead-letters/groups/old").json()["waiting"] == waiting
     assert client.get("/api/v1/dead-letters/groups/young").json()["waiting"] == 100
+
+
+def test_moving_a_parked_record_on_takes_nothing_from_its_cause(
+    client: httpx2.Client, fill: Add, outcome: Add
+) -> None:
+    fill()
+    outcome("parked", 4)
+    outcome("sent", 4, dlq=f"{DLQ}.parked")
+    assert client.get("/api/v1/dead-letters/groups/f1").json()["waiting"] == 6
+    (topic,) = client.get("/api/v1/dead-letters/topics").json()["items"]
+    assert topic["waiting"] == 6
+
+
+def test_what_is_beyond_the_bound_of_causes_waits_while_anything_does(
+    client: httpx2.Client, fill: Add, outcome: Add, add_row: Add
+) -> None:
+    fill("f1", records=10)
+    add_row(schema.groups, fingerprint="other", kafka_cluster=C, dlq_topic="other", records=8)
+    assert client.get("/api/v1/dead-letters/groups/other").json()["waiting"] == 8
+    outcome("sent", 10)
+    assert client.get("/api/v1/dead-letters/groups/other").json()["waiting"] == 0
 
 
 def test_what_was_archived_calls_nobody(client: httpx2.Client, fill: Add, add_row: Add) -> None:

@@ -72,9 +72,8 @@ def raw_counters(expression: str, *allowed: str) -> list[str]:
     return [name for name in COUNTERS if f"{name}{{" in rest]
 
 
-COMPARED = (counts.unhandled, counts.parked)
 NARROWED = SCOPE.narrowed(dlq_topic="$topic")
-IN_PANELS = [count(scope).text for count in COMPARED for scope in (SCOPE, NARROWED)]
+IN_PANELS = [counts.unhandled(scope).text for scope in (SCOPE, NARROWED)]
 """The one place where totals are compared with each other, for every set of variables."""
 IN_RULES = [counts.unhandled(Values().scope).text]
 

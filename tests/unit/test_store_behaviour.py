@@ -136,13 +136,14 @@ def test_beyond_the_bound_labels_become_other_and_are_counted(store: Store, rows
     assert values(rows, CARDINALITY_LIMITED.name) == {("task_timeouts",): 12}
 
 
-def test_groups_grow_and_keep_the_latest_message(store: Store, rows: Rows) -> None:
+def test_groups_grow_and_keep_message_and_topic_of_the_latest(store: Store, rows: Rows) -> None:
     store.apply(replace(EMPTY, batch_id=0, groups=(GROUP,)))
-    older = replace(GROUP, records=2, first_ms=5, last_ms=6, message="bad 0")
-    newer = replace(GROUP, records=1, first_ms=30, last_ms=30, message="bad 2")
+    older = replace(GROUP, records=2, first_ms=5, last_ms=6, message="bad 0", dlq_topic="dlq.0")
+    newer = replace(GROUP, records=1, first_ms=30, last_ms=30, message="bad 2", dlq_topic="dlq.renamed")
     store.apply(replace(EMPTY, batch_id=1, groups=(newer, older)))
     (row,) = rows(schema.groups)
     assert (row["records"], row["first_ms"], row["last_ms"], row["message"]) == (6, 5, 30, "bad 2")
+    assert row["dlq_topic"] == "dlq.renamed"
 
 
 def test_a_group_s_trend_is_by_the_hour_for_a_day(store: Store, rows: Rows) -> None:
