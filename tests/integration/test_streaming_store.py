@@ -127,5 +127,5 @@ def test_a_damaged_store_is_said_and_restored_by_one_command(
     assert "the checkpoint was put aside" in streaming.log()
     with closing(sqlite3.connect(file)) as connection:
         (kept,) = connection.execute("SELECT count(*) FROM audit WHERE why LIKE 'entry %'").fetchone()
-    assert 1_900 < kept < 2_000
+    assert 1_800 < kept < 2_000  # the rows of one page
     assert "Traceback" not in streaming.log()
