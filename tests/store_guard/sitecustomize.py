@@ -33,7 +33,8 @@ def install(tell: Callable[[str], object]) -> None:
 def is_open(name: str) -> bool:
     """Whether this process has opened the store of that file."""
     store = name.removesuffix("-shm").removesuffix("-wal")
-    return any(_target(descriptor) == store for descriptor in Path(DESCRIPTORS).iterdir())
+    descriptors = Path(DESCRIPTORS)
+    return descriptors.is_dir() and any(_target(one) == store for one in descriptors.iterdir())
 
 
 def _target(descriptor: Path) -> str:
