@@ -184,9 +184,14 @@ def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_ref
                 assert client.get("/readyz").status_code == HTTPStatus.OK  # it can be read
                 disk.make_room()
             assert desk.ask()
+    require_kept(file, desk)
+
+
+def require_kept(file: Path, desk: Desk) -> None:
+    """What was accepted, with its entry in the audit, and nothing else."""
     with closing(sqlite3.connect(file)) as connection:
 
-        def found(query: str) -> set[str]:
+        def found(query: str) -> set[object]:
             return {row[0] for row in connection.execute(query)}
 
         assert found("PRAGMA integrity_check") == {"ok"}
