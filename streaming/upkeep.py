@@ -97,7 +97,7 @@ class Upkeep:
                 logger.info("%s was not looked through: %s", table, line(error))
                 return ""
             found = "it cannot be read"
-        return f"the store is damaged ({found}): {REMEDY}" if found else ""
+        return f"the store is damaged ({table}: {found}): {REMEDY}" if found else ""
 
     def _stopped(self, until_ms: int) -> bool:
         return self._stop.is_set() or self._monotonic_ms() > until_ms

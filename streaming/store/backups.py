@@ -30,12 +30,13 @@ def every(store: Path) -> list[Path]:
 
 
 def made_ms(backup: Path) -> int:
-    """When it was made, by its name; 0 where that does not tell."""
+    """When it was made, by its name; 0 for a name that is not of our making."""
+    said = backup.name.rpartition(MARK)[2]
     try:
-        made = datetime.fromisoformat(backup.name.rpartition(MARK)[2])
+        made = datetime.fromisoformat(said)
     except ValueError:
         return 0
-    return round(made.timestamp() * 1_000)
+    return round(made.timestamp() * 1_000) if f"{made:{FORM}}" == said else 0
 
 
 def has_room(store: Path) -> bool:

@@ -31,7 +31,9 @@ def whole(engine: Engine) -> State:
             if not found:
                 return versions.state(connection)
     except SQLAlchemyError as error:
-        raise (DamagedError if is_damage(error) else StoreError)(line(error)) from error
+        if is_damage(error):
+            raise DamagedError("not all of it can be read") from error
+        raise StoreError(line(error)) from error
     raise DamagedError("; ".join(found[:MOST]))
 
 

@@ -16,7 +16,6 @@ from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
 from api.auth import Role
-from api.service import Service
 from api.settings import ApiSettings
 from collector.kafka import KafkaConnection
 from lab import Lab
@@ -154,8 +153,8 @@ class Desk:
 
 
 def admin(app: Any) -> str:  # noqa: ANN401 -- the client names no better type
-    service: Service = app.state.service
-    return service.desk.create("root", Role.ADMIN, 0, "root", unwitnessed)[1].text
+    _, credential = app.state.service.desk.create("root", Role.ADMIN, 0, "root", unwitnessed)
+    return str(credential.text)
 
 
 def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_refuses_is_not(
@@ -185,9 +184,14 @@ def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_ref
                 assert client.get("/readyz").status_code == HTTPStatus.OK  # it can be read
                 disk.make_room()
             assert desk.ask()
+    require_kept(file, desk)
+
+
+def require_kept(file: Path, desk: Desk) -> None:
+    """What was accepted, with its entry in the audit, and nothing else."""
     with closing(sqlite3.connect(file)) as connection:
 
-        def found(query: str) -> set[str]:
+        def found(query: str) -> set[object]:
             return {row[0] for row in connection.execute(query)}
 
         assert found("PRAGMA integrity_check") == {"ok"}

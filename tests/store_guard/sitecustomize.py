@@ -3,7 +3,7 @@
 Who closes such a file takes the locks of SQLite's connections with it. Opening by Python raises an audit
 event, opening by SQLite's own library none. In processes that a test starts, Python runs this by itself:
 ``PYTHONPATH`` begins with this directory, and ``DEADWATCH_TEST_OPENED`` names the file that gets a line for
-each.
+each. What the code of a test opens itself is the test's own affair.
 """
 
 import os
@@ -14,6 +14,8 @@ from pathlib import Path
 
 VARIABLE = "DEADWATCH_TEST_OPENED"
 ENDINGS = (".db", ".db-shm", ".db-wal")
+LIBRARY = str(Path(os.__file__).parent)
+TESTS = str(Path(__file__).parents[1])
 DESCRIPTORS = "/proc/self/fd"
 
 
@@ -24,8 +26,8 @@ def install(tell: Callable[[str], object]) -> None:
         path = arguments[0] if event == "open" else None
         if isinstance(path, (str, bytes, os.PathLike)):
             name = os.path.realpath(os.fsdecode(path))
-            if name.endswith(ENDINGS) and is_open(name):
-                tell(f"{name}: {traceback.format_stack()[-3:]}")
+            if name.endswith(ENDINGS) and is_open(name) and not (by := _opener()).startswith(TESTS):
+                tell(f"{name}: opened by {by}")
 
     sys.addaudithook(hook)
 
@@ -33,7 +35,14 @@ def install(tell: Callable[[str], object]) -> None:
 def is_open(name: str) -> bool:
     """Whether this process has opened the store of that file."""
     store = name.removesuffix("-shm").removesuffix("-wal")
-    return any(_target(descriptor) == store for descriptor in Path(DESCRIPTORS).iterdir())
+    descriptors = Path(DESCRIPTORS)
+    return descriptors.is_dir() and any(_target(one) == store for one in descriptors.iterdir())
+
+
+def _opener() -> str:
+    """The file of who asked Python's library to open something."""
+    files = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(sys._getframe(2)))
+    return next((one for one in files if not one.startswith(LIBRARY)), "")
 
 
 def _target(descriptor: Path) -> str:

@@ -98,14 +98,15 @@ def test_a_backup_is_made_each_day_and_the_newest_are_kept(
 def test_a_backup_that_is_there_and_files_of_others_are_left_alone(
     file: Path, heartbeat: Heartbeat, clock: Clock
 ) -> None:
-    mine = file.with_name(f"{file.name}{backups.MARK}mine")
-    mine.write_text("mine")
+    mine = [file.with_name(f"{file.name}{backups.MARK}{name}") for name in ("mine", "20200101")]
+    for one in mine:
+        one.write_text("mine")
     taken = backups.path(file, clock.now_ms - DAY_MS)
     taken.write_text("yesterday's")
     left = file.with_name(f".{backups.path(file, clock.now_ms - 3 * DAY_MS).name}{backups.PART}")
     left.write_text("a process that was killed has left it")
-    keeper(file, heartbeat, clock).step()
-    assert (mine.read_text(), taken.read_text()) == ("mine", "yesterday's")
+    keeper(file, heartbeat, clock, store_backups=2).step()
+    assert [one.read_text() for one in (*mine, taken)] == ["mine", "mine", "yesterday's"]
     assert names(file) == ["20270115T080000Z", "20270114T080000Z"]
     assert not left.exists()
 

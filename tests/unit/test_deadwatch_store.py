@@ -1,0 +1,36 @@
+"""``deadwatch store``: what is said where, and with which exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from collector.settings_file import SettingsError
+from deadwatch import store_command
+from deadwatch.service import Options
+from streaming.store.upgrade import Work
+
+
+def test_a_damaged_store_is_an_exit_code_and_one_command_mends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "deadwatch.db"
+
+    def store(work: Work) -> int:
+        return store_command.run(work, Options(data=tmp_path))
+
+    assert (store(Work.UPGRADE), store(Work.CHECK), store(Work.BACKUP)) == (0, 0, 0)
+    _, whole, made = capsys.readouterr().out.splitlines()
+    assert whole.startswith("whole: ")
+    assert made.startswith(f"{file}.backup-")
+    file.write_bytes(b"no database at all" * 100)
+    assert store(Work.CHECK) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"deadwatch: sqlite:///{file} is damaged (")
+    assert store(Work.RESTORE) == 0
+    assert capsys.readouterr().out.endswith(
+        f"{file} is restored; what was there is {file.name}.aside-1 now\n"
+    )
+    with pytest.raises(SettingsError, match="is whole"):
+        store(Work.RESTORE)
+    assert store(Work.CHECK) == 0
