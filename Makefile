@@ -35,7 +35,8 @@ bench: setup $(DEV) $(QUIX) ## peers side by side, as ratios (ARGS="clients coll
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 chaos: setup $(DEV) ## the fault tests at full size: kills, crashes, rotations, and what was lost (nothing)
-	@DEADWATCH_CHAOS=$${DEADWATCH_CHAOS:-50} $(BIN)/python -m pytest -m chaos tests $(ARGS)
+	@DEADWATCH_CHAOS=$${DEADWATCH_CHAOS:-50} DEADWATCH_CHAOS_MINUTES=$${DEADWATCH_CHAOS_MINUTES:-60} \
+		$(BIN)/python -m pytest -m chaos tests $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check .

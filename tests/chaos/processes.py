@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +11,29 @@ import psutil
 
 ENDS_WITHIN_S = 60
 
+Victims = Mapping[str, Callable[[], None]]
+"""What may be killed, and the act that kills it and starts it again."""
+
 
 @dataclass
 class Service:
-    """``python -m <module>``; SIGKILL reaches its children too, as when a container dies."""
+    """``python -m <module>``; SIGKILL reaches its children too, as when a container dies.
+
+    ``name`` tells several of one module apart.
+    """
 
     module: str
     config: Path
     log: Path
+    name: str = ""
 
     def __post_init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called among others."""
+        return self.name or self.module
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -60,7 +72,7 @@ def running(*services: Service) -> Iterator[dict[str, Callable[[], None]]]:
     try:
         for service in services:
             service.start()
-        yield {service.module: service.kill_and_start for service in services}
+        yield {service.label: service.kill_and_start for service in services}
     finally:
         for service in services:
             service.kill()

@@ -17,13 +17,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from lab.lone_broker import LoneBroker
 from streaming.redrive.order import Order, OrderRequest
 from tests.chaos.account import Account
+from tests.chaos.committed import messages, reader
 
 pytestmark = pytest.mark.chaos
 
@@ -40,16 +41,6 @@ ROOT = Path(__file__).parents[2]
 WORKER = ROOT / "tests" / "integration" / "redrive_worker.py"
 PAUSE = threading.Event()
 Headers = list[tuple[str, str | bytes | None]]
-
-
-def reader(broker: LoneBroker, isolation: str = "read_committed") -> Consumer:
-    config = {
-        "group.id": "chaos",
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
-        "log_level": 0,
-    }
-    return Consumer(config | {"bootstrap.servers": broker.bootstrap_servers, "isolation.level": isolation})
 
 
 def fill(broker: LoneBroker, topic: str, rate: int | None) -> Order:
@@ -105,7 +96,7 @@ class Workers:
 
 def written(broker: LoneBroker, topic: str) -> int:
     """How far the target reaches, committed or not."""
-    consumer = reader(broker, "read_uncommitted")
+    consumer = reader(broker.bootstrap_servers, "read_uncommitted")
     try:
         places = [TopicPartition(topic, number) for number in range(WIDTH)]
         return sum(consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
@@ -118,35 +109,24 @@ def written(broker: LoneBroker, topic: str) -> int:
 def committed(broker: LoneBroker, topic: str) -> list[list[int]]:
     """The numbers of each partition, in the order that it has them."""
     found: list[list[int]] = [[] for _ in range(WIDTH)]
-    for message in messages(broker, topic, WIDTH):
+    for message in every(broker, topic):
         found[message.partition() or 0].append(int(message.value() or b""))
     return found
 
 
-def messages(broker: LoneBroker, topic: str, width: int) -> Iterator[Message]:
+def every(broker: LoneBroker, topic: str) -> Iterator[Message]:
     """Every committed record, in the order of each partition."""
-    consumer = reader(broker)
-    left = set(range(width))
-    consumer.assign([TopicPartition(topic, number, 0) for number in left])
-    deadline_s = time.monotonic() + WITHIN_S
-    while left:
-        assert time.monotonic() < deadline_s
-        for message in consumer.consume(1_000, 0.1):
-            if message.error() is None:
-                yield message
-            else:
-                left.discard(message.partition() or 0)
-    consumer.close()
+    return messages(broker.bootstrap_servers, topic, WITHIN_S)
 
 
 def offsets(broker: LoneBroker, topic: str) -> Counter[tuple[int, int]]:
     """Where the committed records are."""
-    return Counter((one.partition() or 0, one.offset() or 0) for one in messages(broker, topic, WIDTH))
+    return Counter((one.partition() or 0, one.offset() or 0) for one in every(broker, topic))
 
 
 def told_ranges(broker: LoneBroker) -> Counter[tuple[int, int]]:
     """Where the events say that they are."""
-    events = (json.loads(one.value() or b"") for one in messages(broker, "deadwatch.events", 1))
+    events = (json.loads(one.value() or b"") for one in every(broker, "deadwatch.events"))
     return Counter(
         (one["partition"], offset)
         for event in events

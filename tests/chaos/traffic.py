@@ -1,7 +1,7 @@
 """Everything the service counts, written to a log and to Kafka, and the truth of it.
 
 The log is read by a collector. Events that another collector would publish come late, out of order and again;
-dead letters come in every dialect and of many causes.
+dead letters come in every dialect and of many causes, the value of each its dialect and a number of its own.
 """
 
 import json
@@ -20,6 +20,12 @@ from collector.contract.events import Event, Position, TaskTimeout, encode
 
 EVENTS_TOPIC = "deadwatch.events"
 DLQ_TOPIC = "dlq.orders"
+ORIGIN = "orders"
+"""Where the dead letters say that they come from."""
+ELSEWHERE = "elsewhere"
+"""Another topic that they may be put on."""
+TOPICS = {EVENTS_TOPIC: 3, DLQ_TOPIC: 2, ORIGIN: 2, ELSEWHERE: 2}
+"""With their partitions."""
 CAUSES = 3_000
 NOW_MS = 1_795_300_000_000
 DAY_MS = 86_400_000
@@ -58,9 +64,8 @@ class Traffic:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="traffic")
         admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-        for created in admin.create_topics(
-            [NewTopic(EVENTS_TOPIC, 3, 1), NewTopic(DLQ_TOPIC, 2, 1)]
-        ).values():
+        wanted = [NewTopic(name, width, 1) for name, width in TOPICS.items()]
+        for created in admin.create_topics(wanted).values():
             created.result()
         self._producer = Producer(
             {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 0}
@@ -82,7 +87,7 @@ class Traffic:
                 number += 1
                 self._log_entry(log, number)
                 self._events()
-                self._letters()
+                self._letters(number)
                 self._producer.poll(0)
 
     def _log_entry(self, log: IO[str], number: int) -> None:
@@ -119,9 +124,11 @@ class Traffic:
             message="late",
         )
 
-    def _letters(self) -> None:
+    def _letters(self, number: int) -> None:
         for dialect, headers in self._dialects():
-            self._producer.produce(DLQ_TOPIC, b"value", b"key", headers=headers)
+            self._producer.produce(
+                DLQ_TOPIC, b"%s-%d" % (dialect.encode(), number), b"%d" % number, headers=headers
+            )
             self.truth[f"dead_letters {dialect}"] += 1
 
     def _dialects(self) -> list[tuple[str, Headers]]:
@@ -132,14 +139,14 @@ class Traffic:
             ("connect", connect(cause, error)),
             ("streams", streams(cause, error)),
             ("spring", spring(cause, error)),
-            ("share_group", [("__dlq.errors.topic", "orders"), ("__dlq.errors.group", "g1")]),
+            ("share_group", [("__dlq.errors.topic", ORIGIN), ("__dlq.errors.group", "g1")]),
             ("unknown", [("x", json.dumps({"n": cause}))]),
         ]
 
 
 def connect(offset: int, error: str) -> Headers:
     return [
-        ("__connect.errors.topic", "orders"),
+        ("__connect.errors.topic", ORIGIN),
         ("__connect.errors.partition", "1"),
         ("__connect.errors.offset", str(offset)),
         ("__connect.errors.connector.name", "sink"),
@@ -150,7 +157,7 @@ def connect(offset: int, error: str) -> Headers:
 
 def streams(offset: int, error: str) -> Headers:
     return [
-        ("__streams.errors.topic", "orders"),
+        ("__streams.errors.topic", ORIGIN),
         ("__streams.errors.partition", "1"),
         ("__streams.errors.offset", str(offset)),
         ("__streams.errors.exception", error),
@@ -160,7 +167,7 @@ def streams(offset: int, error: str) -> Headers:
 
 def spring(offset: int, error: str) -> Headers:
     return [
-        ("kafka_dlt-original-topic", b"orders"),
+        ("kafka_dlt-original-topic", ORIGIN.encode()),
         ("kafka_dlt-original-partition", struct.pack(">i", 1)),
         ("kafka_dlt-original-offset", struct.pack(">q", offset)),
         ("kafka_dlt-original-consumer-group", b"group"),

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 class Console:
     """Follows nothing, keeps cookies, knows its form token."""
 
-    def __init__(self, client: TestClient) -> None:
+    def __init__(self, client: httpx2.Client) -> None:
         self.client = client
 
     def get(self, path: str) -> httpx2.Response:

@@ -1,0 +1,66 @@
+"""An hour of an operator: console, api and command line at random beside the traffic, with bad input too.
+
+No answer is a failure of the server, every refusal says why, the store stays sound, and every count is the
+truth in the end.
+"""
+
+import itertools
+import threading
+import time
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.chaos.account import Account
+from tests.chaos.actors import Scraper, Watcher, acting
+from tests.chaos.closing import judged, orders
+from tests.chaos.deployment import Deployment
+from tests.chaos.operating import Operating
+from tests.chaos.processes import Victims
+from tests.chaos.traffic import Traffic
+
+pytestmark = pytest.mark.chaos
+
+ROUND = settings(
+    max_examples=4,
+    stateful_step_count=40,
+    database=None,
+    phases=(Phase.generate,),  # what has failed cannot be tried again: the service is no longer as it was
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def operate_until(place: Deployment, end_s: float) -> None:
+    """Round by round, each with a seed of its own."""
+    at_the_place = type("OperatingHere", (Operating,), {"place": place})
+    for number in itertools.count():
+        run_state_machine_as_test(seed(number)(at_the_place), settings=ROUND)
+        if time.monotonic() > end_s:
+            return
+
+
+def leave(place: Deployment) -> None:
+    """No policy makes another order, and nothing is left to move."""
+    with place.api(409) as api:
+        for policy in api.pages("/redrive-policies", 500)["items"]:
+            api.delete(f"/redrive-policies/{policy['id']}")
+        for order in orders(api):
+            if not order["finished_at"]:
+                api.post(f"/redrives/{order['id']}/cancel")
+
+
+def test_whatever_an_operator_tries_is_answered_and_counted(
+    traffic: Traffic, sqlite: tuple[str, Victims], lasts_s: float, account: Account
+) -> None:
+    stop = threading.Event()
+    store_url, stores = sqlite
+    with judged(traffic, store_url, stores, account) as place:
+        watcher = Watcher(place, stop)
+        with acting(Scraper(place).act, watcher.act, rng=Random(0)):
+            operate_until(place, time.monotonic() + lasts_s)
+            stop.set()
+        leave(place)
+        account.done["live events"] = watcher.heard.total()
+        account.done["requests"] = len(place.book.exchanges)
