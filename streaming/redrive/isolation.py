@@ -12,9 +12,9 @@ from typing import Final
 
 from confluent_kafka import KafkaError
 
+from streaming.redrive.delivery_reports import Refusal
 from streaming.redrive.moved import DeadLetter, Record, wire_size
 from streaming.redrive.refusals import Blame, blame
-from streaming.redrive.reports import Refusal
 from streaming.redrive.transaction import BATCH_BYTES
 
 TOO_LARGE: Final = KafkaError.MSG_SIZE_TOO_LARGE

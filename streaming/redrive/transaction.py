@@ -14,9 +14,9 @@ from typing import Final, cast
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from collector.kafka import Options
+from streaming.redrive.delivery_reports import Refusal, delivered
 from streaming.redrive.moved import BY_KEY, DeadLetter, Record, wire_size
 from streaming.redrive.received import EXPIRED, STATE
-from streaming.redrive.reports import Refusal, delivered
 
 TRY_S: Final = 0.25
 """How long one call blocks before it is asked whether to go on."""

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,7 +28,13 @@ from tests.chaos.traffic import DLQ_TOPIC
 PAUSE_S = 0.3
 """Between two acts of one of them, at most."""
 CONFLICT = 409
+REFUSED = (401, 429)
+"""With a token that is not valid, and with too many of them."""
 MOST_TOKENS = 100
+LEAST_RECORDS = 20
+"""Of an order, so that there is something to move among them."""
+LATE_S = 5
+"""So long after it live events may tell that the store was away."""
 BACKUP = (
     "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=30).execute('VACUUM INTO ?', (sys.argv[2],))"
 )
@@ -41,7 +48,7 @@ def acting(*acts: Act, rng: Random) -> Iterator[None]:
 
     def repeat(act: Act, own: Random) -> None:
         while not stop.wait(own.uniform(0, PAUSE_S)):
-            with suppress(RefusedError):  # the book has it, and judges
+            with suppress(RefusedError, httpx2.TransportError):  # the book has it, and judges
                 act()
 
     with ThreadPoolExecutor(len(acts)) as pool:
@@ -73,8 +80,13 @@ class Admin:
         with Client(self.place.book, self.place.url, self.tokens[chosen]) as its:
             Api(its).get("/me")
         if len(self.tokens) > MOST_TOKENS or self.rng.random() < 0.5:
-            del self.tokens[chosen]
-            self._api.delete(f"/tokens/{chosen}")
+            self._revoke(chosen, self.tokens.pop(chosen))
+
+    def _revoke(self, token: str, text: str) -> None:
+        self._api.delete(f"/tokens/{token}")
+        with Client(self.place.book, self.place.url, text, REFUSED) as its:
+            opened = its.get(f"{PREFIX}/me").is_success
+        assert not opened, f"the token {token} was revoked and opens all the same"
 
 
 @dataclass
@@ -139,11 +151,9 @@ class Operator:
     def _next(self) -> tuple[str, dict[str, Any]] | None:
         offsets = {}
         for partition, end in ends(self.place.traffic.bootstrap_servers).items():
-            first, self.named[partition] = (
-                self.named[partition],
-                min(end, self.named[partition] + self.rng.randrange(20, 80)),
-            )
-            if first < self.named[partition]:
+            first = self.named[partition]
+            if end - first >= LEAST_RECORDS:
+                self.named[partition] = min(end, first + self.rng.randrange(LEAST_RECORDS, 80))
                 offsets[str(partition)] = [first, self.named[partition]]
         if not offsets:
             return None
@@ -180,8 +190,7 @@ class Reader:
 
     def act(self) -> None:
         """One of them."""
-        with suppress(httpx2.TransportError):
-            self._client.get(PREFIX + self.rng.choice(self.paths))
+        self._client.get(PREFIX + self.rng.choice(self.paths))
 
 
 @dataclass
@@ -195,9 +204,9 @@ class Scraper:
 
     def act(self) -> None:
         """One scrape, which has to be of the whole store."""
-        with suppress(httpx2.TransportError):
-            if "\ndeadwatch_store_up 1.0\n" not in self._client.get("/metrics").text:
-                self.place.book.remark("a scrape could not read the store")
+        began_s = time.monotonic()
+        if "\ndeadwatch_store_up 1.0\n" not in self._client.get("/metrics").text:
+            self.place.book.remark("a scrape could not read the store", began_s)
 
 
 @dataclass
@@ -214,7 +223,7 @@ class Watcher:
             try:
                 self._listen(api.lines("/live"))
             except NoAnswerError as error:
-                self.place.book.remark(f"the live events broke off: {error}")
+                self._remark(f"the live events broke off: {error}")
 
     def _listen(self, lines: Iterator[str]) -> None:
         kind = ""
@@ -225,7 +234,10 @@ class Watcher:
             kind = text if name == "event" else kind
             self.heard[kind] += name == "event"
             if (name, kind) == ("data", "problem") and json.loads(text)["detail"]:
-                self.place.book.remark(f"live: {text}")
+                self._remark(f"live: {text}")
+
+    def _remark(self, text: str) -> None:
+        self.place.book.remark(text, time.monotonic() - LATE_S)
 
 
 @dataclass
@@ -241,16 +253,9 @@ class Keeper:
         source = parsed(self.place.store_url).database or ""
         copy = Path(f"{source}.copy")
         copy.unlink(missing_ok=True)
-        process = subprocess.Popen([sys.executable, "-c", BACKUP, source, str(copy)], stderr=subprocess.PIPE)
-        killed = self.rng.random() < 0.3
-        with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=self.rng.random() if killed else WITHIN_S)
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
-        elif process.returncode:
-            self.place.book.remark(f"a backup failed: {process.returncode}")
-        else:
+        within_s = self.rng.random() if self.rng.random() < 0.3 else WITHIN_S
+        with suppress(subprocess.TimeoutExpired):  # it is killed then
+            subprocess.run([sys.executable, "-c", BACKUP, source, str(copy)], check=True, timeout=within_s)
             self.copies += 1
             assert sound(copy) == "ok"
 

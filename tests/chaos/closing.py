@@ -15,7 +15,7 @@ from streaming.store.urls import SQLITE
 from tests.chaos import kept
 from tests.chaos.account import Account
 from tests.chaos.actors import sound
-from tests.chaos.counted import causes, differences
+from tests.chaos.counted import causes, differences, totals
 from tests.chaos.deployment import Deployment, deployed
 from tests.chaos.moved import Moved
 from tests.chaos.processes import Victims
@@ -23,6 +23,7 @@ from tests.chaos.traffic import Traffic
 from tests.waiting import until
 
 WITHIN_S = 240
+LOOKS_EVERY_S = 0.5
 OVER = {"COMPLETED", "CANCELLED"}
 
 
@@ -30,22 +31,29 @@ OVER = {"COMPLETED", "CANCELLED"}
 def judged(traffic: Traffic, store_url: str, stores: Victims, account: Account) -> Iterator[Deployment]:
     """Whatever is done to it in the block, everything holds behind it."""
     engine = connect(store_url)
-    with deployed(traffic, store_url, stores) as place:
-        traffic.start()
-        try:
-            until(place.counted, place.log, WITHIN_S)
-            yield place
-        finally:
-            traffic.stop()
-        account.written = sum(traffic.truth.values())
-        assert place.book.surprises() == []
-        with place.api() as api:
-            check_records(place, api, account)
-            check_counts(place, engine)
-            check_promises(place, api, account)
-        assert place.book.surprises() == []
-    check_store(engine)
-    engine.dispose()
+    try:
+        with deployed(traffic, store_url, stores) as place:
+            traffic.start()
+            try:
+                until(lambda: totals(engine), place.log, WITHIN_S, LOOKS_EVERY_S)
+                yield place
+            finally:
+                traffic.stop()
+            check(place, engine, account)
+        check_store(engine)
+    finally:
+        engine.dispose()
+
+
+def check(place: Deployment, engine: sa.Engine, account: Account) -> None:
+    """What can be told while the service runs."""
+    account.written = sum(place.traffic.truth.values())
+    assert place.book.surprises() == []
+    with place.api() as api:
+        check_records(place, api, account)
+        check_counts(place, engine)
+        check_promises(place, api, account)
+    assert place.book.surprises() == []
 
 
 def check_records(place: Deployment, api: Api, account: Account) -> None:
@@ -61,7 +69,7 @@ def check_records(place: Deployment, api: Api, account: Account) -> None:
     def counted() -> dict[str, int]:
         return {one["id"]: one["moved"] for one in orders(api) if one["moved"]}
 
-    until(lambda: counted() == truth, lambda: f"{counted()} are not {truth}", WITHIN_S)
+    until(lambda: counted() == truth, lambda: f"{counted()} are not {truth}", WITHIN_S, LOOKS_EVERY_S)
 
 
 def check_counts(place: Deployment, engine: sa.Engine) -> None:
@@ -71,6 +79,7 @@ def check_counts(place: Deployment, engine: sa.Engine) -> None:
         lambda: not differences(engine, truth),
         lambda: f"{differences(engine, truth)}\n{place.log()}",
         WITHIN_S,
+        LOOKS_EVERY_S,
     )
     letters = sum(count for name, count in truth.items() if name.startswith("dead_letters"))
     assert causes(engine) == (len(place.traffic.causes), letters)
@@ -103,7 +112,7 @@ def over(api: Api) -> list[dict[str, Any]]:
                 api.post(f"/redrives/{one['id']}/resume")
         return found
 
-    until(lambda: not go_on(), lambda: f"these go on: {go_on()}", WITHIN_S)
+    until(lambda: not go_on(), lambda: f"these go on: {go_on()}", WITHIN_S, LOOKS_EVERY_S)
     return orders(api)
 
 

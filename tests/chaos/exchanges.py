@@ -53,7 +53,7 @@ class Book:
     """Every exchange, and the times in which the service could not answer. Used by many threads."""
 
     exchanges: list[Exchange] = field(default_factory=list)
-    remarks: list[tuple[float, str]] = field(default_factory=list)
+    remarks: list[tuple[float, float, str]] = field(default_factory=list)
     _outages: list[tuple[float, float]] = field(default_factory=list)
 
     @contextmanager
@@ -64,13 +64,14 @@ class Book:
         yield
         self._outages[-1] = (began_s, time.monotonic())
 
-    def remark(self, text: str) -> None:
-        """What somebody wonders about, unless the service was away just now."""
-        self.remarks.append((time.monotonic(), text))
+    def remark(self, text: str, since_s: float | None = None) -> None:
+        """What somebody wonders about, unless the service was away now or since then."""
+        now_s = time.monotonic()
+        self.remarks.append((now_s if since_s is None else since_s, now_s, text))
 
     def surprises(self) -> list[str]:
         """What nobody should have met."""
-        remarks = [text for at_s, text in self.remarks if not self._away(at_s - WITHIN_S, at_s)]
+        remarks = [text for since_s, now_s, text in self.remarks if not self._away(since_s, now_s)]
         return remarks + [
             f"{one.method} {one.path} {one.status or 'unanswered'}: {one.text}"
             for one in self.exchanges

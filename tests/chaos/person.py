@@ -66,15 +66,15 @@ class Person(RuleBasedStateMachine):
             self.place.book.remark(f"{answer.url} {answer.status_code} is no page: {answer.text[:500]}")
         return answer
 
-    def choose(self, path: str, number: int) -> str:
+    def choose(self, path: str, number: int, name: str = "id") -> str:
         """One of a list, or one that is not there."""
-        items = self.ask("GET", path, params={"limit": 20}).json()["items"]
-        return str(items[number % len(items)]["id"]) if items else "0" * 8
+        answer = self.ask("GET", path, params={"limit": 20})
+        items = answer.json()["items"] if answer.is_success else []
+        return str(items[number % len(items)][name]) if items else "0" * 16
 
     def group(self, number: int) -> str:
         """The fingerprint of a cause."""
-        found = self.ask("GET", "/dead-letters/groups", params={"limit": 50, "shelf": "all"}).json()["items"]
-        return str(found[number % len(found)]["fingerprint"]) if found else "0" * 16
+        return self.choose("/dead-letters/groups", number, "fingerprint")
 
     @staticmethod
     def place_of(answer: httpx2.Response) -> str:

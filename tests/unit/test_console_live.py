@@ -18,7 +18,7 @@ LIVE: Final = "live from:body"
 PAGES: Final = {
     "overview.html": ["/"],
     "redrives.html": ["/redrives"],
-    "redrive.html": [f"/redrives/{order}" for order in (console_store.RUNNING, console_store.DONE)],
+    "redrive.html": [f"/redrives/{console_store.RUNNING}"],
 }
 """Where each template that renews itself can be seen."""
 ACTS: Final = {"form", "button", "input", "select", "textarea", "details"}

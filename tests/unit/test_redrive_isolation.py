@@ -3,9 +3,9 @@
 import pytest
 from confluent_kafka import KafkaError
 
+from streaming.redrive.delivery_reports import Refusal
 from streaming.redrive.isolation import Isolation
 from streaming.redrive.moved import Record, wire_size
-from streaming.redrive.reports import Refusal
 from streaming.redrive.transaction import BATCH_BYTES
 
 TOO_LARGE, INVALID = KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD

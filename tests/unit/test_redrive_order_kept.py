@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from collector.contract.backoff import Backoff
 from streaming.letter import Letter
+from streaming.redrive.delivery_reports import Refusal
 from streaming.redrive.fetch import Fetcher, Place, Wanted
 from streaming.redrive.guards import Guard, Returns
 from streaming.redrive.intake import Intake
@@ -23,7 +24,6 @@ from streaming.redrive.patience import Patiences
 from streaming.redrive.reading import Lane, Reader
 from streaming.redrive.received import Received
 from streaming.redrive.report import Frame, Runs
-from streaming.redrive.reports import Refusal
 from streaming.redrive.steps import Finished, Idle
 from streaming.redrive.targets import TargetPlace
 from streaming.redrive.telemetry import SILENT, Telemetry

@@ -5,8 +5,8 @@ from collections import Counter
 from collector.contract.events import RedriveOutcome, RedriveWritten
 from streaming.redrive import report
 from streaming.redrive.batch import Batch, Outcome, Result
+from streaming.redrive.delivery_reports import _extend
 from streaming.redrive.report import Frame
-from streaming.redrive.transaction import _extend
 
 FRAME = Frame("o1", "o1", 3, "dlq", "c", "deadwatch.events")
 
