@@ -134,7 +134,7 @@ class Transactions:
         if self.together is not None:
             self._make_room(self.together)
         to = BY_KEY if partition is None else partition
-        told = partial(delivered, self._refusals, self._runs, dead_letter, headers)
+        told = partial(delivered, self._refusals, self._runs, dead_letter, timestamp_ms, headers)
         try:
             self._producer.produce(
                 topic,
