@@ -24,18 +24,21 @@ def delivered(  # noqa: PLR0917 -- the last two are the client's
     refusals: list[Refusal],
     runs: dict[tuple[str, int], list[tuple[int, int]]],
     dead_letter: DeadLetter | None,
+    timestamp_ms: int,
     headers: list[tuple[str, bytes | None]],
     error: KafkaError | None,
     message: Message,
 ) -> None:
-    """Knows no producer: one that is not referred to any more ends at once."""
+    """Knows no producer: one that is not referred to any more ends at once. Of a record that was not taken
+    the message has neither headers nor time.
+    """
     place = message.topic() or "", message.partition() or 0
     if error is None:
         _extend(runs.setdefault(place, []), message.offset() or 0)
     elif error.code() not in PURGED and error.code() != BESIDE:
         key = message.key()
         size = wire_size(key, message.value(), headers)
-        refusals.append(Refusal(dead_letter, place, error, size, message.timestamp()[1], key is not None))
+        refusals.append(Refusal(dead_letter, place, error, size, timestamp_ms, key is not None))
 
 
 def _extend(runs: list[tuple[int, int]], offset: int) -> None:

@@ -134,7 +134,7 @@ class Transactions:
         if self.together is not None:
             self._make_room(self.together)
         to = BY_KEY if partition is None else partition
-        told = partial(delivered, self._refusals, self._runs, dead_letter, headers)
+        told = partial(delivered, self._refusals, self._runs, dead_letter, timestamp_ms, headers)
         try:
             self._producer.produce(
                 topic,
@@ -160,11 +160,13 @@ class Transactions:
         transaction sends nothing more: what it still holds could only expire.
         """
         self._begin()
-        while self._producer.flush(LOOK_S):  # the offsets' call keeps no time: first see that Kafka answers
+        held = 1
+        while held:  # the offsets' call keeps no time: first see that Kafka answers
+            held = self._producer.flush(LOOK_S)
             error = self._failed()
-            if error is not None and error.code() not in EXPIRED:
+            if error is not None and (not held or error.code() not in EXPIRED):
                 self._abort(error)
-            if self._give_up():
+            if held and self._give_up():
                 raise GivenUpError
         self._unanswered = 0
         return self._runs

@@ -108,8 +108,17 @@ def test_what_a_client_holds_that_has_failed_the_transaction_is_not_waited_for(c
 @pytest.mark.parametrize("code", EXPIRED)
 def test_what_has_timed_out_is_waited_for_so_that_all_that_stall_are_named(client: Client, code: int) -> None:
     client.failed, client.held = KafkaError(code), 5
-    transactions(FOREVER_MS).delivered()
+    with pytest.raises(AbortedError):
+        transactions(FOREVER_MS).delivered()
     assert client.held == 0
+
+
+def test_a_client_that_holds_nothing_any_more_may_have_failed_the_transaction(client: Client) -> None:
+    """What it has purged was not taken by Kafka."""
+    client.failed = KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    with pytest.raises(AbortedError):
+        transactions(FOREVER_MS).write(Record("orders", 0, 0, None, b"value", ()), (0, 1), alone=True)
+    assert client.done == ["begin", "abort"]
 
 
 def test_a_transaction_that_goes_well_is_waited_for(client: Client) -> None:
@@ -125,7 +134,7 @@ def test_a_gap_after_a_refusal_is_nobody_s_fault_once(client: Client) -> None:
     for error in (refused, gap, gap):
         client.done.clear()
         client.produces = [KafkaException(error)] if error is refused else []
-        client.failed, client.held = error, 0 if error is refused else 2
+        client.failed = None if error is refused else error
         with pytest.raises(AbortedError) as raised:
             writing.write(Record("orders", 0, 0, None, b"value", ()), (0, 1), alone=True)
         follows.append(raised.value.follows)
