@@ -17,6 +17,8 @@ from api.request_id import HEADER
 UNANSWERED = 0
 WITHIN_S = 60
 SHOWN_CHARS = 500
+UNREAD = "redrive-history-unread"
+"""The problem of an order that is made while streaming is away or behind: it says to try again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ class Client(httpx2.Client):
         return answer
 
     def _note(self, request: httpx2.Request, began_s: float, status: int, text: str) -> None:
-        allowed = HTTPStatus.OK <= status < HTTPStatus.BAD_REQUEST or status in self._refusals
+        answered = HTTPStatus.OK <= status < HTTPStatus.BAD_REQUEST or UNREAD in text
+        allowed = answered or status in self._refusals
         name, path = request.headers[HEADER], request.url.raw_path.decode()
         self._book.exchanges.append(
             Exchange(name, request.method, path, began_s, time.monotonic(), status, allowed, text)

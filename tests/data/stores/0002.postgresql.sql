@@ -898,7 +898,7 @@ INSERT INTO public.series VALUES ('redrive_orders', '{"order":"22222222-bbbb","o
 INSERT INTO public.share_groups VALUES ('kafka_cluster', 'consumergroup', 'broker', 1800000000000, 1800000000000, 1800000000000, 1800000000000, 1800000000000, 1800000000000, 1800000000000, 1800000000000);
 INSERT INTO public.share_returns VALUES ('kafka_cluster', 'dlq_topic', 'fingerprint', 'source_topic', 1800000000000, 1800000000000, 1800000000000, 1800000000000);
 INSERT INTO public.sources VALUES ('logs:/var/log/connect.log', 'logs', true, '', 1799999280000, 1800003600000);
-INSERT INTO public.sources VALUES ('streaming', 'kafka', true, '', 1799999280000, 1800003600000);
+INSERT INTO public.sources VALUES ('streaming', 'streaming', true, '', 1799999280000, 1800003600000);
 INSERT INTO public.sources VALUES ('redrive-1', 'redrive', true, '', 1799999280000, 1800003600000);
 INSERT INTO public.sources VALUES ('connect:10.0.0.8:8083', 'connect', false, 'connection refused', 1799999280000, 1800003600000);
 INSERT INTO public.stream_figures VALUES ('name', 'subject', 1800000000000);

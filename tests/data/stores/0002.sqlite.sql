@@ -894,7 +894,7 @@ CREATE TABLE sources (
 	PRIMARY KEY (name)
 );
 INSERT INTO "sources" VALUES('logs:/var/log/connect.log','logs',1,'',1799999280000,1800003600000);
-INSERT INTO "sources" VALUES('streaming','kafka',1,'',1799999280000,1800003600000);
+INSERT INTO "sources" VALUES('streaming','streaming',1,'',1799999280000,1800003600000);
 INSERT INTO "sources" VALUES('redrive-1','redrive',1,'',1799999280000,1800003600000);
 INSERT INTO "sources" VALUES('connect:10.0.0.8:8083','connect',0,'connection refused',1799999280000,1800003600000);
 CREATE TABLE stream_figures (
@@ -934,16 +934,16 @@ CREATE TABLE tokens (
 	PRIMARY KEY (id)
 );
 INSERT INTO "tokens" VALUES('id','name','role','digest','created_by',1800000000000,1800000000000,1800000000000,'revoked_by',1800000000000);
-CREATE INDEX dead_letter_groups_by_last ON dead_letter_groups (last_ms, fingerprint);
 CREATE INDEX dead_letter_groups_by_records ON dead_letter_groups (records, fingerprint);
 CREATE INDEX dead_letter_groups_by_first ON dead_letter_groups (first_ms, fingerprint);
+CREATE INDEX dead_letter_groups_by_last ON dead_letter_groups (last_ms, fingerprint);
 CREATE UNIQUE INDEX bucketed_series_by_name ON bucketed_series (name, labels);
-CREATE INDEX redrive_orders_by_status ON redrive_orders (status, created_at_ms);
 CREATE INDEX redrive_orders_by_policy ON redrive_orders (policy, created_at_ms, id);
 CREATE INDEX redrive_orders_by_creation ON redrive_orders (created_at_ms, id);
-CREATE INDEX audit_by_who ON audit (who, number);
+CREATE INDEX redrive_orders_by_status ON redrive_orders (status, created_at_ms);
 CREATE INDEX audit_by_action ON audit (action, number);
 CREATE INDEX audit_by_time ON audit (at_ms);
+CREATE INDEX audit_by_who ON audit (who, number);
 CREATE INDEX dead_letter_group_trends_by_hour ON dead_letter_group_trends (hour_s);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('audit',1800000000000);
