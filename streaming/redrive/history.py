@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from streaming.redrive.cluster import Cluster
 from streaming.redrive.handled import Handled
 
-WITHIN_MS: Final = 5_000
+WITHIN_MS: Final = 10_000
 LOOK_MS: Final = 50
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.chaos
 
 ROUND = settings(
     max_examples=1,
-    stateful_step_count=40,
+    stateful_step_count=20,
     database=None,
     phases=(Phase.generate,),  # what has failed cannot be tried again: the service is no longer as it was
     suppress_health_check=list(HealthCheck),
