@@ -23,6 +23,8 @@ from tests.chaos.traffic import Traffic
 
 pytestmark = pytest.mark.chaos
 
+PAUSE_S = 0.25
+"""Of the traffic: streaming keeps up, so that orders know what was moved before."""
 ROUND = settings(
     max_examples=1,
     stateful_step_count=20,
@@ -55,6 +57,7 @@ def test_whatever_an_operator_tries_is_answered_and_counted(
     traffic: Traffic, sqlite: tuple[str, Victims], lasts_s: float, account: Account
 ) -> None:
     stop = threading.Event()
+    traffic.pause_s = PAUSE_S
     store_url, stores = sqlite
     with judged(traffic, store_url, stores, account) as place:
         watcher = Watcher(place, stop)

@@ -54,6 +54,9 @@ LINES = {
 class Traffic:
     """Writes until it is told to stop; ``truth`` holds when it has stopped."""
 
+    pause_s = 0.05
+    """Between two rounds."""
+
     def __init__(self, bootstrap_servers: str, log: Path, seed: int) -> None:
         self.truth: Counter[str] = Counter()
         self.causes: set[tuple[str, int]] = set()
@@ -83,7 +86,7 @@ class Traffic:
     def _run(self) -> None:
         number = 0
         with self.log.open("a", buffering=1) as log:
-            while not self._stop.wait(0.05):
+            while not self._stop.wait(self.pause_s):
                 number += 1
                 self._log_entry(log, number)
                 self._events()
