@@ -161,7 +161,7 @@ def _redrive(seen: Watched, sink: Sink) -> None:
     text = page.inner_text("main")
     assert f"{rest}\nwould be moved" in text
     assert f"{EARLY}\nwould be parked" in text
-    assert page.get_by_role("cell", name="already_moved").is_visible()
+    assert page.get_by_role("cell", name="already_moved", exact=True).is_visible()
     assert page.get_by_role("cell", name=sink.source, exact=True).is_visible()
     seen.shoot("lab-dry-run")
     seen.act(f"Move {rest} records, park {EARLY}")
