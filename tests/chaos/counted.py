@@ -34,7 +34,7 @@ def write_config(traffic: Traffic, store_url: str, **sections: Mapping[str, obje
         },
         "streaming": {
             "checkpoint": str(directory / "checkpoint"),
-            "driver_memory": "768m",
+            "driver_memory": "1500m",
             "max_groups": 20_000,
         },
         **sections,
