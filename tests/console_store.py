@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sqlalchemy import Boolean, Connection, Engine, LargeBinary, Table, Text, insert
+from sqlalchemy import Boolean, Column, Connection, Engine, LargeBinary, Table, Text, insert
 
 from streaming.redrive.order import Limits, Order, OrderRequest, Selection, Status
 from streaming.redrive.plan import Example, Plan
@@ -44,17 +44,23 @@ def many_groups(engine: Engine, count: int, now_ms: int) -> None:
 
 def add(connection: Connection, table: Table, **values: object) -> None:
     """A row; columns that are not given are empty, 0, false or null."""
-    row = {column.name: values.pop(column.name, _empty(column.type)) for column in table.columns}
-    assert not values
-    connection.execute(insert(table).values(row))
+    assert values.keys() <= set(table.columns.keys())
+    connection.execute(insert(table).values(empty_row(table) | values))
 
 
-def _empty(kind: object) -> object:
-    if isinstance(kind, LargeBinary):
+def empty_row(table: Table) -> dict[str, object]:
+    """Every column null, or empty, 0 or false where it is never null."""
+    return {column.name: _empty(column) for column in table.columns}
+
+
+def _empty(column: Column[Any]) -> object:
+    if column.nullable:
         return None
-    if isinstance(kind, Boolean):
+    if isinstance(column.type, LargeBinary):
+        return b""
+    if isinstance(column.type, Boolean):
         return False
-    return "" if isinstance(kind, Text) else 0
+    return "" if isinstance(column.type, Text) else 0
 
 
 def _group(fingerprint: str, now_ms: int, age_ms: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401 -- columns

@@ -24,9 +24,9 @@ from streaming.failure import DISK_FULL
 from streaming.store import schema
 from streaming.store.audit import unwitnessed
 from streaming.store.store import Store
+from tests.console_store import empty_row
 from tests.integration.test_streaming import Streaming, Traffic, eventually, settled
 from tests.operators import operator
-from tests.unit.conftest import empty_row
 
 pytestmark = pytest.mark.integration
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import Boolean, Engine, LargeBinary, NullPool, Table, Text, create_engine, insert
+from sqlalchemy import Engine, NullPool, Table, create_engine, insert
 
 from api.app import create_app
 from api.credentials import issue
 from api.settings import ApiSettings
 from streaming.store import migrate, schema
 from streaming.store.series import Series
+from tests.console_store import empty_row
 
 NOW_MS = 1_800_000_000_000
 
@@ -118,16 +119,3 @@ def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
         client=("127.0.0.1", 50_000),
     ) as opened:
         yield opened
-
-
-def empty_row(table: Table) -> dict[str, object]:
-    """Every column empty, 0, false or null."""
-    return {column.name: _empty(column.type) for column in table.columns}
-
-
-def _empty(kind: object) -> object:
-    if isinstance(kind, LargeBinary):
-        return None
-    if isinstance(kind, Boolean):
-        return False
-    return "" if isinstance(kind, Text) else 0

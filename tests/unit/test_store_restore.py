@@ -27,7 +27,7 @@ from streaming.store.schema import audit as audited
 from streaming.store.store import Store
 from streaming.store.trouble import REMEDY
 from streaming.store.upgrade import Work
-from tests.unit.conftest import empty_row
+from tests.console_store import empty_row
 from tests.unit.test_store_policies import order, policy
 from tests.unit.test_store_replacement import NOW_MS, OLD
 
