@@ -187,7 +187,7 @@ class Failures:
             with self.lab.connect_records_return(RECORDS):
                 _order(api, FILESINK_DLQ, {"all": True}, **once)
             _order(api, FILESINK_DLQ, {"filter": "attempts > 0"}, **once)
-            waiting = _ordered(api, FILESINK_DLQ, {"all": True}, **slow)
+            waiting = _ordered(api, FILESINK_DLQ, {"all": True}, again=True, **slow)
             api.post(f"/redrives/{waiting['id']}/pause")
 
     def _append(self, text: str) -> None:
