@@ -2,7 +2,7 @@
 # Deadwatch: one image for all its processes. The chart and docker/compose.yaml say which one runs.
 #
 # The base is pinned by its digest, which is asked for: the tag alone may be another image tomorrow.
-#   docker build --build-arg PYTHON_DIGEST=sha256:… --build-arg REVISION=$(git rev-parse HEAD) -t deadwatch:0.1.0 .
+#   docker build --build-arg PYTHON_DIGEST=sha256:… --build-arg REVISION=$(git rev-parse HEAD) -t deadwatch:1.0.0 .
 ARG PYTHON_TAG=3.12-slim-bookworm
 ARG PYTHON_DIGEST=sha256:0000000000000000000000000000000000000000000000000000000000000000
 
@@ -18,7 +18,7 @@ COPY . .
 RUN sh docker/install.sh /opt/deadwatch
 
 FROM python:${PYTHON_TAG}@${PYTHON_DIGEST}
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Deadwatch" \
       org.opencontainers.image.description="Sees, explains and puts back what Kafka gives up on" \

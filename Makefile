@@ -5,62 +5,76 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 QUIX := $(VENV)/quix/.installed
+MUTANTS := $(VENV)/mutants/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PYTEST = $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
-PROCESSES ?= 2
+PYTEST = $(BIN)/python -m pytest -p no:schemathesis --dist loadfile --no-loadscope-reorder --durations $(SLOWEST) -n
+SLOWEST := 25
+# Much of the tests waits: a third worker uses that, where there is memory for its lab and its Spark.
+PROCESSES ?= $(shell awk '/MemTotal/ { print ($$2 > 7000000 ? 3 : 2) }' /proc/meminfo 2>/dev/null || echo 2)
 TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart tests/chaos
 ARGS ?=
 
+# What tests are rewritten to, and every module of every process that they start, is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit bench chaos lint fmt docs dashboards migration lock clean
+.PHONY: help setup demo test unit mutants bench chaos lint fmt docs dashboards migration lock clean
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: $(RUNTIME) ## virtual environment and jars; quick when nothing changed
+setup: $(RUNTIME) ## virtual environment, jars and Spark's prepared classes; quick when nothing changed
 	@$(BIN)/python -m jars
+	@$(BIN)/python -m streaming.warm_up 2>/dev/null
 
 demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--once" ends by itself)
 	@$(BIN)/deadwatch demo $(ARGS)
 
 test: setup $(DEV) ## every test
 	@sh tests/install_packages.sh
-	@nice sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
-	@$(PYTEST) $(wildcard $(TESTS)) $(ARGS)
+	@nice -n 19 sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
+	@$(PYTEST) $(PROCESSES) $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
-	@$(PYTEST) tests/unit $(ARGS)
+	@$(PYTEST) logical tests/unit $(ARGS)
+
+mutants: $(DEV) $(MUTANTS) ## how many mutants of the pure decisions their tests kill (ARGS=deadwatch/orders/guards.py)
+	@$(VENV)/mutants/bin/python -m tests.mutants $(ARGS)
 
 bench: setup $(DEV) $(QUIX) ## peers side by side, as ratios (ARGS="clients collector streaming")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 chaos: setup $(DEV) ## the fault tests at full size: kills, crashes, rotations, and what was lost (nothing)
 	@DEADWATCH_CHAOS=$${DEADWATCH_CHAOS:-50} DEADWATCH_CHAOS_MINUTES=$${DEADWATCH_CHAOS_MINUTES:-60} \
+		DEADWATCH_CHAOS_SEEDS=$${DEADWATCH_CHAOS_SEEDS:-84} \
 		$(BIN)/python -m pytest -m chaos tests $(ARGS)
 
-lint: $(DEV) ## ruff, mypy --strict, import-linter
+lint: $(DEV) ## ruff, mypy --strict, import-linter, floors without an arrow upwards or a circle
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --verbose
+	@$(BIN)/python docs/floors.py docs/architecture.md --check
 
 fmt: $(DEV) ## format the code
 	@$(BIN)/ruff check --fix --select I .
 	@$(BIN)/ruff format .
 
-docs: $(RUNTIME) ## write the generated parts of the documentation and of the chart anew
-	@$(BIN)/python -m deadwatch.settings_page docs/configuration.md
-	@$(BIN)/python -m deadwatch.chart_schema helm/deadwatch/values.schema.json
-	@$(BIN)/python -m deadwatch.chart_files helm/deadwatch
-	@$(BIN)/python -m api.openapi docs/openapi.json
+docs: $(DEV) ## write the generated parts of the documentation and of the chart anew
+	@$(BIN)/python -m cli.generate.settings_page docs/configuration.md
+	@$(BIN)/python -m cli.generate.chart_schema helm/deadwatch/values.schema.json
+	@$(BIN)/python -m cli.generate.chart_files helm/deadwatch
+	@$(BIN)/python -m cli.generate.openapi docs/openapi.json
+	@$(BIN)/python -m deadwatch.deadletter.dialects docs
+	@$(BIN)/python docs/floors.py docs/architecture.md
 
-dashboards: $(RUNTIME) ## generate dashboards and alert rules anew, from the metric catalogue
+dashboards: $(RUNTIME) ## generate dashboards, alert rules, the table of signals and their missing runbooks anew
 	@$(BIN)/python -m dashboards generate
 
 migration: $(DEV) ## write the step from the store's newest version to its tables of today (NAME=orders_have_an_owner)
-	@$(BIN)/python -m streaming.store.migrations $(NAME)
-	@$(BIN)/ruff format --quiet streaming/store/migrations/versions
-	@$(BIN)/ruff check --quiet --fix streaming/store/migrations/versions
+	@$(BIN)/python -m deadwatch.store.migrations $(NAME)
+	@$(BIN)/ruff format --quiet deadwatch/store/migrations/versions
+	@$(BIN)/ruff check --quiet --fix deadwatch/store/migrations/versions
 	@sh tests/install_packages.sh
 	@$(BIN)/python -m tests.landed_stores # the new version's own, for the upgrades to come
 
@@ -68,6 +82,7 @@ lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build -o requirements.lock pyproject.toml
 	@$(BIN)/uv pip compile $(COMPILE) --extra build --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
 	@$(BIN)/uv pip compile $(COMPILE) -o benchmarks/quix.lock benchmarks/quix.in
+	@$(BIN)/uv pip compile $(COMPILE) -o tests/mutants.lock tests/mutants.in
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 
@@ -84,6 +99,12 @@ $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "installing Python packages"
 	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(MUTANTS): tests/mutants.lock | $(BIN)/python
+	@echo "installing the mutation tester in an environment of its own"
+	@$(PYTHON) -m venv $(VENV)/mutants
+	@$(VENV)/mutants/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r tests/mutants.lock
 	@touch $@
 
 $(QUIX): benchmarks/quix.lock | $(BIN)/python

@@ -9,13 +9,12 @@ import sys
 import uvicorn
 
 from api.app import create_app
+from api.connections import BoundedProtocol, BoundedWarnings
 from api.settings import ApiSettings
-from collector.process import REFUSED, begin
-from streaming.dialects import read_as
-from streaming.memory import leave_records_alone
+from deadwatch.deadletter.dialects import read_as
+from deadwatch.runtime.process import REFUSED, begin, leave_records_alone
 
 GRACEFUL_SHUTDOWN_S = 3
-
 logger = logging.getLogger("api")
 
 
@@ -26,18 +25,9 @@ def main() -> None:
     read_as(settings.reading)
     for chatty in ("uvicorn.error", "uvicorn.asgi"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(BoundedWarnings())
     listener = _listen(settings)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(settings),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(settings.trusted_proxies),
-            forwarded_allow_ips=list(settings.trusted_proxies),
-            timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
-        )
-    )
+    server = uvicorn.Server(server_config(settings))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: setattr(server, "should_exit", True))
     gc.collect()
@@ -47,8 +37,22 @@ def main() -> None:
     server.run(sockets=[listener])
 
 
+def server_config(settings: ApiSettings) -> uvicorn.Config:
+    """The api as uvicorn serves it: only trusted proxies may say whose request it is."""
+    return uvicorn.Config(
+        create_app(settings),
+        http=BoundedProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
+    )
+
+
 def _listen(settings: ApiSettings) -> socket.socket:
-    """The socket to serve on; ends the process with one line where it cannot be had."""
+    """The socket to serve on; ends the process with one line on stderr where it cannot be opened."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = socket.create_server((settings.host, settings.port), family=family)

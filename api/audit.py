@@ -1,74 +1,75 @@
-"""The audit of one request: what its caller did, kept with the deed or not at all.
+"""The audit: who did what, written in the same transaction as the change itself, or the change is not made.
 
-A route that changes something hands ``witness`` to what changes it, which calls it in its transaction; what
-changes nothing in the store, such as showing a payload unmasked, is recorded before it is done. What no
-route recorded of a request that would change something, such as its refusal, ``api.audit_trail`` does.
+A route that changes something hands ``Action.witness`` to what changes it, which calls it in its transaction;
+what changes nothing in the store, such as showing a payload unmasked, is recorded before it is done
+(``Action.record``). What no route recorded of a request that would change something, such as its refusal,
+``AuditTrail`` records. So every such request is in the audit, whatever its route does.
 """
 
-from typing import Annotated, Final
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any, Final
 
+from anyio import to_thread
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from sqlalchemy import Connection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.auth import Caller, Calling
-from api.request_id import request_id
+from api.auth.limits import FailureCounter
+from api.auth.roles import NOBODY, READING, Caller, Calling
+from api.errors import ApiError, UnauthenticatedError
 from api.service import Service, Serving
-from streaming.store import audit
-from streaming.store.audit import Entry, Witness
+from api.store import Writer
+from api.telemetry import request_id
+from deadwatch.store.write import audit
+from deadwatch.store.write.audit import Entry, Witness
 
 DONE: Final = "done"
-UNMASKED: Final = "payload.unmasked"
-"""The action of showing a payload as it is."""
+UNMASKED, FILTERED = "payload.unmasked", "payload.filtered"
+"""The actions of showing a payload as it is, and of a filter over payloads."""
 
 
-class Audit:
-    """Records what the caller of one request does."""
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A request that changes something or shows what is masked, and who makes it; writes audit entries."""
 
-    def __init__(self, service: Service, request: Request, who: Caller) -> None:
-        self._service, self._request, self._who = service, request, who
+    request: Request
+    service: Service
+    caller: Caller
 
     def record(self, action: str, subject: str = "", why: str = "", outcome: str = DONE) -> None:
-        """Keep it now, in a transaction of its own.
-
-        Raises:
-            StoreUnavailableError: it cannot be kept; then it must not be done.
-        """
-        with self._service.writer.writing() as connection:
+        """Write an entry now. Raises ``StoreUnavailableError``: then the action must not be done."""
+        with self.service.writer.writing() as connection:
             self._write(connection, action, subject, why, outcome)
-        self._recorded()
 
     def witness(self, why: str = "", action: str = "") -> Witness:
-        """What keeps it in the transaction that does it; unless said, the action is the route's."""
-        action = action or action_of(self._request)
-
-        def keep(connection: Connection, subject: str) -> None:
-            self._write(connection, action, subject, why, DONE)
-            self._recorded()
-
-        return keep
+        """Writes the entry in the transaction of the change; by default the action is the route's name."""
+        action = action or action_of(self.request)
+        return lambda connection, subject: self._write(connection, action, subject, why, DONE)
 
     def _write(self, connection: Connection, action: str, subject: str, why: str, outcome: str) -> None:
         entry = Entry(
-            at_ms=self._service.now_ms(),
-            who=self._who.name,
-            role=self._who.role or "",
-            token=self._who.token or getattr(self._request.state, "presented", ""),
+            at_ms=self.service.now_ms(),
+            who=self.caller.name,
+            role=self.caller.role or "",
+            token=self.caller.token or getattr(self.request.state, "presented", ""),
             action=action,
             subject=subject,
             why=why,
             outcome=outcome,
             request_id=request_id(),
-            address=address(self._request),
+            address=self.request.client.host if self.request.client else "",
         )
         audit.write(connection, entry)
-
-    def _recorded(self) -> None:
-        self._request.state.recorded = True
+        self.request.state.recorded = True
 
 
 def action_of(request: Request) -> str:
-    """The name of what a route does, as ``redrives.cancel``; of what is no route, its method."""
+    """The name of a route's action, as ``redrives.cancel``; where no route was found, the method."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return request.method.lower()
@@ -76,18 +77,120 @@ def action_of(request: Request) -> str:
     return f"{kind}.{route.name}".replace("_", "-")
 
 
-def subject_of(request: Request) -> str:
-    """What the path names."""
-    return "/".join(map(str, request.path_params.values()))
+async def _action(request: Request, service: Serving, caller: Calling) -> Action:
+    return Action(request, service, caller)
 
 
-def address(request: Request) -> str:
-    """From where the request came, as far as the server knows."""
-    return request.client.host if request.client else ""
+Acting = Annotated[Action, Depends(_action)]
+MAX_REFUSED: Final = 60
+REFUSED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS})
+MAX_CALLERS: Final = 1_000
+log = logging.getLogger(__name__)
 
 
-async def _audit(service: Serving, request: Request, who: Calling) -> Audit:
-    return Audit(service, request, who)
+class AuditTrail:
+    """ASGI middleware that records what no route has recorded, before the answer is sent, and logs reads that
+    were refused to their callers.
+
+    Failed attempts are bounded: so many a minute for each known caller, and so many for all anonymous ones
+    together; the next entry says how many attempts were left out. An entry that cannot be written is a line
+    of the log.
+    """
+
+    def __init__(self, app: ASGIApp, now_ms: Callable[[], int]) -> None:
+        self._app, self._refused = app, FailureCounter(now_ms, MAX_CALLERS)
+        self._unread = FailureCounter(now_ms, MAX_CALLERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; record it if it would change something."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state: dict[str, Any] = scope.setdefault("state", {})
+        reads = scope["method"] in READING
+
+        async def send_recorded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                if reads:
+                    self._log_refusal(scope, state, message["status"])
+                else:
+                    await self._record(scope, state, message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_recorded)
+        except Exception:
+            if not reads:
+                await self._record(scope, state, HTTPStatus.INTERNAL_SERVER_ERROR)
+            raise
+
+    def _log_refusal(self, scope: Scope, state: dict[str, Any], status: int) -> None:
+        """A line of the log for a read that was refused to its caller; as bounded as entries are."""
+        if status not in REFUSED and state.get("problem") != UnauthenticatedError.kind:
+            return
+        who: Caller = state.get("caller", NOBODY)
+        failures = self._unread.count("" if who.anonymous else who.name)
+        if failures.before < MAX_REFUSED:
+            address = scope["client"][0] if scope.get("client") else ""
+            left_out = failures.left_out(MAX_REFUSED)
+            more = f", and {left_out} reads before it that are not in the log" if left_out else ""
+            line = "refused to %s at %s: %s %r, %d %s%s"
+            kind = state.get("problem", "")
+            log.info(line, who.name, address, scope["method"], scope["path"], status, kind, more)
+
+    async def _record(self, scope: Scope, state: dict[str, Any], status: int) -> None:
+        failed = status >= HTTPStatus.BAD_REQUEST
+        if state.get("recorded") and not failed:  # an entry of a failed request may have been rolled back
+            return
+        who: Caller = state.get("caller", NOBODY)
+        outcome = DONE
+        if failed:
+            failures = self._refused.count("" if who.anonymous else who.name)
+            if failures.before >= MAX_REFUSED:
+                return
+            left_out = failures.left_out(MAX_REFUSED)
+            outcome = f"{status} {state.get('problem', '')}".strip()
+            outcome += f", and {left_out} attempts before it that were not kept" if left_out else ""
+        await to_thread.run_sync(_write_outcome, Request(scope), who, outcome)
 
 
-Auditing = Annotated[Audit, Depends(_audit)]
+def _write_outcome(request: Request, who: Caller, outcome: str) -> None:
+    action, subject = action_of(request), "/".join(map(str, request.path_params.values()))
+    try:
+        Action(request, request.app.state.service, who).record(action, subject, "", outcome)
+    except ApiError as error:
+        log.error(  # noqa: TRY400 -- a stack trace would say no more
+            "not kept in the audit: %s %s %s by %s: %s", action, subject, outcome, who.name, error
+        )
+
+
+EVERY_S: Final = 3_600
+AGAIN_S: Final = 60
+"""Pause after the store could not be written, as before streaming has created it."""
+AT_ONCE: Final = 1_000
+"""Entries deleted in one transaction: streaming writes to the same store."""
+DAY_MS: Final = 86_400_000
+
+
+async def retain(writer: Writer, now_ms: Callable[[], int], days: int) -> None:
+    """Delete entries that are older than ``days``, once an hour and without an end."""
+    while True:
+        try:
+            forgotten = await to_thread.run_sync(forget, writer, now_ms() - days * DAY_MS)
+        except ApiError as error:
+            log.debug("the audit's retention waits: %s", error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if forgotten:
+            log.info("%d entries of the audit were older than %d days", forgotten, days)
+        await asyncio.sleep(EVERY_S)
+
+
+def forget(writer: Writer, before_ms: int) -> int:
+    """Delete older entries, a bounded number in a transaction; how many there were. Raises ``ApiError``."""
+    total, forgotten = 0, AT_ONCE
+    while forgotten == AT_ONCE:
+        with writer.writing() as connection:
+            forgotten = audit.forget(connection, before_ms, AT_ONCE)
+        total += forgotten
+    return total

@@ -1,57 +1,41 @@
-"""Errors of the api, of tokens and of redrive orders, and the HTTP status of each.
-
-* ApiError
-  * StoreUnavailableError     the store cannot be read: not there yet, locked, damaged
-  * StoreVersionError         the store was written by another version of this program
-  * InvalidCursorError        ``after`` is not a cursor that a page of this list gave out
-  * UnexpectedParameterError  a query parameter that the route does not know
-  * UnsupportedMediaTypeError a body of another kind than JSON
-  * InvalidSeriesError        a chart of what is not kept
-  * UnknownGroupError         no group of dead letters has this fingerprint
-  * NoteChangedError          the note has been changed since it was read
-  * UnknownTopicError         the topic holds no dead letters that may be browsed, or is not there
-  * UnknownRecordError        no record has this offset any more, or never had
-  * InvalidSelectionError     what is asked of a dead letter topic contradicts itself
-  * BrowseBusyError           as many readings of Kafka as are allowed are under way
-  * LiveBusyError             as many watch live events as may
-  * UnauthenticatedError      nobody said who they are, or the credentials are not valid
-  * ForbiddenError            who asks has not the role
-  * ThrottledError            too many credentials from one address were not valid
-  * IdentityProviderError     the keys of the identity provider cannot be had
-"""
+"""Errors of the api, and the HTTP status of each of them and of the errors of tokens and redrive orders."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from streaming.redrive.errors import (
+from deadwatch.contract.errors import RequestError
+from deadwatch.deadletter.filter.errors import FilterError
+from deadwatch.orders.errors import (
     ConfirmError,
-    FilterError,
     IdempotencyError,
     KafkaUnavailableError,
     OrderOverlapError,
     OrderStateError,
     PolicyChangedError,
-    RedriveError,
     RefusedOrderError,
     UnknownOrderError,
     UnknownPolicyError,
     UnreadHistoryError,
 )
-from streaming.store.tokens import TokenError, TooManyTokensError, UnknownTokenError
+from deadwatch.store.write.tokens import TokenError, TooManyTokensError, UnknownTokenError
 
 CHALLENGE: Final = 'Bearer realm="deadwatch"'
 
 
 class ApiError(Exception):
-    """Something the client is told in one sentence; ``kind`` and ``title`` never change."""
+    """An error that the client sees as one sentence; ``kind`` and ``title`` never change.
+
+    ``retry_after_s`` says when to come again; 0: the answer does not say.
+    """
 
     kind: ClassVar[str]
     title: ClassVar[str]
+    retry_after_s: int = 0
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What the answer carries beside the problem."""
-        return {}
+        """Headers of the answer."""
+        return {"Retry-After": str(self.retry_after_s)} if self.retry_after_s else {}
 
 
 class StoreUnavailableError(ApiError):
@@ -72,11 +56,10 @@ class StoreVersionError(ApiError):
             f"the store has version {found}, this program knows {known}: run streaming and api of the same "
             "version"
         )
-        self.found = found
 
 
 class InvalidCursorError(ApiError):
-    """A cursor we did not give out."""
+    """A cursor that no page of this list returned."""
 
     kind = "invalid-cursor"
     title = "The cursor is not valid"
@@ -86,25 +69,23 @@ class InvalidCursorError(ApiError):
 
 
 class UnexpectedParameterError(ApiError):
-    """A query parameter where none is known."""
+    """A query parameter that the route does not know."""
 
     kind = "unexpected-parameter"
     title = "The query has a parameter that this route does not know"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"this route has no query parameter {name[:100]!r}: leave it out")
-        self.name = name
 
 
 class InvalidSeriesError(ApiError):
-    """A question that the time buckets cannot answer."""
+    """A query that the time buckets cannot answer."""
 
     kind = "invalid-series"
-    title = "This series cannot be told"
+    title = "The time buckets cannot answer this query"
 
     def __init__(self, parameter: str, reason: str) -> None:
         super().__init__(f"{parameter}: {reason}")
-        self.parameter = parameter
 
 
 class UnsupportedMediaTypeError(ApiError):
@@ -115,22 +96,20 @@ class UnsupportedMediaTypeError(ApiError):
 
     def __init__(self, media_type: str) -> None:
         super().__init__(f"a body has to say 'Content-Type: application/json', not {media_type[:100]!r}")
-        self.media_type = media_type
 
 
 class UnknownGroupError(ApiError):
-    """No such group."""
+    """No group of dead letters has this fingerprint."""
 
     kind = "unknown-group"
     title = "There is no such group of dead letters"
 
     def __init__(self, fingerprint: str) -> None:
         super().__init__(f"no group of dead letters has the fingerprint {fingerprint!r}")
-        self.fingerprint = fingerprint
 
 
 class NoteChangedError(ApiError):
-    """Somebody else was faster, or ``If-Match`` is no ETag."""
+    """The note was changed by somebody else since it was read, or ``If-Match`` is no ETag."""
 
     kind = "group-note-changed"
     title = "The note is of another version"
@@ -143,25 +122,24 @@ class NoteChangedError(ApiError):
 
 
 class UnknownTopicError(ApiError):
-    """Not to be browsed; whether such a topic exists is not told."""
+    """The topic may not be browsed; the answer does not say whether it exists."""
 
     kind = "unknown-dead-letter-topic"
     title = "There is no such dead letter topic"
 
     def __init__(self, topic: str, partition: int | None = None) -> None:
         if partition is None:
-            said = (
+            text = (
                 f"{topic!r} is no topic that holds dead letters or parked records, or we may not see it; "
                 "/api/v1/dead-letters/topics lists them, dlq_topics in the settings adds one"
             )
         else:
-            said = f"{topic!r} has no partition {partition}"
-        super().__init__(said)
-        self.topic = topic
+            text = f"{topic!r} has no partition {partition}"
+        super().__init__(text)
 
 
 class UnknownRecordError(ApiError):
-    """Nothing is there."""
+    """There is no record at this offset."""
 
     kind = "unknown-record"
     title = "There is no such record"
@@ -177,48 +155,60 @@ class UnknownRecordError(ApiError):
 
 
 class InvalidSelectionError(ApiError):
-    """A selection of records that cannot be."""
+    """A selection of records that contradicts itself."""
 
     kind = "invalid-selection"
     title = "The selection of records contradicts itself"
 
     def __init__(self, parameter: str, reason: str) -> None:
         super().__init__(f"{parameter}: {reason}")
-        self.parameter = parameter
 
 
 class BrowseBusyError(ApiError):
-    """Every place is taken."""
+    """As many readings of Kafka are under way as are allowed."""
 
     kind = "browse-busy"
     title = "Too many readings of Kafka are under way"
+    retry_after_s = 1
 
     def __init__(self, readers: int) -> None:
         super().__init__(f"{readers} readings are under way, as many as browse_max_readers allows: try again")
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """When to come again."""
-        return {"Retry-After": "1"}
-
 
 class LiveBusyError(ApiError):
-    """Every place is taken."""
+    """As many clients watch live events as are allowed."""
 
     kind = "live-busy"
     title = "Too many watch live events"
+    retry_after_s = 10
 
-    def __init__(self, clients: int) -> None:
-        super().__init__(f"{clients} watch already, as many as live_max_clients allows: try again later")
+    def __init__(self, clients: int, yours: int = 0) -> None:
+        super().__init__(
+            f"you watch {yours} times already, and one caller, or all anonymous ones together, may have half "
+            "of live_max_clients: close one"
+            if yours
+            else f"{clients} watch already, as many as live_max_clients allows: try again later"
+        )
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """When to come again."""
-        return {"Retry-After": "10"}
+
+class SearchBusyError(ApiError):
+    """As many requests with a filter, or for records, are under way as are allowed."""
+
+    kind = "search-busy"
+    title = "Too many searches are under way"
+    retry_after_s = 1
+
+    def __init__(self, places: int, yours: int = 0) -> None:
+        super().__init__(
+            f"{yours} searches of yours are under way, and one caller, or all anonymous ones together, may "
+            "have no more at one time: try again"
+            if yours
+            else f"{places} searches are under way, and no more are done at one time: try again"
+        )
 
 
 class UnauthenticatedError(ApiError):
-    """No credentials where some are needed, or ``invalid`` ones: why, without showing them."""
+    """Credentials are missing, or they are not valid: ``invalid`` says why, without showing them."""
 
     kind = "unauthenticated"
     title = "Who are you?"
@@ -233,12 +223,12 @@ class UnauthenticatedError(ApiError):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """How to say who one is (RFC 6750)."""
+        """How to authenticate (RFC 6750)."""
         return {"WWW-Authenticate": f'{CHALLENGE}, error="invalid_token"' if self.invalid else CHALLENGE}
 
 
 class ForbiddenError(ApiError):
-    """The role is not enough; without one ``role`` is None."""
+    """The role of the caller is not enough; None: the caller has no role."""
 
     kind = "forbidden"
     title = "The role does not allow it"
@@ -249,12 +239,12 @@ class ForbiddenError(ApiError):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """That other credentials would do (RFC 6750)."""
+        """That credentials with another role are needed (RFC 6750)."""
         return {"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope"'}
 
 
 class ThrottledError(ApiError):
-    """The credentials are not valid, like too many before them."""
+    """The credentials are not valid, and too many from the same address were not before."""
 
     kind = "too-many-failures"
     title = "Too many credentials were not valid"
@@ -265,25 +255,17 @@ class ThrottledError(ApiError):
         )
         self.retry_after_s = retry_after_s
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """When to come again."""
-        return {"Retry-After": str(self.retry_after_s)}
-
 
 class IdentityProviderError(ApiError):
-    """Whether a JWT is valid cannot be told now."""
+    """A JWT cannot be checked now, because the identity provider does not answer."""
 
     kind = "identity-provider-unavailable"
     title = "The identity provider cannot be asked"
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """When to come again."""
-        return {"Retry-After": "10"}
+    retry_after_s = 10
 
 
-STATUS: dict[type[ApiError], int] = {
+Known = type[ApiError] | type[TokenError] | type[RequestError]
+STATUS: dict[Known, int] = {
     StoreUnavailableError: 503,
     StoreVersionError: 503,
     InvalidCursorError: 400,
@@ -297,15 +279,14 @@ STATUS: dict[type[ApiError], int] = {
     InvalidSelectionError: 422,
     BrowseBusyError: 429,
     LiveBusyError: 429,
+    SearchBusyError: 429,
     UnauthenticatedError: 401,
     ForbiddenError: 403,
     ThrottledError: 429,
     IdentityProviderError: 503,
 }
-
-TOKEN_STATUS: dict[type[TokenError], int] = {UnknownTokenError: 404, TooManyTokensError: 409}
-
-REDRIVE_STATUS: dict[type[RedriveError], int] = {
+TOKEN_STATUS: dict[Known, int] = {UnknownTokenError: 404, TooManyTokensError: 409}
+REDRIVE_STATUS: dict[Known, int] = {
     UnknownOrderError: 404,
     UnknownPolicyError: 404,
     PolicyChangedError: 412,
@@ -318,3 +299,4 @@ REDRIVE_STATUS: dict[type[RedriveError], int] = {
     KafkaUnavailableError: 503,
     UnreadHistoryError: 503,
 }
+STATUSES: Final = STATUS | TOKEN_STATUS | REDRIVE_STATUS

@@ -1,24 +1,28 @@
 """The OpenAPI document: what the framework derives from the routes, completed by what it cannot know.
 
-``python -m api.openapi docs/openapi.json`` writes the committed copy; a test holds it against the routes.
+``python -m cli.generate.openapi docs/openapi.json`` writes the committed copy; a test compares the two.
+``/docs`` and ``/redoc`` show it as a page that is made here: it loads the console's style sheet and nothing
+else.
 """
 
 import json
-import sys
+import shlex
 from collections.abc import Iterator
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
 
-from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS
-from api.problems import TYPE_PREFIX, ProblemResponse
-from api.schemas import Problem
+from api.errors import STATUSES
+from api.problems import TYPE_PREFIX, Problem, ProblemResponse
 
 Operation = dict[str, Any]
-
 BEARER: Final = {
     "type": "http",
     "scheme": "bearer",
@@ -28,35 +32,35 @@ TAGS: Final = {
     "health": "Whether the process lives, and whether it can answer.",
     "metrics": "For Prometheus, and for agents that read Kafka's beans.",
     "overview": "One screen: what is dead, late or abandoned now.",
-    "live": "The same, as it changes.",
-    "dead letters": "Dead letters by topic and by cause, and what people say of a cause.",
+    "live": "The overview and the first pages of lists, as they change.",
+    "dead letters": "Dead letters by topic and by cause, and people's notes on a cause.",
     "records": "Records of dead letter topics, as they are in Kafka.",
     "tasks": "Tasks of Kafka Streams and of Kafka Connect.",
-    "abandoned": "What Connect workers have let go of and what still runs.",
-    "delivery timeouts": "What producers gave up.",
+    "abandoned": "Connectors and tasks that Connect workers have abandoned.",
+    "delivery timeouts": "Batches and records that producers gave up.",
     "findings": "Configurations that would lose or strand records.",
     "redrives": "Orders that put records back.",
     "redrive policies": "Standing orders.",
     "series": "Counters over time.",
-    "tokens": "Who may ask.",
+    "tokens": "Who may use the api.",
     "audit": "Who did what.",
 }
 WHY: Final = {
-    400: "The cursor is not one of this list, or the body is no JSON.",
-    401: "Nobody said who they are, or the token is not valid.",
+    400: "The header Host or the cursor cannot be read, or the body is no JSON.",
+    401: "Credentials are missing or not valid.",
     403: "The role is not enough.",
     404: "There is no such thing.",
-    409: "It cannot be done in the state that things are in.",
+    409: "It cannot be done in the present state.",
     412: "It was changed since it was read.",
     413: "The body is too large.",
     415: "The body is no JSON.",
     422: "The request is not valid; `detail` says what to change.",
     429: "Too many at a time; `Retry-After` says when to come again.",
-    503: "The store or Kafka cannot be asked now.",
+    503: "The store or Kafka does not answer now.",
 }
 CHANGING: Final = frozenset({"post", "put", "delete", "patch"})
 PLACES: Final = {
-    "fingerprint": "Of a group of dead letters.",
+    "fingerprint": "Fingerprint of a group of dead letters.",
     "topic": "A dead letter topic, or one of parked records.",
     "partition": "Of the topic, counted from 0.",
     "offset": "In the partition.",
@@ -66,11 +70,12 @@ PLACES: Final = {
     "accept": "`application/openmetrics-text` for OpenMetrics.",
     "idempotency-key": "The same key makes one order, however often it is sent.",
 }
+PAGES: Final = ("/docs", "/redoc")
 PUBLIC: Final = frozenset({"/livez", "/readyz"})
 
 
 def operation_id(route: APIRoute) -> str:
-    """A name that stays: the path without version and parameters, and what it does."""
+    """A stable name: the path without version and parameters, and what it does."""
     words = [part for part in route.path.removeprefix("/api/v1").split("/") if part and "{" not in part]
     method = min(route.methods or {"GET"}).lower()
     through = ["by", *(part.strip("{}").split(":")[0] for part in route.path.split("/") if "{" in part)]
@@ -78,19 +83,15 @@ def operation_id(route: APIRoute) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Let ``app`` answer with the completed document."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's manual has it
+    """Let ``app`` answer with the completed document, made at the first request for it, and with its page."""
+    app.openapi = cache(partial(document, app))  # type: ignore[method-assign]  # as FastAPI's manual has it
+    for path in PAGES:
+        app.add_api_route(path, _page, include_in_schema=False)
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The whole document."""
-    told = get_openapi(
+    """The OpenAPI document, completed."""
+    spec = get_openapi(
         title=app.title,
         version=app.version,
         description=app.description,
@@ -99,20 +100,20 @@ def document(app: FastAPI) -> dict[str, Any]:
         servers=[{"url": "/"}],
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
-    schemas = told["components"]["schemas"]
+    schemas = spec["components"]["schemas"]
     for ours in ("HTTPValidationError", "ValidationError"):
         schemas.pop(ours, None)
     schemas["Problem"] = {**Problem.model_json_schema(), "additionalProperties": True}
-    told["components"]["responses"] = {f"Problem{status}": _problem(status) for status in WHY}
-    told["components"]["securitySchemes"] = {"bearer": BEARER}
-    for path, method, operation in operations(told):
+    spec["components"]["responses"] = {f"Problem{status}": _problem(status) for status in WHY}
+    spec["components"]["securitySchemes"] = {"bearer": BEARER}
+    for path, method, operation in operations(spec):
         _complete(path, method, operation)
-    return told
+    return spec
 
 
-def operations(told: dict[str, Any]) -> Iterator[tuple[str, str, Operation]]:
-    """Path, method and operation."""
-    for path, item in told["paths"].items():
+def operations(spec: dict[str, Any]) -> Iterator[tuple[str, str, Operation]]:
+    """Path, method and operation, one by one."""
+    for path, item in spec["paths"].items():
         for method, operation in item.items():
             yield path, method, operation
 
@@ -134,27 +135,20 @@ def _complete(path: str, method: str, operation: Operation) -> None:
 
 
 def _statuses(path: str, method: str, operation: Operation) -> set[int]:
-    """With what the operation can refuse."""
+    """The statuses with which the operation can refuse a request."""
     names = {parameter["name"] for parameter in operation.get("parameters", ())}
     if path in PUBLIC:
         return set()
-    possible = {401, 403, 422, 429, 503}
+    possible = {400, 401, 403, 422, 429, 503}
     if "{" in path or "topic" in names:
         possible |= {404}
-    if "after" in names or "requestBody" in operation:
-        possible |= {400}
     if method in CHANGING:
         possible |= {409, 412, 413, 415}
     return possible
 
 
 def _problem(status: int) -> dict[str, Any]:
-    kinds = {
-        error.kind
-        for table in (STATUS, REDRIVE_STATUS, TOKEN_STATUS)
-        for error, code in table.items()
-        if code == status
-    }
+    kinds = {error.kind for error, code in STATUSES.items() if code == status}
     described = f"{WHY[status]} Types: {', '.join(sorted(kinds))}." if kinds else WHY[status]
     example = {"type": f"{TYPE_PREFIX}{min(kinds, default='invalid-request')}", "status": status}
     shown = {"title": "What it is", "detail": "What is wrong, and what to do.", **example}
@@ -165,13 +159,76 @@ def _problem(status: int) -> dict[str, Any]:
     }
 
 
+TEMPLATES: Final = Path(__file__).parent / "console" / "templates"
+PAGE_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+REFERENCE: Final = "#/components/schemas/"
+
+
+def _page(request: Request) -> HTMLResponse:
+    """The document as a page."""
+    text = _rendered(request.app, str(request.scope.get("root_path", "")))
+    return HTMLResponse(text, headers={"Content-Security-Policy": PAGE_POLICY})
+
+
+@lru_cache(maxsize=4)
+def _rendered(app: FastAPI, root: str) -> str:
+    """The page, for the prefix of a proxy before our paths."""
+    spec = app.openapi()
+    templates = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    return templates.get_template("api.html").render(
+        spec=spec,
+        operations=[*operations(spec)],
+        root=root,
+        version=app.version,
+        kind=_kind,
+        command=_command,
+    )
+
+
+def _kind(schema: dict[str, Any]) -> Markup:
+    """The type of a value in words, with links to types that have a name."""
+    if name := str(schema.get("$ref", "")).removeprefix(REFERENCE):
+        return Markup('<a href="#type-{0}">{0}</a>').format(name)
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return Markup(" or ").join(map(_kind, choices))
+    if "const" in schema or "enum" in schema:
+        return Markup(", ").join(schema.get("enum") or [schema["const"]])
+    kinds = schema.get("type", "any")
+    kind = Markup(" or ").join([kinds] if isinstance(kinds, str) else kinds)
+    if "items" in schema:
+        return Markup("{} of {}").format(kind, _kind(schema["items"]))
+    if isinstance(inner := schema.get("additionalProperties"), dict):
+        return Markup("{} of {}").format(kind, _kind(inner))
+    bounds = [
+        f"{sign} {schema[name]}"
+        for name, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
+        if name in schema
+    ]
+    form = [str(schema["format"])] if "format" in schema else []
+    default = [f"default {json.dumps(schema['default'])}"] if "default" in schema else []
+    return Markup(", ").join([kind, *form, *bounds, *default])
+
+
+def _command(path: str, method: str, operation: Operation) -> str:
+    """A command line that calls the operation; names in capitals stand for values."""
+    needed = [
+        f"{parameter['name']}={parameter['name'].upper()}"
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query" and parameter.get("required")
+    ]
+    address = "http://127.0.0.1:8000" + path.replace("{", "").replace("}", "").replace(":path", "")
+    words = ["curl", "-X", method.upper(), address + ("?" + "&".join(needed) if needed else "")]
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    if body:
+        example = (body.get("examples") or [{}])[0]
+        words += ["-H", "Content-Type: application/json", "-d", json.dumps(example)]
+    token = ' -H "Authorization: Bearer $DEADWATCH_TOKEN"' if operation.get("security") else ""
+    return shlex.join(words) + token
+
+
 def written(app: FastAPI) -> str:
-    """The document as it is committed."""
+    """The document as the committed file has it."""
     return json.dumps(document(app), indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    from api.app import create_app
-    from api.settings import ApiSettings
-
-    Path(sys.argv[1]).write_text(written(create_app(ApiSettings.model_construct())))

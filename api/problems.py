@@ -1,45 +1,43 @@
-"""What a client is told when something fails: ``application/problem+json`` (RFC 9457).
+"""What a client gets when something fails: ``application/problem+json`` (RFC 9457).
 
-``type`` is stable: ``urn:deadwatch:problem:`` and the error's kind. What was not expected is told by an id
-only, which stands in the log beside the stack.
+``type`` is stable: ``urn:deadwatch:problem:`` and the error's kind. An unexpected error is answered by the
+request's id alone; the same id stands in the log beside the stack trace.
 """
 
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from api.auth import admit, known
-from api.errors import REDRIVE_STATUS, STATUS, TOKEN_STATUS, ApiError
-from api.headers import SECURITY
-from api.request_id import HEADER as REQUEST_ID
-from api.request_id import request_id
-from api.telemetry import trace_id
-from streaming.redrive.errors import RedriveError
-from streaming.store.tokens import TokenError
+from api.answers import Answer
+from api.auth.roles import admit, caller_of
+from api.errors import STATUSES, ApiError
+from api.telemetry import HEADER as REQUEST_ID
+from api.telemetry import request_id, trace_id
+from deadwatch.contract.errors import RequestError
+from deadwatch.store.write.tokens import TokenError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
-TOO_LARGE: Final = "the body is longer than max_body_bytes allows: send less at once"
-
 logger = logging.getLogger(__name__)
 
 
 class ProblemResponse(JSONResponse):
-    """A problem."""
+    """A response with a problem as its body."""
 
     media_type = "application/problem+json"
 
 
 def install(app: FastAPI) -> None:
     """Answer every failure of ``app`` with a problem."""
-    app.exception_handler(ApiError)(_known)
-    app.exception_handler(RedriveError)(_redrive)
-    app.exception_handler(TokenError)(_token)
+    for known in (ApiError, RequestError, TokenError):
+        app.exception_handler(known)(_known)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(Exception)(_unexpected)
@@ -52,56 +50,51 @@ def problem(
     status: int,
     detail: str,
     *,
-    headers: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] = MappingProxyType({}),
     **more: object,
 ) -> ProblemResponse:
-    """The response that tells of one problem."""
+    """The response for one problem."""
     request.state.problem = kind
-    named = request_id()
+    name = request_id()
     body = {"type": TYPE_PREFIX + kind, "title": title, "status": status, "detail": detail, **more}
     traced = {"trace_id": trace_id()} if trace_id() else {}
     return ProblemResponse(
-        {**body, "request_id": named, **traced}, status, {**SECURITY, REQUEST_ID: named, **(headers or {})}
+        {**body, "request_id": name, **traced}, status, {**SECURITY, REQUEST_ID: name, **headers}
     )
 
 
-def _known(request: Request, error: ApiError) -> ProblemResponse:
-    return problem(request, error.kind, error.title, STATUS[type(error)], str(error), headers=error.headers)
+def _known(request: Request, error: ApiError | RequestError | TokenError) -> ProblemResponse:
+    facts = error.facts if isinstance(error, RequestError) else {}
+    headers = error.headers if isinstance(error, ApiError) else {}
+    status = STATUSES[type(error)]
+    return problem(request, error.kind, error.title, status, str(error), headers=headers, **facts)
 
 
-def _token(request: Request, error: TokenError) -> ProblemResponse:
-    return problem(request, error.kind, error.title, TOKEN_STATUS[type(error)], str(error))
-
-
-def _redrive(request: Request, error: RedriveError) -> ProblemResponse:
-    return problem(request, error.kind, error.title, REDRIVE_STATUS[type(error)], str(error), **error.facts)
-
-
-def _unread(request: Request) -> ProblemResponse | None:
-    """What is told in place of a body that cannot be read to who may not send one: FastAPI reads it first."""
+def _unauthenticated(request: Request) -> ProblemResponse | None:
+    """The refusal of a caller who may not send a body: FastAPI parses the body before it asks who calls."""
     if hasattr(request.state, "caller"):
         return None
     try:
-        admit(request, known(request))
+        admit(request, caller_of(request))
     except ApiError as error:
         return _known(request, error)
     return None
 
 
 def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse:
-    if refused := _unread(request):
+    if refused := _unauthenticated(request):
         return refused
     errors = [
         {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": found["msg"]}
         for found in error.errors()
     ]
-    detail = "; ".join(f"{one['name'] or one['in']}: {one['detail']}" for one in errors)
+    detail = "; ".join(f"{found['name'] or found['in']}: {found['detail']}" for found in errors)
     return problem(request, "invalid-request", "The request is not valid", 422, detail, errors=errors)
 
 
 def _http(request: Request, error: HTTPException) -> ProblemResponse:
     status = HTTPStatus(error.status_code)
-    if status == HTTPStatus.BAD_REQUEST and (refused := _unread(request)):
+    if status == HTTPStatus.BAD_REQUEST and (refused := _unauthenticated(request)):
         return refused
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(request)
@@ -109,28 +102,43 @@ def _http(request: Request, error: HTTPException) -> ProblemResponse:
     detail = (
         f"{request.method} {request.url.path}: {status.description or status.phrase}; /docs lists the routes"
     )
-    return problem(request, kind, status.phrase, status, detail, headers=error.headers)
+    return problem(request, kind, status.phrase, status, detail, headers=error.headers or {})
 
 
 def too_large(request: Request) -> ProblemResponse:
-    """Of a body that is longer than is read."""
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    return problem(request, "content-too-large", "The body is too large", status, TOO_LARGE)
+    """The response to a body that is too long."""
+    detail = "the body is longer than max_body_bytes allows: send less at once"
+    return problem(request, "content-too-large", "The body is too large", 413, detail)
+
+
+def broken_host(request: Request) -> ProblemResponse:
+    """The response to a malformed header Host, or to several of them."""
+    detail = "send one header Host, with a name or an address and a port"
+    return problem(request, "broken-host", "The header Host cannot be read", 400, detail)
 
 
 def _unexpected(request: Request, error: Exception) -> ProblemResponse:
     error.add_note(f"request id {request_id()}")  # the server logs the stack when this handler has answered
-    logger.error(
-        "%s %r failed, request id %s: %s",
-        request.method,
-        request.url.path,
-        request_id(),
-        type(error).__name__,
-    )
-    return problem(
-        request,
-        "unexpected",
-        "The server failed",
-        500,
-        f"this was not foreseen; the log tells more under the request id {request_id()}",
-    )
+    path, kind = request.url.path, type(error).__name__
+    logger.error("%s %r failed, request id %s: %s", request.method, path, request_id(), kind)
+    detail = f"this was not foreseen; the log tells more under the request id {request_id()}"
+    return problem(request, "unexpected", "The server failed", 500, detail)
+
+
+class Problem(Answer):
+    """A failure, as RFC 9457 has it; ``type`` is stable."""
+
+    type: str = Field(examples=["urn:deadwatch:problem:store-unavailable"])
+    title: str = Field(examples=["The store cannot be read"])
+    status: int = Field(examples=[503])
+    detail: str = Field(examples=["there is no store yet: streaming makes it at its first start"])
+    request_id: str = Field(description="As in X-Request-Id, in the log and in the audit.", examples=["f3c1"])
+    trace_id: str | None = Field(None, description="Where the request is traced.", examples=[None])
+
+
+SECURITY: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}

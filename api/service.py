@@ -1,44 +1,48 @@
-"""What every route works with: the service, made once when the app is made, and the query of a page."""
+"""What routes depend on: the service, the query of a page, and refusals of requests that have no sense."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.auth.authenticator import Authenticator
+from api.auth.limits import Shares
+from api.auth.roles import Calling
+from api.auth.tokens import TokenService
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
+from api.cache import CommitCache
 from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
-from api.gate import Gate
-from api.kept import Kept
 from api.metrics.exposition import Exposition
-from api.redriving import Redriving
+from api.orders import OrderService, PolicyService
 from api.settings import ApiSettings
-from api.standing import Standing
+from api.signals.waiting import Waiting
 from api.store import Store, Writer
-from api.token_desk import TokenDesk
-from api.waiting import Waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The settings, the store and what is kept of it, the clock in ms, what changes the store, who lets in,
-    what shows Kafka.
+    """Everything that routes use; made once. ``now_ms`` is the machine's clock.
+
+    ``store`` reads, ``writer`` writes; ``desk`` is the token service; ``browser`` reads records of Kafka and
+    ``renderer`` shows their payloads.
     """
 
     settings: ApiSettings
     store: Store
     exposition: Exposition
-    waiting: Kept[Waiting]
+    waiting: CommitCache[Waiting]
     now_ms: Callable[[], int]
-    redriving: Redriving
-    standing: Standing
+    orders: OrderService
+    policies: PolicyService
     browser: Browser
     renderer: Renderer
     writer: Writer
-    desk: TokenDesk
-    gate: Gate
+    desk: TokenService
+    authenticator: Authenticator
+    searches: Shares
 
 
 class PageQuery(BaseModel):
@@ -50,7 +54,7 @@ class PageQuery(BaseModel):
     after: str | None = Field(None, description="``next`` of the page before.")
 
 
-# What does not wait is no work for a thread: dependencies are ``async`` to be called at once.
+# These dependencies wait for nothing. They are ``async`` so that FastAPI calls them without a thread.
 
 
 async def _service(request: Request) -> Service:
@@ -59,18 +63,27 @@ async def _service(request: Request) -> Service:
 
 
 async def no_parameters(request: Request) -> None:
-    """Refuse query parameters: a misspelt one must not pass for one that has no effect."""
+    """Refuse query parameters on a route that has none: a misspelt one must not be ignored silently."""
     for name in request.query_params:
         raise UnexpectedParameterError(name)
 
 
 async def json_only(request: Request) -> None:
-    """Refuse a body that does not say that it is JSON: no page of a foreign site can send it unasked."""
+    """Refuse a body without a JSON content type: pages of foreign sites cannot send that unasked (CORS)."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     has_body = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
     if has_body and media_type != "application/json" and not media_type.endswith("+json"):
         raise UnsupportedMediaTypeError(media_type)
 
 
+async def _place_for_a_search(request: Request, who: Calling) -> AsyncIterator[None]:
+    """Hold a place while the request evaluates a filter or reads Kafka, until its answer is sent."""
+    service: Service = request.app.state.service
+    with service.searches.place(who.token):
+        yield
+
+
+Searching = Depends(_place_for_a_search)
+NoParameters = Depends(no_parameters)
 Paging = Annotated[PageQuery, Query()]
 Serving = Annotated[Service, Depends(_service)]

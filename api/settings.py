@@ -1,23 +1,45 @@
 """Settings of the api: ``API_*`` variables, or ``api:`` in ``deadwatch.yaml``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+import httpx2
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from api.browsing.registry import SchemaRegistry
-from api.oidc_settings import OidcSettings
-from collector.contract import topics
-from collector.kafka import KafkaConnection
-from collector.loopback import is_loopback
-from streaming.letter_settings import LetterSettings
-from streaming.store.urls import checked
+from api.auth.settings import OidcSettings
+from deadwatch.contract import topics
+from deadwatch.deadletter.settings import DeadLetterSettings
+from deadwatch.orders.targets import TargetRules
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.settings_file import is_loopback
+from deadwatch.store.engine import checked_url
 
 MIN_PEPPER_CHARS: Final = 32
 
 
-class ApiSettings(LetterSettings):
+class SchemaRegistry(BaseModel):
+    """A schema registry of Confluent's API."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str = Field(description="HTTP(S) address; a path is kept.", examples=["http://127.0.0.1:8081"])
+    username: str | None = Field(None, description="For basic authentication.")
+    password: SecretStr | None = None
+    ca_location: Path | None = Field(None, description="PEM file of the authorities that sign its address.")
+    timeout_ms: int = Field(2_000, ge=10, description="Of one question.")
+
+    @field_validator("url")
+    @classmethod
+    def _refuse_other_urls(cls, url: str) -> str:
+        parsed = httpx2.URL(url)
+        if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.userinfo:
+            raise ValueError("must be http(s)://HOST…; name and password are settings of their own")
+        return url.rstrip("/")
+
+
+class ApiSettings(DeadLetterSettings):
     """Everything the api needs to know; refused at start when it cannot be used."""
 
     section: ClassVar[str] = "api"
@@ -76,7 +98,12 @@ class ApiSettings(LetterSettings):
         100_000, ge=1, description="Records of a download; it ends with the cursor of the rest."
     )
     live_interval_ms: int = Field(1_000, ge=100, description="How often the store is read for live events.")
-    live_max_clients: int = Field(200, ge=1, description="How many may watch live events at one time.")
+    live_max_clients: int = Field(
+        400,
+        ge=1,
+        description="How many may watch live events at one time; one caller, or all anonymous ones together, "
+        "have at most half of the places.",
+    )
     unmask_role: Literal["viewer", "operator", "admin"] = Field(
         "operator", description="Who may see payloads, and filter by them: this role and those above."
     )
@@ -92,13 +119,22 @@ class ApiSettings(LetterSettings):
     local_token_file: Path | None = Field(
         None, description="Holds an operator's token for this machine; `deadwatch up` makes it."
     )
-    anonymous: Literal["nothing", "metrics", "reads"] = Field(
-        "nothing", description="What others than this machine may read without a token."
+    anonymous: Literal["local", "nothing", "metrics", "reads"] = Field(
+        "local",
+        description="What may be read without a token: all from this machine, where `host` is loopback; "
+        "nothing, not even from this machine, as behind a proxy on it; `/metrics` alone; everything.",
     )
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Addresses of proxies whose `X-Forwarded-For` is believed."
     )
 
+    session_idle_ms: int = Field(
+        7_200_000,
+        ge=60_000,
+        le=43_200_000,
+        description="A session of the console ends when no page of it was opened for so long; after 12 hours "
+        "in any case.",
+    )
     max_body_bytes: int = Field(1_048_576, ge=1_024, description="A longer body of a request is refused.")
     audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
 
@@ -110,15 +146,12 @@ class ApiSettings(LetterSettings):
         " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
     )
 
-    @field_validator("dlq_topics", "targets_allow")
-    @classmethod
-    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return topics.refuse_broken(patterns)
+    def target_rules(self, named: frozenset[str], partitions: Mapping[str, int] | None = None) -> TargetRules:
+        """Which topics hold dead letters and which may be targets; ``named`` by configurations of others."""
+        return TargetRules(partitions or {}, self.targets_allow, self.dlq_topics, self.dlq_topics_deny, named)
 
-    @field_validator("store_url")
-    @classmethod
-    def _refuse_other_stores(cls, store_url: str) -> str:
-        return checked(store_url)
+    _patterns = field_validator("dlq_topics", "targets_allow")(topics.refuse_broken)
+    _store = field_validator("store_url")(checked_url)
 
     @field_validator("token_pepper")
     @classmethod

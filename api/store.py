@@ -1,31 +1,45 @@
-"""The read side of the store: consistent, read-only.
+"""The read side of the store: consistent and read-only; and the engine that the api writes with.
 
-The file may not exist yet, disappear or be replaced: every reading says so by ``StoreUnavailableError`` until
-there is a store again, and nobody has to be restarted. All queries of one reading see the same moment.
+The file may not exist yet, disappear or be replaced: every reading reports this by ``StoreUnavailableError``
+until there is a store again, and nobody has to be restarted. All queries of one reading see the same moment.
+
+Of a SQLite store nothing but SQLite opens the file: a file that is closed takes every lock of its process
+with it, those of SQLite's connections too (https://sqlite.org/howtocorrupt.html, 2.2). So a commit is
+detected by ``PRAGMA data_version``, and whether the file was replaced by its inode: asking for that opens
+nothing.
 """
 
+import itertools
+import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, select
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from api.errors import StoreUnavailableError, StoreVersionError
-from api.store_file import Commits, follow
-from streaming.store import versions
-from streaming.store.engine import POSTGRESQL, connect
-from streaming.store.file import path_of, reading
-from streaming.store.trouble import line
-from streaming.store.urls import parsed
+from deadwatch.store import versions
+from deadwatch.store.engine import POSTGRESQL, connect, parse_url
+from deadwatch.store.hanging import limit_waits
+from deadwatch.store.maintenance.file import path_of, reading
+from deadwatch.store.trouble import line
+
+R = TypeVar("R", bound=Any)
 
 BUSY_TIMEOUT_S = 2.0
+READING_S = 10
+WRITING_S = 60
+"""How long a server may take for a reading, and for a transaction that writes, as it may for a statement."""
 RECYCLE_S = 300
-"""A connection to a server is made anew after so long: another one may have its name since."""
+"""A connection to a server is replaced after so long: another server may have taken over its name."""
 ABSENT = "there is no store at store_url that can be opened yet: streaming makes it at its first start"
 KNOWN = "has a version"
-"""In the info of a connection."""
+"""Key in the info of a connection: whether a version was found on it before."""
 
 
 class Store:
@@ -33,43 +47,47 @@ class Store:
 
     def __init__(self, url: str) -> None:
         path = path_of(url)
-        self._engine = _of_server(parsed(url)) if path is None else _of_file(path)
-        self._commits = None if path is None else Commits(self._engine, path)
+        self._engine = _of_server(parse_url(url)) if path is None else _of_file(path)
+        self._commits = None if path is None else CommitCounter(self._engine, path)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent reading; errors of the database leave it as ``StoreUnavailableError``.
 
-        Raises:
-            StoreUnavailableError: the store is missing, locked or damaged.
-            StoreVersionError: its schema is of another version.
+        Raises ``StoreUnavailableError``: the store is missing, locked or damaged; ``StoreVersionError``: its
+        schema is of another version.
         """
-        with reported(), self._engine.connect() as connection:
+        with database_errors(), self._engine.connect() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN")  # else sqlite3 gives every query a moment of its own
             _check_version(connection)
             yield connection
 
-    def state(self) -> Hashable:
-        """What another value than before says that something was committed in between; raises as ``read``.
+    def check(self) -> None:
+        """Raise what ``read`` raises: a writer cannot see that the store is missing or of another version."""
+        with self.read():
+            pass
 
-        Costs next to nothing; who asks for it first and reads then has read nothing older than it.
+    def state(self) -> Hashable:
+        """A value that differs from an earlier one if something was committed in between; raises as ``read``.
+
+        It costs next to nothing. A caller that takes it before a reading has read nothing older than it.
         """
-        if self._commits is not None:
-            with reported():
+        with database_errors():
+            if self._commits is not None:
                 return self._commits.state()
-        with reported(), self._engine.connect() as connection:
-            return connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar()
+            with self._engine.connect() as connection:
+                return connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar()
 
     def close(self) -> None:
-        """Let go of its connections."""
+        """Close its connections."""
         if self._commits is not None:
             self._commits.close()
         self._engine.dispose()
 
 
 class Writer:
-    """The write side, for what the api itself keeps: tokens and the audit. Used by many threads."""
+    """The write side, for the api's own rows: tokens, notes and the audit. Used by many threads."""
 
     def __init__(self, url: str, store: Store) -> None:
         self._url, self._store = url, store
@@ -77,13 +95,12 @@ class Writer:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction; raises as ``Store.read``."""
-        with self._store.read():
-            pass  # says what a writer cannot: that there is no store yet, or one of another version
-        with reported(), self._engine.begin() as connection:
+        self._store.check()
+        with database_errors(), self._engine.begin() as connection:
             yield connection
 
     def close(self) -> None:
-        """Let go of its connections, if there are any; making some would make a store's directory."""
+        """Close its connections, if there are any; opening some would create the store's directory."""
         if "_engine" in self.__dict__:
             self._engine.dispose()
 
@@ -93,16 +110,24 @@ class Writer:
 
 
 def writing_engine(url: str) -> Engine:
-    """For what the api writes; a file that takes the place of the store's takes what is written then."""
+    """An engine to write with. Where the store's file is replaced, later writes go to the new file."""
     engine, path = connect(url), path_of(url)
-    if path is not None:
+    if path is None:
+        limit_waits(engine, WRITING_S)
+    else:
         follow(engine, path)
     return engine
 
 
+def table_rows(connection: Connection, table: Table, kind: type[R]) -> list[R]:
+    """Every row of a table as a dataclass, whose fields are columns of the table."""
+    columns = [table.c[field.name] for field in fields(kind)]
+    return [kind(*row) for row in connection.execute(select(*columns))]
+
+
 @contextmanager
-def reported() -> Iterator[None]:
-    """Errors of the database become the api's own; the text tells no statement and no value."""
+def database_errors() -> Iterator[None]:
+    """Translate errors of the database into the api's own; their text shows no statement and no value."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -113,15 +138,16 @@ def reported() -> Iterator[None]:
 
 def _of_server(url: URL) -> Engine:
     options = f"{POSTGRESQL['options']} -c default_transaction_read_only=on"
-    return create_engine(
+    engine = create_engine(
         url,
         hide_parameters=True,
         isolation_level="REPEATABLE READ",
         connect_args={**POSTGRESQL, "options": options},
         max_overflow=-1,
-        pool_pre_ping=True,
         pool_recycle=RECYCLE_S,
     )
+    limit_waits(engine, READING_S)
+    return engine
 
 
 def _of_file(path: Path) -> Engine:
@@ -135,17 +161,87 @@ def _of_file(path: Path) -> Engine:
     return engine
 
 
-def _version(connection: Connection) -> str:
-    """To ask first whether there is one takes longer than most readings."""
-    version = versions.recorded if connection.info.pop(KNOWN, False) else versions.version
-    found = version(connection)
-    connection.info[KNOWN] = bool(found)
-    return found
-
-
 def _check_version(connection: Connection) -> None:
-    found, known = _version(connection), versions.known()[0]
+    """That there is a version at all is asked once a connection: it takes longer than most readings."""
+    version = versions.recorded if connection.info.pop(KNOWN, False) else versions.version
+    found, known = version(connection), versions.known()[0]
+    connection.info[KNOWN] = bool(found)
     if not found:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:
         raise StoreVersionError(found, known)
+
+
+INDEX: Final = "-shm"
+"""Suffix of the index of SQLite's write-ahead log."""
+FILES: Final = "files"
+"""Key in the info of a connection: which files existed when it was opened."""
+
+
+def follow(engine: Engine, path: Path) -> None:
+    """Drop pooled connections that were opened on files which have been replaced since."""
+
+    def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
+        entry.info[FILES] = _files(path)  # before they are opened: at worst a connection is replaced twice
+
+    def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
+        if entry.info[FILES] != _files(path):
+            raise InvalidatePoolError
+
+    event.listen(engine, "do_connect", note)
+    event.listen(engine, "checkout", check)
+
+
+class CommitCounter:
+    """Detects commits to the file, by one connection that stays open; used by many threads.
+
+    ``engine`` reads the file and follows its replacement. SQLite's number is relative to a connection, so a
+    state names its connection too.
+    """
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine, self._path = engine, path
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self._open: tuple[int, Connection] | None = None
+
+    def state(self) -> Hashable:
+        """Differs from an earlier state if something was committed. Raises ``SQLAlchemyError``."""
+        with self._lock:
+            try:
+                number, connection = self._connected()
+                return number, connection.exec_driver_sql("PRAGMA data_version").scalar()
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._disconnect()
+
+    def _connected(self) -> tuple[int, Connection]:
+        if self._open is not None and self._open[1].info[FILES] != _files(self._path):
+            self._disconnect()
+        if self._open is None:
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            self._open = next(self._numbers), connection
+        return self._open
+
+    def _disconnect(self) -> None:
+        opened, self._open = self._open, None
+        if opened is not None:
+            opened[1].close()
+
+
+def _files(path: Path) -> Hashable:
+    """Inodes of the store and of its log's index. No other file gets the inode of a file that is open."""
+    return _inode(path), _inode(path.with_name(path.name + INDEX))
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,83 +1,96 @@
-"""OpenTelemetry of the api: FastAPI's own spans and metrics, sent by OTLP/HTTP where an endpoint is set.
+"""Request ids and OpenTelemetry of the api.
 
-Request bodies, headers and validated values are never part of it. Health and scrapes are left out: they would
-be most of it. An endpoint that is away is one line of the log at each change.
+Every request has an id: in the answer's ``X-Request-Id``, in problems, in the audit and in log lines. An id
+that the client sends is used where it is short and plain; otherwise there is a new one.
+
+FastAPI's own spans and metrics are sent by OTLP/HTTP where an endpoint is set. Request bodies, headers and
+validated values are never part of them, nor are codes of a sign-in and filters. Health and scrapes are left
+out: they would be most of the spans. An endpoint that does not answer is one line of the log at each change.
 """
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from contextvars import ContextVar
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry import trace
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import Span, SpanProcessor
 
-from collector.log_context import facts
-from collector.telemetry import OTEL_ENDPOINT
-from collector.telemetry_exporters import Change, SaidMetrics, SaidSpans
-from collector.version import VERSION
+from deadwatch.runtime import otel
+from deadwatch.runtime.logs import facts
+from deadwatch.runtime.otlp_exporters import providers
 
-EXPORT_TIMEOUT_S: Final = 5
 LEFT_OUT: Final = frozenset({"/livez", "/readyz", "/metrics"})
+QUERY: Final = "url.query"
+PRIVATE: Final = frozenset({"code", "state", "session_state", "error_description", "next", "filter", "why"})
+"""Parameters with which one could sign in, or that may hold payloads."""
 OFF: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
-class Telemetry:
-    """Providers of spans and metrics; with endpoint "" it sends where the environment says."""
-
-    def __init__(self, endpoint: str) -> None:
-        resource = Resource.create({"service.name": "deadwatch-api", "service.version": VERSION})
-        change = Change()
-        reader = PeriodicExportingMetricReader(SaidMetrics(endpoint, EXPORT_TIMEOUT_S, change))
-        self._metrics = MeterProvider([reader], resource, shutdown_on_exit=False)
-        self._traces = TracerProvider(resource=resource, shutdown_on_exit=False)
-        self._traces.add_span_processor(BatchSpanProcessor(SaidSpans(endpoint, EXPORT_TIMEOUT_S, change)))
-
-    @property
-    def config(self) -> TelemetryConfig:
-        """What FastAPI is made with."""
-        return {
-            "tracer_provider": self._traces,
-            "meter_provider": self._metrics,
-            "logs": False,  # they would hold what was sent
-            "operation_spans": False,
-            "auto_configure": False,
-            "exclude": _left_out,
-        }
-
-    def close(self) -> None:
-        """Send what is left."""
-        self._traces.shutdown()
-        self._metrics.shutdown()
+def telemetry_of(endpoint: str, environ: Mapping[str, str]) -> tuple[TelemetryConfig, Callable[[], None]]:
+    """The configuration for FastAPI, and what sends the rest at the end; nothing is sent without an endpoint,
+    in the settings or in the environment.
+    """
+    if not otel.is_wanted(endpoint, environ):
+        return OFF, lambda: None
+    metrics, traces, shut_down = providers("api", "", endpoint)
+    traces.add_span_processor(_Redaction())
+    config: TelemetryConfig = {
+        "tracer_provider": traces,
+        "meter_provider": metrics,
+        "logs": False,  # they would hold what was sent
+        "operation_spans": False,
+        "auto_configure": False,
+        "exclude": lambda scope: scope.get("path") in LEFT_OUT,
+    }
+    return config, shut_down
 
 
-def telemetry_of(endpoint: str, environ: Mapping[str, str]) -> Telemetry | None:
-    """OpenTelemetry where an endpoint is set."""
-    return Telemetry(endpoint) if endpoint or environ.get(OTEL_ENDPOINT) else None
+class _Redaction(SpanProcessor):
+    """Leaves the values of private parameters out of the queries that spans hold."""
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Replace them; called before anything is sent."""
+        del parent_context
+        query = str((span.attributes or {}).get(QUERY, ""))
+        if query:
+            shown = [
+                (name, "REDACTED" if name in PRIVATE else value)
+                for name, value in parse_qsl(query, keep_blank_values=True)
+            ]
+            span.set_attribute(QUERY, urlencode(shown))
 
 
 def trace_id() -> str:
-    """Of the request that is being answered; "": it is not traced."""
+    """The trace of the current request; "": it is not traced."""
+    return _ids().get("trace_id", "")
+
+
+def _ids() -> dict[str, str]:
     context = trace.get_current_span().get_span_context()
-    return f"{context.trace_id:032x}" if context.is_valid else ""
+    if not context.is_valid:
+        return {}
+    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
+
+
+HEADER: Final = "X-Request-Id"
+PLAIN: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
+"""An id that a client may choose."""
+_current: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def request_id() -> str:
+    """The id of the current request; "": there is none."""
+    return _current.get()
 
 
 @contextmanager
-def told_in_log_lines(request_id: str) -> Iterator[None]:
-    """Log lines inside carry the request's id, and the ids of its span where it has one."""
-    context = trace.get_current_span().get_span_context()
-    ids = (
-        {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
-        if context.is_valid
-        else {}
-    )
-    with facts(request_id=request_id, **ids):
+def log_context(request_id: str) -> Iterator[None]:
+    """The current request has this id; log lines inside carry it, and the ids of its span if it is traced."""
+    _current.set(request_id)
+    with facts(request_id=request_id, **_ids()):
         yield
-
-
-def _left_out(scope: MutableMapping[str, Any]) -> bool:
-    return scope.get("path") in LEFT_OUT

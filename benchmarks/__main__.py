@@ -10,7 +10,21 @@ from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 
-from benchmarks import api, clients, console, flood, growth, latency, publish, redrive, scan, streaming
+from benchmarks import (
+    api,
+    clients,
+    console,
+    flood,
+    growth,
+    idle,
+    latency,
+    letters,
+    publish,
+    redrive,
+    scale,
+    scan,
+    streaming,
+)
 from benchmarks.row import Row
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -18,9 +32,12 @@ BENCHMARKS: Mapping[str, Callable[[], Iterable[Row]]] = {
     "api": api.rows,
     "clients": clients.rows,
     "console": console.rows,
+    "letters": letters.rows,
     "latency": latency.rows,
     "growth": growth.rows,
     "flood": flood.rows,
+    "idle": idle.rows,
+    "scale": scale.rows,
     "collector": lambda: chain(scan.rows(), publish.rows()),
     "redrive": redrive.rows,
     "streaming": streaming.rows,

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -23,11 +24,11 @@ import psutil
 from sqlalchemy import insert
 
 from benchmarks.row import Row
-from streaming.store import schema
-from streaming.store.batch import Batch, SeriesDelta
-from streaming.store.engine import connect
-from streaming.store.series import DEAD_LETTERS
-from streaming.store.store import Store
+from deadwatch.store import schema
+from deadwatch.store.batch import Batch, SeriesDelta
+from deadwatch.store.engine import connect
+from deadwatch.store.series import DEAD_LETTERS
+from deadwatch.store.store import Store
 
 GROUPS: Final = 100_000
 SERIES: Final = 10_000
@@ -41,7 +42,7 @@ REQUESTS_S: Final = 500.0
 METRICS: Final = "/metrics"
 TOPICS: Final = "/api/v1/dead-letters/topics"
 OVERVIEW: Final = "/api/v1/overview"
-KEPT: Final = frozenset({METRICS, TOPICS, OVERVIEW})
+CACHED: Final = frozenset({METRICS, TOPICS, OVERVIEW})
 GROUPS_PATH: Final = "/api/v1/dead-letters/groups"
 LISTS: Final = (
     GROUPS_PATH,
@@ -71,7 +72,6 @@ GROWN: Final = 1.1
 
 
 def labels(number: int) -> dict[str, str]:
-    """Of the series of that number."""
     return {
         "kafka_cluster": "default",
         "dlq_topic": f"dlq.orders-{number % 200}",
@@ -83,27 +83,26 @@ def labels(number: int) -> dict[str, str]:
 
 
 def fill(url: str) -> None:
-    """The store that is asked."""
     now_ms = time.time_ns() // 1_000_000
     times = {"first_ms": now_ms - 60_000, "last_ms": now_ms}
     name = DEAD_LETTERS.name
     series = [
-        {"name": name, "labels": DEAD_LETTERS.key(labels(one)), "value": one, "detail": "{}", **times}
-        for one in range(SERIES)
+        {"name": name, "labels": DEAD_LETTERS.key(labels(number)), "value": number, "detail": "{}", **times}
+        for number in range(SERIES)
     ]
-    told = {"kafka_cluster": "default", "dialect": "connect", "error_class": "DataException", **times}
+    same = {"kafka_cluster": "default", "dialect": "connect", "error_class": "DataException", **times}
     texts = {"message_pattern": "failed at offset #", "message": "failed at offset 17", "consumer": "sink"}
     groups = [
         {
-            "fingerprint": f"{one:016x}",
-            "dlq_topic": f"dlq.orders-{one % 200}",
-            "source_topic": f"orders-{one % 200}",
-            "records": one,
-            **told,
+            "fingerprint": f"{number:016x}",
+            "dlq_topic": f"dlq.orders-{number % 200}",
+            "source_topic": f"orders-{number % 200}",
+            "records": number,
+            **same,
             **texts,
-            "last_ms": now_ms - one,
+            "last_ms": now_ms - number,
         }
-        for one in range(GROUPS)
+        for number in range(GROUPS)
     ]
     with connect(url).begin() as connection:
         connection.execute(insert(schema.series), series)
@@ -111,7 +110,7 @@ def fill(url: str) -> None:
 
 
 class Stream:
-    """Batches, one after the other, until it is told to stop."""
+    """Applies batches, one after the other, until it is left."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._done, self._committed = store, threading.Event(), threading.Event()
@@ -173,13 +172,10 @@ def served(url: str) -> Iterator[tuple[int, psutil.Process]]:
 
 
 class Caller:
-    """One connection."""
-
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
 
     def took_ms(self, path: str) -> float:
-        """How long one answer takes."""
         begin_s = time.perf_counter()
         self._connection.request("GET", path)
         answer = self._connection.getresponse()
@@ -203,22 +199,17 @@ def p95_ms(port: int, path: str, before: Callable[[], object]) -> float:
 
 def answers_per_second(port: int) -> float:
     """Of several callers at once, each with one request under way."""
-    counts: list[int] = []
     until_s = time.perf_counter() + LOAD_S
 
-    def call() -> None:
+    def call(_: int) -> int:
         caller, number = Caller(port), 0
         while time.perf_counter() < until_s:
             caller.took_ms(LOAD[number % len(LOAD)])
             number += 1
-        counts.append(number)
+        return number
 
-    callers = [threading.Thread(target=call) for _ in range(CALLERS)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    return sum(counts) / LOAD_S
+    with ThreadPoolExecutor(CALLERS) as pool:
+        return sum(pool.map(call, range(CALLERS))) / LOAD_S
 
 
 def watched_bytes(port: int, process: psutil.Process) -> tuple[int, int]:
@@ -241,7 +232,7 @@ def _watch_on(watchers: Sequence["Watcher"]) -> None:
 
 
 class Watcher:
-    """One connection that is told what changes."""
+    """A connection on which the api reports changes."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_S)
@@ -249,29 +240,21 @@ class Watcher:
         self._answer = self._connection.getresponse()
 
     def event(self) -> None:
-        """Wait for the next one."""
         while self._answer.readline() not in {b"\n", b"\r\n"}:
             pass
 
     def close(self) -> None:
-        """Watch no more."""
         self._connection.close()
 
 
 def latency(port: int, path: str, bound_ms: float, stream: Stream) -> Row:
-    """A latency beside its bound; what is kept between commits is asked for after each."""
-    before = stream.next if path in KEPT else int
+    """A latency beside its bound; an answer that is cached between commits is asked for after each."""
+    before = stream.next if path in CACHED else int
     work = f"api: {path}, p95 under {bound_ms:.0f} ms"
-    return _row(work, 1_000 / p95_ms(port, path, before), 1_000 / bound_ms)
-
-
-def _row(work: str, ours: float, bound: float) -> Row:
-    ratio = ours / bound
-    return Row(work=work, ours=ours, peer=bound, ratio=round(ratio, 3), goal=1.0, holds=ratio >= 1)
+    return Row.more(work, 1_000 / p95_ms(port, path, before), 1_000 / bound_ms)
 
 
 def rows() -> Iterator[Row]:
-    """Latencies, then the load."""
     with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
         with Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store, ExitStack() as stack:
@@ -282,7 +265,7 @@ def rows() -> Iterator[Row]:
             for path in LISTS:
                 yield latency(port, path, LIST_MS, stream)
             work = f"api: lists and details, {CALLERS} callers, answers/s"
-            yield _row(work, answers_per_second(port), REQUESTS_S)
+            yield Row.more(work, answers_per_second(port), REQUESTS_S)
             before, after = watched_bytes(port, process)
             work = f"api: memory under {WATCHERS} live clients, times {GROWN} what it was"
-            yield _row(work, GROWN * before / after, 1)
+            yield Row.more(work, GROWN * before / after, 1)

@@ -8,15 +8,14 @@ import threading
 import time
 from pathlib import Path
 from random import Random
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from benchmarks.traffic import Totals
+from deadwatch.store.heartbeat import Heartbeat
+from deadwatch.store.store import Store
 from streaming import session
-from streaming.heartbeat import Heartbeat
 from streaming.job import Job
 from streaming.settings import StreamingSettings
-from streaming.store.store import Store
 
 WITHIN_S: Final = 900.0
 POLL_S: Final = 0.1
@@ -43,19 +42,17 @@ class Ours:
 
     def __enter__(self) -> Self:
         settings = self._settings(self._directory)
-        self._spark = session.start(settings)
+        self.spark = session.start(settings)
         with Store(settings.store_url) as store:
-            self._job(settings, store, threading.Event()).warm_up(self._spark)
+            self._job(settings, store, threading.Event()).warm_up(self.spark)
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self._spark.stop()
+    def __exit__(self, *_: object) -> None:
+        self.spark.stop()
 
     def heap(self) -> int:
         """Bytes that the JVM holds after a collection."""
-        java = self._spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]  # noqa: SLF001 -- py4j
+        java = self.spark.sparkContext._jvm.java.lang  # type: ignore[union-attr]  # noqa: SLF001 -- py4j
         java.System.gc()
         runtime = java.Runtime.getRuntime()
         return int(runtime.totalMemory() - runtime.freeMemory())
@@ -76,7 +73,7 @@ class Ours:
         watch = _Watch(settings, name, records, stop)
         with Store(settings.store_url) as store:
             watch.start()
-            self._job(settings, store, stop).run(self._spark, Random())
+            self._job(settings, store, stop).run(self.spark, Random())
             watch.join()
         counted = {name: watch.totals.get(name, 0) for name in truth}
         if counted != truth:

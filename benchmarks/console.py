@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Request, sync_playwright
 
 from benchmarks.api import GROUPS, fill, served
 from benchmarks.row import Row
-from streaming.store.store import Store
+from deadwatch.store.store import Store
 
 CHROMIUM: Final = "/usr/bin/chromium"
 OPENED: Final = 7
@@ -37,12 +37,11 @@ SCRIPTS_RAN: Final = "performance.getEntriesByType('navigation')[0].domContentLo
 
 
 def rows() -> Iterator[Row]:
-    """Two of each page."""
     with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
         with Store(url, max_groups=2 * GROUPS):
             fill(url)
-        with served(url) as port, sync_playwright() as playwright:
+        with served(url) as (port, _), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             for page, path in PAGES.items():
                 yield from _page(browser, page, f"http://127.0.0.1:{port}/console{path}")
@@ -53,8 +52,8 @@ def _page(browser: Browser, page: str, url: str) -> Iterator[Row]:
     opened = [opening(browser, url) for _ in range(OPENED)]
     took_ms = statistics.median(took for took, _ in opened)
     loaded = max(size for _, size in opened)
-    yield _row(f"console: {page}, usable within {USABLE_MS:.0f} ms", 1_000 / took_ms, 1_000 / USABLE_MS)
-    yield _row(
+    yield Row.more(f"console: {page}, usable within {USABLE_MS:.0f} ms", 1_000 / took_ms, 1_000 / USABLE_MS)
+    yield Row.more(
         f"console: {page}, at most {LOADED_BYTES // 1_000} kB", MEGABYTE / loaded, MEGABYTE / LOADED_BYTES
     )
 
@@ -76,8 +75,3 @@ def opening(browser: Browser, url: str) -> tuple[float, int]:
     sizes = [request.sizes() for request in tuple(loaded)]
     context.close()
     return took_ms, sum(one["responseBodySize"] + one["responseHeadersSize"] for one in sizes)
-
-
-def _row(work: str, ours: float, bound: float) -> Row:
-    ratio = ours / bound
-    return Row(work=work, ours=ours, peer=bound, ratio=round(ratio, 3), goal=1.0, holds=ratio >= 1)

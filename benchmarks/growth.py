@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks import kafka, letters, traffic
+from benchmarks import dead_letters, traffic
 from benchmarks.backlog import Ours
 from benchmarks.row import Row
-from lab.lone_broker import LoneBroker
+from lab.broker import LoneBroker
+from lab.topics import Topics
 
 EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_GROWTH", "1000000"))
 LETTERS: Final = int(os.environ.get("DEADWATCH_BENCH_LETTERS", "200000"))
@@ -26,7 +27,6 @@ MEMORY: Final = 0.8
 
 
 def rows() -> Iterator[Row]:
-    """Rows of time and memory."""
     with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
         yield from _events(broker.bootstrap_servers, Path(name))
         yield from _groups(broker.bootstrap_servers, Path(name))
@@ -36,31 +36,24 @@ def _events(servers: str, directory: Path) -> Iterator[Row]:
     loads = {}
     for count in (EVENTS // 10, EVENTS):
         topic = f"growth.events-{count}"
-        kafka.create_topic(servers, topic, PARTITIONS)
+        Topics(servers).create(topic, partitions=PARTITIONS)
         loads[topic] = traffic.produce(servers, topic, count)
     (small, few), (large, many) = loads.items()
     with Ours(servers, large, directory / "events") as ours:
         ours.run(many)  # once for the JVM
         slow, held = ours.run(few, small).rate, ours.heap()
         fast, grown = ours.run(many, large).rate, ours.heap()
-    yield _row("ten times the events, events/s", fast, slow, fast / slow, LINEAR)
-    yield _row("ten times the events, bytes held by the heap", grown, held, held / grown, MEMORY)
+    yield Row.more("ten times the events, events/s", fast, slow, LINEAR)
+    yield Row.fewer("ten times the events, bytes held by the heap", grown, held, MEMORY)
 
 
 def _groups(servers: str, directory: Path) -> Iterator[Row]:
     topics = [f"dlq.growth-{groups}" for groups in GROUPS]
     for topic, groups in zip(topics, GROUPS, strict=True):
-        kafka.create_topic(servers, topic, PARTITIONS)
-        letters.produce(servers, topic, LETTERS, groups)
+        Topics(servers).create(topic, partitions=PARTITIONS)
+        dead_letters.produce(servers, topic, LETTERS, groups)
     truth = {"dead_letters": LETTERS}
     with Ours(servers, "growth.none", directory / "letters") as ours:
         ours.run(truth, dlq_topic=topics[0])  # once for the JVM
         few, many = (ours.run(truth, dlq_topic=topic).rate for topic in topics)
-    yield _row("100 000 groups beside 1 000, dead letters/s", many, few, many / few, 1 / 1.5)
-
-
-def _row(work: str, ours: float, peer: float, ratio: float, goal: float) -> Row:
-    rounded = round(ratio, 3)
-    return Row(
-        work=work, ours=round(ours), peer=round(peer), ratio=rounded, goal=round(goal, 3), holds=ratio >= goal
-    )
+    yield Row.more("100 000 groups beside 1 000, dead letters/s", many, few, 1 / 1.5)

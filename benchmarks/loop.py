@@ -100,5 +100,4 @@ class Loop:
         self._totals.clear()
 
     def close(self) -> dict[str, int]:
-        """The totals by name, as committed."""
         return closed(self._connection)

@@ -8,7 +8,8 @@ import importlib.util
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -40,15 +41,11 @@ def confluent(servers: str, topic: str, truth: Totals, file: Path) -> float:
     )
     consumer.subscribe([topic])
 
-    def polls() -> Iterator[Records]:
-        while True:
-            found = consumer.consume(10_000, 1.0)
-            yield [(one.partition(), one.offset(), one.value()) for one in found]
+    def poll() -> Records:
+        return [(one.partition(), one.offset(), one.value()) for one in consumer.consume(10_000, 1.0)]
 
-    try:
-        return _run(Loop(file, importlib.import_module(parser()).loads), polls(), truth)
-    finally:
-        consumer.close()
+    with closing(consumer):
+        return _run(file, poll, truth)
 
 
 def kafka_python(servers: str, topic: str, truth: Totals, file: Path) -> float:
@@ -64,15 +61,12 @@ def kafka_python(servers: str, topic: str, truth: Totals, file: Path) -> float:
         check_crcs=False,
     )
 
-    def polls() -> Iterator[Records]:
-        while True:
-            found = consumer.poll(1_000)
-            yield [(at.partition, one.offset, one.value) for at, ones in found.items() for one in ones]
+    def poll() -> Records:
+        found = consumer.poll(1_000)
+        return [(at.partition, one.offset, one.value) for at, ones in found.items() for one in ones]
 
-    try:
-        return _run(Loop(file, importlib.import_module(parser()).loads), polls(), truth)
-    finally:
-        consumer.close()
+    with closing(consumer):
+        return _run(file, poll, truth)
 
 
 def quix(how: str, servers: str, topic: str, truth: Totals, file: Path) -> float:
@@ -95,17 +89,17 @@ def parser() -> str:
     return "orjson" if importlib.util.find_spec("orjson") else "json"
 
 
-def _run(loop: Loop, polls: Iterator[Records], truth: Totals) -> float:
+def _run(file: Path, poll: Callable[[], Records], truth: Totals) -> float:
     """Events per second from the first record to the last commit."""
+    loop = Loop(file, importlib.import_module(parser()).loads)
     records, start_s, seen, committed = truth["events"], 0.0, 0, 0
-    for found in polls:
+    while seen < records:
+        found = poll()
         start_s = start_s or (time.perf_counter() if found else 0.0)
         seen += loop.add(found)
         if seen - committed >= COMMIT_EVERY or seen >= records:
             loop.commit()
             committed = seen
-        if seen >= records:
-            break
     rate = records / (time.perf_counter() - start_s)
     totals = loop.close()
     if totals != truth:

@@ -64,7 +64,6 @@ class Sink(BaseSink):  # type: ignore[misc]  # Quix Streams is not in our enviro
         self._waiting.append((partition, offset, value))
 
     def flush(self) -> None:
-        """One transaction."""
         if not self._waiting:
             return
         self._commit(self._waiting)
@@ -104,10 +103,8 @@ def _in_state(
         connection.executemany(PUT, list(changed.values()))
         connection.execute("COMMIT")
 
-    sink = Sink(app, commit, records)
-    events.apply(counted, stateful=True).sink(sink)
-    app.run()
-    return sink.ended_s - sink.began_s, closed(connection)
+    rows = events.apply(counted, stateful=True)
+    return _seconds(app, rows, Sink(app, commit, records)), closed(connection)
 
 
 def _in_sink(
@@ -119,10 +116,13 @@ def _in_sink(
         loop.add(waiting)
         loop.commit()
 
-    sink = Sink(app, commit, records)
+    return _seconds(app, events, Sink(app, commit, records)), loop.close()
+
+
+def _seconds(app: Application, events: StreamingDataFrame, sink: Sink) -> float:
     events.sink(sink)
     app.run()
-    return sink.ended_s - sink.began_s, loop.close()
+    return sink.ended_s - sink.began_s
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ that of a process that moves small records.
 """
 
 import os
-import statistics
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -21,23 +21,21 @@ import kafka
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
-from benchmarks.row import Row
+from benchmarks.row import Row, in_turns, seconds
+from deadwatch.orders.guards import Returns
+from deadwatch.orders.order import Claim, Limits, Order, OrderRequest
+from deadwatch.runtime.process import leave_records_alone
 from lab import Lab
 from lab.topics import Topics
-from streaming.memory import leave_records_alone
-from streaming.redrive.claim import Claim
-from streaming.redrive.guards import Returns
-from streaming.redrive.order import Limits, Order, OrderRequest
-from streaming.redrive.received import consume
-from streaming.redrive.settings import RedriveSettings
-from streaming.redrive.steps import Finished, Idle, Moved, Paused
-from streaming.redrive.work import House, Work
+from redrive.librdkafka import consume
+from redrive.move.mover import Finished, Idle, Moved, Paused
+from redrive.move.task import OrderTask, WorkerContext
+from redrive.settings import RedriveSettings
 
 TARGET: Final = "bench-redrive"
 DLQ: Final = f"dlq.{TARGET}"
 WIDTH: Final = 12
 RECORDS: Final = 60_000
-RECORDS_OF_KAFKA_PYTHON: Final = 36_000
 ROUNDS: Final = 5
 IN_FLIGHT: Final = 10_000
 RATE: Final = 500.0
@@ -52,7 +50,6 @@ LARGEST: Final = 1_048_588
 """Bytes of a batch that Kafka takes by default."""
 REFUSED_GOALS: Final = {1: 1 / 1.5, 50: 1 / 4}
 """By how many are refused: an order may take so much longer than one of which none is."""
-GOALS: Final = {"confluent-kafka": 0.9, "kafka-python": 4.0}
 
 Headers = list[tuple[str, str | bytes | None]]
 
@@ -62,23 +59,28 @@ def clock_ms() -> int:
 
 
 def fill(servers: str) -> None:
-    """The dead letter topic."""
     Topics(servers).create(TARGET, DLQ, partitions=WIDTH)
-    producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000})
-    for number in range(RECORDS):
-        at = number % WIDTH
-        said = {
-            "topic": TARGET,
-            "partition": at,
-            "offset": number // WIDTH,
-            "connector.name": "sink",
-            "exception.class.name": "org.apache.kafka.connect.errors.DataException",
-            "exception.message": "Converting byte[] to Kafka Connect data failed due to serialization error:",
-        }
-        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
-        producer.produce(DLQ, os.urandom(1_600), b"%d" % number, at, headers=headers)
-        if number % 1_000 == 0:
-            producer.poll(0)
+    headers = {
+        "connector.name": "sink",
+        "exception.class.name": "org.apache.kafka.connect.errors.DataException",
+        "exception.message": "Converting byte[] to Kafka Connect data failed due to serialization error:",
+    }
+    produce(servers, TARGET, DLQ, (os.urandom(1_600) for _ in range(RECORDS)), headers)
+
+
+def produce(
+    servers: str, target: str, dlq: str, values: Iterable[bytes], more: Mapping[str, str] | None = None
+) -> None:
+    """Dead letters of ``target`` with these values, one partition after the other."""
+    settings = {"queue.buffering.max.messages": 1_000_000, "message.max.bytes": 2 * LARGEST}
+    producer = Producer({"bootstrap.servers": servers, **settings})
+    for number, value in enumerate(values):
+        offset, partition = divmod(number, WIDTH)
+        origin = {"topic": target, "partition": partition, "offset": offset, **(more or {})}
+        headers: Headers = [(f"__connect.errors.{name}", str(text).encode()) for name, text in origin.items()]
+        producer.produce(dlq, value, b"%d" % number, partition, headers=headers)
+        if number % 10_000 == 0:
+            producer.flush(60)
     producer.flush(60)
 
 
@@ -102,8 +104,8 @@ def ours(
     """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
     moments: list[tuple[float, int]] = []
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    house = House(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
-    with Work(house, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
+    context = WorkerContext(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
+    with OrderTask(context, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:
                 case Moved():
@@ -116,7 +118,6 @@ def ours(
 
 
 def confluent(servers: str, records: int) -> None:
-    """A bare loop on the same library."""
     name = uuid.uuid4().hex
     reading = {"group.id": name, "enable.auto.commit": False, "isolation.level": "read_committed"}
     consumer = Consumer({"bootstrap.servers": servers, **reading})
@@ -167,8 +168,10 @@ def kafka_python(servers: str, records: int) -> None:
         taken = consumer.poll(timeout_ms=100, max_records=min(IN_FLIGHT, left))
         producer.begin_transaction()
         for place, found in taken.items():
-            for one in found:
-                producer.send(TARGET, one.value, one.key, one.headers, place.partition, one.timestamp)
+            for record in found:
+                producer.send(
+                    TARGET, record.value, record.key, record.headers, place.partition, record.timestamp
+                )
         ends = {place: OffsetAndMetadata(found[-1].offset + 1, "", -1) for place, found in taken.items()}
         producer.send_offsets_to_transaction(ends, name)
         producer.commit_transaction()
@@ -177,65 +180,32 @@ def kafka_python(servers: str, records: int) -> None:
     consumer.close()
 
 
-def compare(peer: str, records: int, loop: Callable[[str, int], None], servers: str) -> Row:
-    """In turns, the first one changing; the ratio is the median over the rounds."""
-    mine, theirs = partial(ours, servers, records), partial(loop, servers, records)
-    mine()
-    times = [
-        (seconds(mine), seconds(theirs)) if number % 2 else (seconds(theirs), seconds(mine))[::-1]
-        for number in range(ROUNDS)
-    ]
-    ratio = statistics.median(peer_s / ours_s for ours_s, peer_s in times)
-    return Row(
-        work=f"redrive beside a bare {peer} loop, records/s",
-        ours=records / statistics.median(ours_s for ours_s, _ in times),
-        peer=records / statistics.median(peer_s for _, peer_s in times),
-        ratio=round(ratio, 3),
-        goal=GOALS[peer],
-        holds=ratio >= GOALS[peer],
-    )
-
-
 def limited(servers: str, taking_s: int = 12) -> Row:
     """How near a rate limit is met, from the first record to the last: the peer is the limit itself."""
     records = round(RATE * taking_s / WIDTH) * WIDTH
     moments = ours(servers, records, RATE)
     (first_s, first), (last_s, last) = moments[0], moments[-1]
     rate = (last - first) / (last_s - first_s)
-    ratio = rate / RATE
-    return Row(
-        work="redrive with records_per_second, beside the limit",
-        ours=rate,
-        peer=RATE,
-        ratio=round(ratio, 3),
-        goal=1 - WITHIN,
-        holds=abs(ratio - 1) <= WITHIN,
-    )
+    row = Row.more("redrive with records_per_second, beside the limit", rate, RATE, 1 - WITHIN)
+    return replace(row, holds=abs(rate / RATE - 1) <= WITHIN)
 
 
 def refused(servers: str) -> Iterator[Row]:
     """Beside an order of which Kafka takes every record, in turns; transactions are of the default size."""
     Topics(servers).create(REFUSED, partitions=WIDTH)
-    works = {0: partial(redrive_refused, servers, 0)}
-    works |= {large: partial(redrive_refused, servers, large) for large in REFUSED_GOALS}
-    for large, work in works.items():
+    orders = {large: partial(redrive_refused, servers, large) for large in (0, *REFUSED_GOALS)}
+    for large, run in orders.items():
         fill_refused(servers, large)
-        work()
-    times = [{large: seconds(work) for large, work in works.items()} for _ in range(ROUNDS)]
+        run()
+    rates = [
+        {large: RECORDS_OF_REFUSED / seconds(run) for large, run in orders.items()} for _ in range(ROUNDS)
+    ]
     for large, goal in REFUSED_GOALS.items():
-        ratio = statistics.median(one[0] / one[large] for one in times)
-        yield Row(
-            work=f"redrive of {RECORDS_OF_REFUSED} records, {large} too large, beside none, records/s",
-            ours=RECORDS_OF_REFUSED / statistics.median(one[large] for one in times),
-            peer=RECORDS_OF_REFUSED / statistics.median(one[0] for one in times),
-            ratio=round(ratio, 3),
-            goal=round(goal, 3),
-            holds=ratio >= goal,
-        )
+        work = f"redrive of {RECORDS_OF_REFUSED} records, {large} too large, beside none, records/s"
+        yield Row.of_rounds(work, [(rate[large], rate[0]) for rate in rates], goal)
 
 
 def redrive_refused(servers: str, large: int) -> None:
-    """Of so many that are too large."""
     in_flight = Limits().max_in_flight
     ours(servers, RECORDS_OF_REFUSED, dlq=f"dlq.{REFUSED}-{large}", in_flight=in_flight)
 
@@ -244,51 +214,25 @@ def fill_refused(servers: str, large: int) -> None:
     """Of the size that dead letters have, but for some that only the dead letter topic takes."""
     dlq, rng = f"dlq.{REFUSED}-{large}", Random(large)
     Topics(servers).create(dlq, partitions=WIDTH, config={"max.message.bytes": str(2 * LARGEST)})
-    producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 2 * LARGEST})
     chosen = set(rng.sample(range(RECORDS_OF_REFUSED), large))
-    for number in range(RECORDS_OF_REFUSED):
-        at = number % WIDTH
-        said = {"topic": REFUSED, "partition": at, "offset": number // WIDTH}
-        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
-        size = rng.randrange(LARGEST, LARGEST * 3 // 2) if number in chosen else 1_600
-        producer.produce(dlq, os.urandom(size), b"%d" % number, at, headers=headers)
-        producer.poll(0)
-    producer.flush(60)
+    sizes = (
+        rng.randrange(LARGEST, LARGEST * 3 // 2) if number in chosen else 1_600
+        for number in range(RECORDS_OF_REFUSED)
+    )
+    produce(servers, REFUSED, dlq, map(os.urandom, sizes))
 
 
 def flat(servers: str) -> Row:
     """The most memory that a worker needs for the largest order, beside that for the smallest."""
     sizes = sorted(int(size) for size in os.environ.get(SIZES, "10000,100000,1000000").split(","))
-    fill_small(servers, sizes[-1])
-    peaks = [peak_mib(servers, size) for size in sizes]
-    ratio = peaks[0] / peaks[-1]
-    return Row(
-        work=f"redrive of {sizes[0]} and of {sizes[-1]} records, MiB at most",
-        ours=peaks[-1],
-        peer=peaks[0],
-        ratio=round(ratio, 3),
-        goal=FLAT,
-        holds=ratio >= FLAT,
-    )
-
-
-def fill_small(servers: str, records: int) -> None:
-    """Many dead letters of a few bytes."""
     Topics(servers).create(SMALL, f"dlq.{SMALL}", partitions=WIDTH)
-    producer = Producer({"bootstrap.servers": servers, "queue.buffering.max.messages": 1_000_000})
-    for number in range(records):
-        at = number % WIDTH
-        said = {"topic": SMALL, "partition": at, "offset": number // WIDTH}
-        headers: Headers = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
-        producer.produce(f"dlq.{SMALL}", b"%d" % number, b"%d" % number, at, headers=headers)
-        if number % 10_000 == 0:
-            producer.poll(0)
-            producer.flush(60)
-    producer.flush(60)
+    produce(servers, SMALL, f"dlq.{SMALL}", (b"%d" % number for number in range(sizes[-1])))
+    peaks = [peak_mib(servers, size) for size in sizes]
+    work = f"redrive of {sizes[0]} and of {sizes[-1]} records, MiB at most"
+    return Row.fewer(work, peaks[-1], peaks[0], FLAT)
 
 
 def peak_mib(servers: str, records: int) -> float:
-    """Of a process of its own."""
     command = [sys.executable, "-m", "benchmarks.redrive", servers, str(records)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -301,21 +245,19 @@ def move_small(servers: str, records: int) -> None:
     print(int(status.split("VmHWM:")[1].split()[0]) / 1_024)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Until it is done."""
-    begin_s = time.perf_counter()
-    work()
-    return time.perf_counter() - begin_s
-
-
 def rows() -> Iterator[Row]:
     """Both peers, the limit, what is refused, and memory."""
     leave_records_alone()
     with Lab(sasl=False) as lab:
         servers = lab.bootstrap_servers
         fill(servers)
-        yield compare("confluent-kafka", RECORDS, confluent, servers)
-        yield compare("kafka-python", RECORDS_OF_KAFKA_PYTHON, kafka_python, servers)
+        for peer, loop, records, goal in (
+            ("confluent-kafka", confluent, RECORDS, 0.9),
+            ("kafka-python", kafka_python, 36_000, 4.0),
+        ):
+            work = f"redrive beside a bare {peer} loop, records/s"
+            mine, theirs = partial(ours, servers, records), partial(loop, servers, records)
+            yield in_turns(work, records, mine, theirs, rounds=ROUNDS, goal=goal)
         yield limited(servers)
         yield from refused(servers)
         yield flat(servers)

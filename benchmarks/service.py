@@ -1,13 +1,13 @@
 """The service as it runs: ``python -m streaming`` and ``python -m api`` on a directory of their own."""
 
+import contextlib
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import httpx2
@@ -45,20 +45,18 @@ class Service:
         }
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             self._processes = [stack.enter_context(self._run(stage)) for stage in ("streaming", "api")]
             self._client = stack.enter_context(httpx2.Client(timeout=WITHIN_S))
             self._closing = stack.pop_all()
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         running = [psutil.Process(process.pid) for process in self._processes if process.poll() is None]
-        everyone = [*running, *(child for one in running for child in one.children(recursive=True))]
-        for one in everyone:
-            one.kill()
-        psutil.wait_procs(everyone, WITHIN_S)
+        processes = [*running, *(child for process in running for child in process.children(recursive=True))]
+        for process in processes:
+            process.kill()
+        psutil.wait_procs(processes, WITHIN_S)
         self._closing.close()
 
     def _run(self, stage: str) -> subprocess.Popen[bytes]:
@@ -84,25 +82,33 @@ class Service:
                 found[source] = found.get(source, 0) + int(float(line.rsplit(" ", 1)[1]))
         return found
 
+    def dead_letters(self) -> int:
+        """How many the store has counted; none before streaming has made it."""
+        store = f"{self.store.as_uri()}?mode=rw"
+        sums = "SELECT sum(value) FROM series WHERE name = 'dead_letters'"
+        with (
+            contextlib.suppress(sqlite3.OperationalError),
+            contextlib.closing(sqlite3.connect(store, uri=True, timeout=30)) as connection,
+        ):
+            return int(connection.execute(sums).fetchone()[0] or 0)
+        return 0
+
     def memory(self) -> int:
         """Resident bytes of streaming, its JVM included."""
         driver = psutil.Process(self._processes[0].pid)
-        return sum(_resident(one) for one in (driver, *driver.children(recursive=True)))
+        return sum(map(_resident, (driver, *driver.children(recursive=True))))
 
-    def log(self) -> str:
-        """What streaming said."""
-        return (self._directory / "streaming.log").read_text(errors="replace")
-
-    def wait_for(self, source: str, count: int) -> None:
-        """Until ``/metrics`` tells of so many events of a source.
+    def wait_for_dead_letters(self, count: int, within_s: float) -> None:
+        """Return when the store has counted so many.
 
         Raises:
-            ServiceError: not within ``WITHIN_S``.
+            ServiceError: not within the time.
         """
-        deadline_s = time.monotonic() + WITHIN_S
-        while self.events().get(source, 0) < count:
+        deadline_s = time.monotonic() + within_s
+        while (counted := self.dead_letters()) < count:
             if time.monotonic() > deadline_s:
-                raise ServiceError(f"{count} events of {source} were not counted: {self.log()[-2_000:]}")
+                log = (self._directory / "streaming.log").read_text(errors="replace")
+                raise ServiceError(f"{counted} dead letters of {count} were counted: {log[-2_000:]}")
             time.sleep(0.05)
 
 

@@ -42,7 +42,6 @@ class Sketch:
             self._connection.execute("COMMIT")
 
     def events(self) -> Mapping[str, int]:
-        """Counts by source."""
         with self._one_at_a_time:
             return dict(self._connection.execute("SELECT source, sum(value) FROM counts GROUP BY source"))
 

@@ -9,24 +9,35 @@ its JVM gets quicker up to the fourth run.
 ``ConsumerPerformance`` only adds up bytes. Its own headline, ``nMsg.sec``, is of the whole run and has the
 three seconds in it for which Kafka holds back a new group; so ours is of the whole run, too. The last row has
 its fetches alone: how far anybody is from the limit who looks into the events.
+
+A second topic has the same events with blanks, another order of fields and escapes: what it costs that nobody
+asks how an event was written. ``DEADWATCH_BENCH_BEFORE`` is another checkout, as of the commit before, in
+which ``make setup`` has run: it counts the first topic in turns with ours, in a process and a JVM of its own.
 """
 
 import os
-import statistics
+import re
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks import kafka, peers, traffic
-from benchmarks.backlog import Ours
+import jars
+from benchmarks import peers, traffic
+from benchmarks.backlog import Counted, Ours
+from benchmarks.before import Run, before
 from benchmarks.row import Row
 from benchmarks.traffic import Totals
-from lab.jvm import Properties
-from lab.lone_broker import LoneBroker
+from lab.broker import LoneBroker
+from lab.jvm import Properties, launcher
+from lab.topics import Topics
 
 TOPIC: Final = "bench.events"
 PARTITIONS: Final = 6
+READ_WITHIN_S: Final = 300
 EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_EVENTS", "3000000"))
 WARM_UP_RUNS: Final = 3
 STOCK: Final[Properties] = {"group.initial.rebalance.delay.ms": 3_000}
@@ -34,6 +45,10 @@ STOCK: Final[Properties] = {"group.initial.rebalance.delay.ms": 3_000}
 LIMIT: Final = 0.15
 """What is seen of it; Spark's Kafka source, warm, that only adds up lengths comes to about half."""
 ROUNDS: Final = int(os.environ.get("DEADWATCH_BENCH_ROUNDS", "3"))
+LOOSE_TOPIC: Final = "bench.events-loose"
+LOOSE: Final = 0.6
+BEFORE: Final = os.environ.get("DEADWATCH_BENCH_BEFORE", "")
+NO_SLOWER: Final = 0.95
 
 
 class Peer(NamedTuple):
@@ -44,75 +59,77 @@ class Peer(NamedTuple):
 
     name: str
     goal: float
-    run: Callable[[str, Totals, Path], float]
+    run: Run
     whole: bool = False
 
 
 def rows() -> Iterator[Row]:
-    """A row a peer."""
-    everyone = (
-        Peer(f"confluent-kafka and {peers.parser()} into SQLite", 1.5, _confluent),
-        Peer(f"kafka-python and {peers.parser()} into SQLite", 2.5, _kafka_python),
-        Peer("Quix Streams' state into SQLite", 4.5, _quix_state),
-        Peer("a sink of Quix Streams into SQLite", 2.5, _quix_sink),
-        Peer("ConsumerPerformance of Kafka, bytes only, whole run", 0.5, _consumer_performance, whole=True),
-        Peer("ConsumerPerformance of Kafka, its fetches alone", LIMIT, _fetches),
-    )
-    with LoneBroker(STOCK) as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        servers = broker.bootstrap_servers
-        kafka.create_topic(servers, TOPIC, PARTITIONS)
+    """A row a peer, one for the second topic and, where it is there, one for the checkout before."""
+    with ExitStack() as stack:
+        servers = stack.enter_context(LoneBroker(STOCK)).bootstrap_servers
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deadwatch-bench-")))
+        Topics(servers).create(TOPIC, LOOSE_TOPIC, partitions=PARTITIONS)
         truth = traffic.produce(servers, TOPIC, EVENTS)
-        with Ours(servers, TOPIC, Path(name)) as ours:
-            for _ in range(WARM_UP_RUNS):
-                ours.run(truth)
-            rates = []
-            for number in range(ROUNDS):
-                mine = ours.run(truth)
-                rates.append(
-                    (
-                        mine,
-                        [
-                            peer.run(servers, truth, Path(name) / f"{number}-{index}.db")
-                            for index, peer in enumerate(everyone)
-                        ],
-                    )
-                )
-    for index, peer in enumerate(everyone):
-        pairs = [(mine.whole if peer.whole else mine.rate, theirs[index]) for mine, theirs in rates]
-        yield _row(peer, pairs)
+        traffic.produce(servers, LOOSE_TOPIC, EVENTS, traffic.loosely)
+        all_peers = _peers()
+        if BEFORE:
+            run = stack.enter_context(before(Path(BEFORE).resolve(), servers, TOPIC, truth, WARM_UP_RUNS))
+            all_peers.append(Peer("the checkout before", NO_SLOWER, run))
+        ours = stack.enter_context(Ours(servers, TOPIC, directory))
+        for _ in range(WARM_UP_RUNS):
+            ours.run(truth)
+            ours.run(truth, LOOSE_TOPIC)
+        rounds = [
+            _round(servers, ours, truth, all_peers, f"{directory}/{number}") for number in range(ROUNDS)
+        ]
+    for index, peer in enumerate(all_peers):
+        pairs = [(mine.whole if peer.whole else mine.rate, theirs[index]) for mine, _, theirs in rounds]
+        yield Row.of_rounds(f"count a backlog of events, beside {peer.name}", pairs, peer.goal)
+    pairs = [(loose.rate, mine.rate) for mine, loose, _ in rounds]
+    yield Row.of_rounds("the second topic, with blanks and escapes, beside the first", pairs, LOOSE)
 
 
-def _row(peer: Peer, pairs: list[tuple[float, float]]) -> Row:
-    ratio = statistics.median(mine / theirs for mine, theirs in pairs)
-    return Row(
-        work=f"count a backlog of events, beside {peer.name}",
-        ours=round(statistics.median(mine for mine, _ in pairs)),
-        peer=round(statistics.median(theirs for _, theirs in pairs)),
-        ratio=round(ratio, 3),
-        goal=peer.goal,
-        holds=ratio >= peer.goal,
+def _round(
+    servers: str, ours: Ours, truth: Totals, all_peers: Sequence[Peer], files: str
+) -> tuple[Counted, Counted, list[float]]:
+    """Both topics by ours, and the first by all_peers."""
+    return (
+        ours.run(truth),
+        ours.run(truth, LOOSE_TOPIC),
+        [
+            peer.run(servers, TOPIC, truth, Path(f"{files}-{index}.db"))
+            for index, peer in enumerate(all_peers)
+        ],
     )
 
 
-def _confluent(servers: str, truth: Totals, file: Path) -> float:
-    return peers.confluent(servers, TOPIC, truth, file)
+def _peers() -> list[Peer]:
+    into = f"{peers.parser()} into SQLite"
+    return [
+        Peer(f"confluent-kafka and {into}", 1.5, peers.confluent),
+        Peer(f"kafka-python and {into}", 2.5, peers.kafka_python),
+        Peer("Quix Streams' state into SQLite", 4.5, partial(peers.quix, "state")),
+        Peer("a sink of Quix Streams into SQLite", 2.5, partial(peers.quix, "sink")),
+        Peer("ConsumerPerformance of Kafka, bytes only, whole run", 0.5, _whole_run, whole=True),
+        Peer("ConsumerPerformance of Kafka, its fetches alone", LIMIT, _fetches),
+    ]
 
 
-def _kafka_python(servers: str, truth: Totals, file: Path) -> float:
-    return peers.kafka_python(servers, TOPIC, truth, file)
+def _whole_run(servers: str, topic: str, truth: Totals, _file: Path) -> float:
+    return float(_consumer_performance(servers, topic, truth["events"])["nMsg.sec"])
 
 
-def _quix_state(servers: str, truth: Totals, file: Path) -> float:
-    return peers.quix("state", servers, TOPIC, truth, file)
+def _fetches(servers: str, topic: str, truth: Totals, _file: Path) -> float:
+    return float(_consumer_performance(servers, topic, truth["events"])["fetch.nMsg.sec"])
 
 
-def _quix_sink(servers: str, truth: Totals, file: Path) -> float:
-    return peers.quix("sink", servers, TOPIC, truth, file)
-
-
-def _consumer_performance(servers: str, truth: Totals, _file: Path) -> float:
-    return kafka.consumer_performance(servers, TOPIC, truth["events"]).whole
-
-
-def _fetches(servers: str, truth: Totals, _file: Path) -> float:
-    return kafka.consumer_performance(servers, TOPIC, truth["events"]).fetches
+def _consumer_performance(servers: str, topic: str, records: int) -> dict[str, str]:
+    """What Kafka's tool prints, by its headings: it reads bytes, and does not look at them."""
+    command = [
+        *launcher(jars.find_java().path, "apps", 512),
+        "org.apache.kafka.tools.ConsumerPerformance",
+        *("--bootstrap-server", servers, "--topic", topic, "--num-records", str(records)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=READ_WITHIN_S, check=True)
+    names, values = (re.split(r",\s*", line) for line in done.stdout.strip().splitlines()[-2:])
+    return dict(zip(names, values, strict=True))

@@ -1,13 +1,14 @@
 """Events as collectors publish them, in transactions, keyed by their sources: the same for every reader."""
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
 from confluent_kafka import Producer
 
-from collector.contract.events import ClientTimeout, DeliveryTimeout, Event, Position, TaskTimeout, encode
+from deadwatch.contract.events import ClientTimeout, DeliveryTimeout, Event, Position, TaskTimeout, encode
 
 SOURCES = 40
 CHUNK = 5_000
@@ -29,7 +30,16 @@ def events(count: int, seed: int = 1) -> Iterator[Event]:
         yield _event(rng, number)
 
 
-def produce(servers: str, topic: str, count: int) -> Totals:
+def loosely(event: Event) -> tuple[bytes, bytes]:
+    """The event as another writer of JSON may put it: blanks and lines, fields turned round, escapes."""
+    key, value = encode(event)
+    text = json.dumps(dict(reversed(json.loads(value).items())), separators=(" ,\n  ", " : "))
+    return key, text.replace("/", r"\/").replace("E", r"\u0045").encode()
+
+
+def produce(
+    servers: str, topic: str, count: int, write: Callable[[Event], tuple[bytes, bytes]] = encode
+) -> Totals:
     """Write them, ``CHUNK`` in a transaction; what is to be counted."""
     truth: Counter[str] = Counter()
     producer = Producer(
@@ -41,7 +51,7 @@ def produce(servers: str, topic: str, count: int) -> Totals:
         if number and number % CHUNK == 0:
             producer.commit_transaction()
             producer.begin_transaction()
-        key, value = encode(event)
+        key, value = write(event)
         producer.produce(topic, value, key)
         truth.update(counts(event))
     producer.commit_transaction()

@@ -1,1 +1,1 @@
-"""Collectors: read what clients, workers and brokers say, and publish it as events."""
+"""Collectors: read what clients, workers and brokers report, and publish it as events."""

@@ -1,20 +1,22 @@
-"""``python -m collector``: read what clients, workers and brokers say, and publish it as events."""
+"""``python -m collector``: read what clients, workers and brokers report, and publish it as events."""
 
 import logging
 import sys
 import time
 from random import Random
 
-from collector.health import Health
 from collector.positions import PositionsError
-from collector.process import REFUSED, begin, stop_on_signals
 from collector.service import run
 from collector.settings import CollectorSettings
+from deadwatch.runtime.health import Health
+from deadwatch.runtime.process import REFUSED, begin, stop_on_signals
 
 
 def main() -> int:
     """The exit code: 0 after a signal, 1 when it cannot go on, 2 when it cannot begin."""
-    settings = begin(CollectorSettings, "Publishes what clients, Connect workers and brokers say as events.")
+    settings = begin(
+        CollectorSettings, "Publishes what clients, Connect workers and brokers report as events."
+    )
     logging.getLogger("collector").setLevel(settings.log_level)
     try:
         with Health(settings.health, settings.section) as health:

@@ -1,12 +1,13 @@
-"""Where each source stands, on disk: what is saved together becomes visible together or not at all.
+"""The saved position of each source, on disk: positions that are saved together become visible together.
 
-It may lag behind what was published, never run ahead of it: a lost write means events sent again, not events
-lost.
+They may lag behind what was published and never run ahead of it: after a lost write events are sent
+again, not lost.
 """
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -28,48 +29,42 @@ class Positions:
         except (OSError, sqlite3.Error) as error:
             raise PositionsError(f"cannot keep positions in {path}: {error}; make it writable") from None
         try:
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS positions (source TEXT PRIMARY KEY, state TEXT NOT NULL)"
-            )
-        except sqlite3.Error as error:
+            with self._usable():
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS positions (source TEXT PRIMARY KEY, state TEXT NOT NULL)"
+                )
+        except PositionsError:
             self._connection.close()
-            raise self._unusable(error) from None
+            raise
 
     def load(self) -> dict[str, State]:
         """The saved state of every source."""
-        try:
+        with self._usable():
             rows = self._connection.execute("SELECT source, state FROM positions").fetchall()
             return {source: json.loads(state) for source, state in rows}
-        except (sqlite3.Error, ValueError) as error:
-            raise self._unusable(error) from None
 
     def save(self, states: Mapping[str, State]) -> None:
         """Save the states of some sources in one transaction."""
         rows = [(source, json.dumps(state, separators=(",", ":"))) for source, state in states.items()]
-        try:
+        with self._usable(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", rows)
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise self._unusable(error) from None
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._connection.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._connection.close()
 
-    def _unusable(self, error: Exception) -> PositionsError:
-        return PositionsError(
-            f"the positions in {self._path} cannot be used ({error}); free the disk or restore the file."
-            " Moved away, every source is read from its beginning: what was counted is not counted again,"
-            " but what a log has held since it was last rotated is taken for known, too"
-        )
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError) as error:
+            raise PositionsError(
+                f"the positions in {self._path} cannot be used ({error}); free the disk or restore the file."
+                " Moved away, every source is read from its beginning: what was counted is not counted again,"
+                " but what a log has held since it was last rotated is taken for known, too"
+            ) from None

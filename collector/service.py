@@ -1,31 +1,44 @@
-"""The collector put together: sources by the settings, positions, publisher, runtime."""
+"""The collector put together from its settings: positions, publisher, runtime and every source.
+
+Log files, patterns of log files and log topics are sources of their own each.
+"""
 
 import logging
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from glob import has_magic
+from pathlib import Path
 from random import Random
+from zoneinfo import ZoneInfo
 
-from collector import logs_service, receiver
-from collector.dead_letters import DeadLetters
-from collector.delivery import Delivery
-from collector.health import Health, unheard
-from collector.letter_producer import KafkaLetters
-from collector.outbox import Parcels
 from collector.positions import Positions
-from collector.producer import KafkaEvents
-from collector.publisher import Publisher
-from collector.receiver import Receiver, journal_of
-from collector.runtime import Runtime, backoff
-from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
-from collector.sources import brokers, connect_tasks, dead_letter_topics
-from collector.sources.brokers import BrokerSource
-from collector.sources.connect import ConnectSource, source_name
-from collector.sources.connect_tasks import ConnectTasksSource
-from collector.sources.dead_letter_topics import DeadLetterTopicsSource
-from collector.task import Surroundings
+from collector.publish.dead_letters import DeadLetterWriter, KafkaDeadLetterProducer
+from collector.publish.producer import KafkaEventProducer, Retries
+from collector.publish.publisher import ChunkQueue, Delivery, Publisher
+from collector.receiver import journal
+from collector.receiver.journal import Journal
+from collector.receiver.receiver import Receiver
+from collector.settings import CollectorSettings, LogReading, LogSettings, LogTopicSettings
+from collector.sources.brokers import dead_letter_topics
+from collector.sources.brokers import share_groups as brokers
+from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
+from collector.sources.brokers.share_groups import BrokerSource
+from collector.sources.connect import tasks as connect_tasks
+from collector.sources.connect.tasks import ConnectTasksSource
+from collector.sources.connect.workers import ConnectSource, source_name
+from collector.sources.logs.files import Following, LogGlob, LogSource
+from collector.sources.logs.scan import Scanner
+from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
+from collector.sources.source import Source
+from collector.tasks.runtime import Runtime, backoff
+from collector.tasks.task import TaskContext
 from collector.telemetry import telemetry_of
+from deadwatch.contract.topics import LOG_TOPIC
+from deadwatch.runtime.health import Health, unheard
+from deadwatch.runtime.logs import Scope
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +52,9 @@ def run(
     pause: Callable[[int], None],
     rng: Random,
 ) -> str:
-    """Collect until ``stop``; the reason if it ended before, else "".
-
-    Raises:
-        PositionsError: the positions cannot be read or kept.
-    """
+    """Collect until ``stop``; the reason if it ended before, else "". Raises ``PositionsError``."""
     with Positions(settings.data / "positions" / f"{settings.name}.sqlite") as positions:
-        around = Surroundings(
+        context = TaskContext(
             threading.Event(),
             clock,
             rng,
@@ -56,119 +65,108 @@ def run(
         )
         for warning in settings.warnings():
             log.warning("%s", warning)
-        parcels = Parcels()
-        runtime = _runtime(settings, positions, around, parcels, health)
-        logs_service.start(runtime, settings, clock)
-        _start_connect(runtime, settings, clock, pause)
-        _start_connect_tasks(runtime, settings, clock)
-        _start_kafka(runtime, settings, clock)
-        _start_receiver(runtime, settings, clock, parcels)
-        if not (
-            settings.logs
-            or settings.log_topics
-            or settings.connect
-            or settings.brokers
-            or settings.receiver.enabled
-        ):
+        chunks = ChunkQueue()
+        publishing = publisher(settings, positions, context, chunks, health.work_done)
+        runtime = Runtime(settings, chunks, publishing, context, positions.load())
+        Sources(runtime, settings, clock, pause).start(chunks)
+        sources = (settings.logs, settings.log_topics, settings.connect, settings.brokers)
+        if not any(sources) and not settings.receiver.enabled:
             log.warning("Nothing but dead letter topics to look at: set logs, connect or brokers")
         return runtime.run(stop, health.beat)
-
-
-def _runtime(
-    settings: CollectorSettings,
-    positions: Positions,
-    around: Surroundings,
-    parcels: Parcels,
-    health: Health,
-) -> Runtime:
-    publishing = publisher(settings, positions, around, parcels, health.work_done)
-    return Runtime(settings, parcels, publishing, around, positions.load())
 
 
 def publisher(
     settings: CollectorSettings,
     positions: Positions,
-    around: Surroundings,
-    parcels: Parcels,
+    context: TaskContext,
+    chunks: ChunkQueue,
     published: Callable[[], None] = unheard,
 ) -> Publisher:
-    """What publishes ``parcels`` to Kafka and saves the positions."""
-    stopping = threading.Event()
+    """The publisher of ``chunks``, which also saves the positions."""
+    retries = Retries(context.backoff, context.rng, threading.Event())
     delivery = Delivery(
-        partial(KafkaEvents, settings),
+        partial(KafkaEventProducer, settings),
         topic=settings.events_topic,
         kafka=settings.kafka.bootstrap_servers,
-        backoff=around.backoff,
-        rng=around.rng,
-        stopping=stopping,
-        telemetry=around.telemetry,
+        retries=retries,
+        telemetry=context.telemetry,
     )
-    letters = DeadLetters(
-        partial(KafkaLetters, settings),
-        topic=settings.quarantine_topic,
-        backoff=around.backoff,
-        rng=around.rng,
-        stopping=stopping,
-    )
-    return Publisher(parcels, positions, delivery, letters, stopping, published=published)
+    connect = partial(KafkaDeadLetterProducer, settings)
+    dead_letters = DeadLetterWriter(connect, topic=settings.quarantine_topic, retries=retries)
+    return Publisher(chunks, positions, delivery, dead_letters, retries.stopping, published=published)
 
 
-def _start_connect(
-    runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int], pause: Callable[[int], None]
-) -> None:
-    def connect_source(connect: ConnectSettings) -> ConnectSource:
-        return ConnectSource(
-            connect,
-            saved=runtime.saved(source_name(connect)),
-            kafka_cluster=settings.kafka_cluster,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            clock=clock,
-            pause=pause,
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Starts every source of the settings; ``pause`` waits that many ms."""
+
+    runtime: Runtime
+    settings: CollectorSettings
+    clock: Callable[[], int]
+    pause: Callable[[int], None]
+
+    def start(self, chunks: ChunkQueue) -> None:
+        """Start the sources; ``chunks`` is the queue of the receiver."""
+        settings, start = self.settings, self.runtime.start
+        for logs in settings.logs:
+            self._start_files(logs)
+        for log_topic in settings.log_topics:
+            start(partial(self._log_topic, log_topic))
+        for connect in settings.connect:
+            polled = partial(ConnectSource, connect, pause=self.pause)
+            self._start_polled(polled, source_name(connect))
+            if connect.tasks_poll_interval_ms:
+                polled_tasks = partial(ConnectTasksSource, connect, settings.kafka)
+                self._start_polled(polled_tasks, connect_tasks.source_name(connect))
+        for broker in settings.brokers:
+            self._start_polled(partial(BrokerSource, broker), brokers.source_name(broker))
+        if settings.dlq_topics_poll_interval_ms:
+            name = dead_letter_topics.source_name(settings)
+            saved = self.runtime.saved
+            start(lambda: DeadLetterTopicsSource(settings, saved=saved(name), clock=self.clock))
+        if settings.receiver.enabled:
+            taken = Journal(chunks, self.runtime.saved(journal.NAME), self.clock())
+            start(lambda: Receiver(settings, taken, self.clock))
+
+    def _start_polled(self, make: Callable[..., Source], name: str) -> None:
+        """Start a source that is asked for snapshots; an instance goes on from where the last one stopped."""
+        self.runtime.start(
+            lambda: make(
+                saved=self.runtime.saved(name),
+                kafka_cluster=self.settings.kafka_cluster,
+                heartbeat_interval_ms=self.settings.heartbeat_interval_ms,
+                clock=self.clock,
+            )
         )
 
-    for connect in settings.connect:
-        runtime.start(partial(connect_source, connect))
+    def _start_files(self, logs: LogSettings) -> None:
+        if has_magic(logs.path):
+            self.runtime.start(partial(self._pattern, logs), Scope.CONNECTOR)
+        else:
+            self._follow(logs, Path(logs.path))
 
-
-def _start_connect_tasks(runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int]) -> None:
-    def tasks_source(connect: ConnectSettings) -> ConnectTasksSource:
-        return ConnectTasksSource(
-            connect,
-            settings.kafka,
-            saved=runtime.saved(connect_tasks.source_name(connect)),
-            kafka_cluster=settings.kafka_cluster,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            clock=clock,
+    def _pattern(self, logs: LogSettings) -> LogGlob:
+        return LogGlob(
+            logs.path,
+            saved=self.runtime.saved(f"log:{logs.path}"),
+            follow=partial(self._follow, logs),
+            poll_interval_ms=self.settings.poll_interval_ms,
         )
 
-    for connect in settings.connect:
-        if connect.tasks_poll_interval_ms:
-            runtime.start(partial(tasks_source, connect))
+    def _follow(self, logs: LogSettings, path: Path) -> None:
+        self.runtime.start(lambda: LogSource(path, **self._following(logs, f"log:{path}")))
 
+    def _log_topic(self, logs: LogTopicSettings) -> LogTopicSource:
+        reader = KafkaLogReader(logs.topic, self.settings.kafka)
+        return LogTopicSource(logs.topic, reader, **self._following(logs, f"{LOG_TOPIC}{logs.topic}"))
 
-def _start_kafka(runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int]) -> None:
-    def broker_source(broker: BrokerSettings) -> BrokerSource:
-        return BrokerSource(
-            broker,
-            saved=runtime.saved(brokers.source_name(broker)),
-            kafka_cluster=settings.kafka_cluster,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            clock=clock,
-        )
-
-    def topics_source() -> DeadLetterTopicsSource:
-        saved = runtime.saved(dead_letter_topics.source_name(settings))
-        return DeadLetterTopicsSource(settings, saved=saved, clock=clock)
-
-    for broker in settings.brokers:
-        runtime.start(partial(broker_source, broker))
-    if settings.dlq_topics_poll_interval_ms:
-        runtime.start(topics_source)
-
-
-def _start_receiver(
-    runtime: Runtime, settings: CollectorSettings, clock: Callable[[], int], parcels: Parcels
-) -> None:
-    if settings.receiver.enabled:
-        journal = journal_of(parcels, runtime.saved(receiver.NAME), clock())
-        runtime.start(lambda: Receiver(settings, journal, clock))
+    def _following(self, logs: LogReading, name: str) -> Following:
+        form = "" if logs.format == "auto" else logs.format
+        return {
+            "saved": self.runtime.saved(name),
+            "scanner": Scanner(ZoneInfo(logs.timezone), format=form, layout=logs.layout()),
+            "worker": logs.worker,
+            "kafka_cluster": self.settings.kafka_cluster,
+            "poll_interval_ms": self.settings.poll_interval_ms,
+            "clock": self.clock,
+        }

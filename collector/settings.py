@@ -9,12 +9,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from collector.contract import quarantine, topics
-from collector.dialects.layout import KNOWN, Layout, configured
-from collector.health import HealthSettings
-from collector.kafka import KafkaConnection
-from collector.loopback import is_loopback
-from collector.settings_file import ProcessSettings
+from collector.sources.logs.layout import KNOWN, Layout, configured
+from deadwatch.contract import quarantine, topics
+from deadwatch.runtime.health import HealthSettings
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.settings_file import ProcessSettings, is_loopback
 
 
 class LogReading(BaseModel):
@@ -27,7 +26,7 @@ class LogReading(BaseModel):
     )
     timezone: str = Field("UTC", description="IANA name of the zone of times that carry none.")
     format: Literal["auto", "text", "cri", "docker", "json"] = Field(
-        "auto", description="What the lines are wrapped in; `auto`: told by each file's first line."
+        "auto", description="What the lines are wrapped in; `auto`: detected by each file's first line."
     )
     entry_pattern: str = Field(
         "",
@@ -52,11 +51,7 @@ class LogReading(BaseModel):
         return self
 
     def layout(self) -> Layout:
-        """How entries begin.
-
-        Raises:
-            ValueError: ``entry_pattern`` and ``time_format`` cannot be used.
-        """
+        """How entries begin; ValueError where ``entry_pattern`` and ``time_format`` cannot be used."""
         if not self.entry_pattern and not self.time_format:
             return KNOWN
         if not self.entry_pattern or not self.time_format:
@@ -120,13 +115,18 @@ class BrokerSettings(BaseModel):
 
 
 class ReceiverSettings(BaseModel):
-    """Where log shippers and clients send what they have to say: OTLP/HTTP logs and events."""
+    """Where log shippers and clients send OTLP/HTTP logs and events."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = Field(False, description="Listen for `POST /v1/logs` and `POST /v1/events`.")
     host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
     port: int = Field(4318, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    hosts: tuple[str, ...] = Field(
+        (),
+        description="Names in the header Host by which it is asked, besides localhost and 127.0.0.1; "
+        "others are refused: a page of a foreign site may resolve its own name to us.",
+    )
     max_body_bytes: int = Field(16 << 20, ge=1_024, description="Of one request, uncompressed.")
     body_timeout_ms: int = Field(10_000, ge=1, description="How long a body may take to arrive.")
     commit_timeout_ms: int = Field(
@@ -176,7 +176,7 @@ class CollectorSettings(ProcessSettings):
     brokers: tuple[BrokerSettings, ...] = ()
     dlq_topics: tuple[str, ...] = Field(
         topics.DLQ_PATTERNS,
-        description="As in `streaming`: say it once, at the top level. Others are found by configurations.",
+        description="As in `streaming`: set it once, at the top level. Others are found by configurations.",
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
     dlq_topics_poll_interval_ms: int = Field(
@@ -217,7 +217,7 @@ class CollectorSettings(ProcessSettings):
         " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
     )
     log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        "INFO", description="TRACE tells every call of a source's methods (KIP-611)."
+        "INFO", description="TRACE logs every call of a source's methods (KIP-611)."
     )
 
     @property
@@ -229,11 +229,11 @@ class CollectorSettings(ProcessSettings):
         return old_ms
 
     def warnings(self) -> tuple[str, ...]:
-        """What is accepted and better left out."""
+        """Warnings about settings that are accepted but deprecated or ignored."""
         old = "task_shutdown_graceful_timeout_ms is deprecated; set connector_shutdown_graceful_timeout_ms"
         ignored = "retries is ignored; set task_timeout_ms, the time a source may go without progress"
-        said = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
-        return tuple(text for value, text in said if value is not None)
+        deprecated = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
+        return tuple(text for value, text in deprecated if value is not None)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -1,56 +1,152 @@
-"""What the collector tells of itself by OpenTelemetry: nothing, at no cost, unless an endpoint is set."""
+"""Metrics and traces of the collector, with the names of OpenTelemetry's messaging conventions and our own.
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+| metric | what |
+|---|---|
+| ``messaging.client.sent.messages`` | published events |
+| ``messaging.client.operation.duration`` | seconds of a transaction; ``error.type`` if it failed |
+| ``deadwatch.collector.polls`` | polls of sources, by kind |
+| ``deadwatch.collector.dead_letters`` | our own dead letters, by outcome |
+| ``deadwatch.collector.dead_letter.requests`` | attempts to write them, by outcome |
+| ``deadwatch.collector.abandoned`` | abandoned sources that still run, by scope |
+| ``deadwatch.collector.abandonments`` | sources that were abandoned, by scope |
 
-from collector.abandonment import Count
-from collector.dead_letters import LetterCounts
+There is a span for every transaction, and one for every poll that brings events or fails. Without an endpoint
+the providers are those of OpenTelemetry's API, which do nothing. With one they send over OTLP/HTTP; whether
+the endpoint can be reached is logged at each change, and what could not be sent is dropped.
+"""
 
-OTEL_ENDPOINT: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
-"""The standard variable that turns OpenTelemetry on; the others refine where and how it is sent."""
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Final, NamedTuple
+
+from opentelemetry.metrics import CallbackOptions, MeterProvider, NoOpMeterProvider, Observation
+from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode, TracerProvider
+from opentelemetry.util.types import AttributeValue
+
+from collector.publish.dead_letters import DeadLetterCounts
+from deadwatch.runtime import otel
+from deadwatch.runtime.logs import trace_context
+
+SCOPE: Final = "deadwatch.collector"
+ERROR_TYPE: Final = "error.type"
+NANOS_PER_MS: Final = 1_000_000
+
+Details = Mapping[str, AttributeValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Polled:
-    """One poll of a source; times in ms since the epoch, ``error_type`` is empty for one that went well."""
+class Count(NamedTuple):
+    """How many tasks or connectors were abandoned, and how many of them still run."""
 
-    source: str
-    kind: str
-    events: int
-    began_ms: int
-    ended_ms: int
-    error_type: str = ""
+    current: int
+    total: int
 
 
 class Telemetry:
-    """Tells nothing."""
+    """Used by every thread of the collector; ``shut_down`` sends what the providers still hold."""
 
-    def polled(self, poll: Polled) -> None:
-        """A source was polled."""
+    def __init__(
+        self, meters: MeterProvider, tracers: TracerProvider, shut_down: Callable[[], None] = lambda: None
+    ) -> None:
+        self._meter, self._tracer = meters.get_meter(SCOPE), tracers.get_tracer(SCOPE)
+        self._shut_down = shut_down
+        self._sent = self._meter.create_counter("messaging.client.sent.messages", "{message}")
+        self._duration = self._meter.create_histogram("messaging.client.operation.duration", "s")
+        self._polls = self._meter.create_counter(f"{SCOPE}.polls", "{poll}", "Polls of sources.")
+
+    def polled(
+        self, source: str, kind: str, events: int, began_ms: int, ended_ms: int, *, error_type: str = ""
+    ) -> None:
+        """Count a poll; add a span if it brought events or failed with an ``error_type``."""
+        attributes = {"deadwatch.source.kind": kind} | ({ERROR_TYPE: error_type} if error_type else {})
+        self._polls.add(1, attributes)
+        if not events and not error_type:
+            return
+        details: Details = {**attributes, "deadwatch.source.name": source, "deadwatch.events": events}
+        begin_ns = began_ms * NANOS_PER_MS
+        span = self._tracer.start_span(f"poll {kind}", start_time=begin_ns, attributes=details)
+        if error_type:
+            span.set_status(StatusCode.ERROR)
+        span.end(ended_ms * NANOS_PER_MS)
 
     @contextmanager
-    def publishing(self, topic: str, events: int) -> Iterator[None]:  # noqa: ARG002 - told by who tells
-        """Around a transaction; what is raised inside has failed it."""
-        yield
+    def publishing(self, topic: str, events: int) -> Iterator[None]:
+        """A span around a transaction that fails if it raises; log lines inside carry the span's ids."""
+        attributes = {
+            "messaging.system": "kafka",
+            "messaging.operation.name": "send",
+            "messaging.destination.name": topic,
+        }
+        details: Details = {"messaging.operation.type": "send", "messaging.batch.message_count": events}
+        began_s = time.monotonic()
+        with self._tracer.start_as_current_span(
+            f"send {topic}",
+            kind=SpanKind.PRODUCER,
+            attributes={**attributes, **details},
+            record_exception=False,
+        ) as span:
+            try:
+                ids = span.get_span_context()  # a span that is not recorded has none
+                traced = trace_context(f"{ids.trace_id:032x}", f"{ids.span_id:016x}")
+                with traced if ids.is_valid else nullcontext():
+                    yield
+            except BaseException as error:
+                attributes[ERROR_TYPE] = type(error).__name__
+                span.set_attribute(ERROR_TYPE, type(error).__name__)
+                raise
+            else:
+                self._sent.add(events, attributes)
+            finally:
+                self._duration.record(time.monotonic() - began_s, attributes)
 
     def observe(
-        self, letters: Callable[[], LetterCounts], tasks: Callable[[], Count], connectors: Callable[[], Count]
+        self,
+        dead_letters: Callable[[], DeadLetterCounts],
+        tasks: Callable[[], Count],
+        connectors: Callable[[], Count],
     ) -> None:
-        """What is asked for whenever metrics are told."""
+        """Call these functions whenever metrics are collected."""
+
+        def records(_: CallbackOptions) -> Iterable[Observation]:
+            counts = dead_letters()
+            return _by("outcome", {"written": counts.records, "lost": counts.lost})
+
+        def requests(_: CallbackOptions) -> Iterable[Observation]:
+            counts = dead_letters()
+            failed = counts.failed_produce_requests
+            return _by("outcome", {"written": counts.produce_requests - failed, "failed": failed})
+
+        def current(_: CallbackOptions) -> Iterable[Observation]:
+            return _by("scope", {"task": tasks().current, "connector": connectors().current})
+
+        def total(_: CallbackOptions) -> Iterable[Observation]:
+            return _by("scope", {"task": tasks().total, "connector": connectors().total})
+
+        self._meter.create_observable_counter(f"{SCOPE}.dead_letters", [records], "{record}")
+        self._meter.create_observable_counter(f"{SCOPE}.dead_letter.requests", [requests], "{request}")
+        self._meter.create_observable_up_down_counter(f"{SCOPE}.abandoned", [current], "{source}")
+        self._meter.create_observable_counter(f"{SCOPE}.abandonments", [total], "{source}")
 
     def close(self, timeout_ms: float) -> None:
-        """Tell what is left, for no longer than that."""
+        """Send what is left, for at most ``timeout_ms``; what takes longer is not waited for."""
+        closing = threading.Thread(target=self._shut_down, name="telemetry", daemon=True)
+        closing.start()
+        closing.join(max(timeout_ms, 0) / 1_000)
 
 
-SILENT = Telemetry()
+SILENT: Final = Telemetry(NoOpMeterProvider(), NoOpTracerProvider())
+"""Telemetry that records nothing, for a collector without an endpoint."""
 
 
 def telemetry_of(endpoint: str, collector: str, environ: Mapping[str, str]) -> Telemetry:
-    """OpenTelemetry where an endpoint is set; its SDK costs memory and time, so it is only imported then."""
-    if not endpoint and not environ.get(OTEL_ENDPOINT):
+    """Telemetry to the endpoint of the setting or the environment; ``SILENT`` if neither has one."""
+    if not otel.is_wanted(endpoint, environ):
         return SILENT
-    from collector.telemetry_otlp import OtlpTelemetry  # noqa: PLC0415 - as said above
+    from deadwatch.runtime.otlp_exporters import providers  # noqa: PLC0415 - the SDK costs memory and time
 
-    return OtlpTelemetry(endpoint, collector)
+    return Telemetry(*providers("collector", collector, endpoint))
+
+
+def _by(attribute: str, values: Mapping[str, int]) -> list[Observation]:
+    return [Observation(value, {f"deadwatch.{attribute}": name}) for name, value in values.items()]

@@ -1,4 +1,4 @@
-"""``python -m dashboards``: write what is generated, print rules, publish to a Grafana, draw pictures."""
+"""``python -m dashboards``: write what is generated, print rules, publish to a Grafana."""
 
 import os
 import sys
@@ -9,15 +9,13 @@ import typer
 import yaml
 from pydantic import ValidationError
 
-from collector.process import REFUSED
-from dashboards import generate, picture
-from dashboards.boards import ALL
+from dashboards import documents, generate
 from dashboards.grafana import Grafana, GrafanaError
-from dashboards.picture import PictureError
-from dashboards.publish import Wanted, publish
+from dashboards.publish import publish
 from dashboards.rules.alert import RulesError
 from dashboards.rules.groups import rules as all_rules
 from dashboards.rules.values import Values
+from deadwatch.runtime.process import REFUSED
 
 TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
 PASSWORD: Final = "GRAFANA_PASSWORD"  # noqa: S105 -- the name of a variable
@@ -27,11 +25,11 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, no_args
 
 @app.command("generate")
 def write() -> None:
-    """Write dashboards and rules anew; says what has changed.
+    """Write dashboards, rules, the table of signals and missing runbooks; says what has changed.
 
     python -m dashboards generate
     """
-    for path in generate.write():
+    for path in (*generate.write(), *documents.write()):
         print(path)
 
 
@@ -47,8 +45,8 @@ def rules(
     python -m dashboards rules --values values.yaml > deadwatch-rules.yaml
     """
     try:
-        said = yaml.safe_load(values.read_text()) if values else {}
-        print(generate.as_yaml(all_rules(Values.model_validate(said or {}))), end="")
+        given = yaml.safe_load(values.read_text()) if values else {}
+        print(generate.as_yaml(all_rules(Values.model_validate(given or {}))), end="")
     except (OSError, yaml.YAMLError, RulesError) as error:
         _refuse(f"{values}: {error}")
     except ValidationError as error:
@@ -78,39 +76,18 @@ def push(
 
     GRAFANA_TOKEN=… python -m dashboards publish --url https://grafana.example.com --dry-run
     """
-    wanted = Wanted(
-        folder=folder,
-        datasource_url=datasource_url,
-        service_account=service_account,
-        deadwatch_url=deadwatch_url,
-        overwrite=overwrite,
-    )
     try:
-        with Grafana(url, _credentials(user)) as grafana:
-            for change in publish(grafana, wanted, dry_run=dry_run):
+        with Grafana(url, _credentials(user), dry_run=dry_run) as grafana:
+            for change in publish(
+                grafana,
+                folder=folder,
+                datasource_url=datasource_url,
+                service_account=service_account,
+                deadwatch_url=deadwatch_url,
+                overwrite=overwrite,
+            ):
                 print(change)
     except GrafanaError as error:
-        _refuse(str(error))
-
-
-@app.command("picture")
-def draw(
-    *,
-    prometheus: Annotated[str, typer.Option(metavar="URL", help="That scrapes Deadwatch.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="A file for each dashboard.")] = Path("docs/img"),
-    minutes: Annotated[int, typer.Option(min=1, help="How far back.")] = 60,
-    at: Annotated[float | None, typer.Option(metavar="SECONDS", help="The end, since the epoch.")] = None,
-) -> None:
-    """Draw every dashboard from what a Prometheus knows, as SVG.
-
-    python -m dashboards picture --prometheus http://127.0.0.1:9090
-    """
-    try:
-        for board in ALL:
-            file = out / f"{board.uid}.svg"
-            file.write_text(picture.draw(board, prometheus, minutes, at))
-            print(file)
-    except (PictureError, OSError) as error:
         _refuse(str(error))
 
 

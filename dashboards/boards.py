@@ -1,24 +1,33 @@
 """Every dashboard, in the order in which one reads them."""
 
+from dataclasses import replace
 from typing import Final
 
 from dashboards import (
     abandoned,
     dead_letters,
     delivery_timeouts,
-    itself,
+    figures,
     overview,
     redrive,
+    self_monitoring,
     task_timeouts,
 )
 from dashboards.frame import Board
 
-ALL: Final[tuple[Board, ...]] = (
-    overview.BOARD,
-    dead_letters.BOARD,
-    task_timeouts.BOARD,
-    abandoned.BOARD,
-    delivery_timeouts.BOARD,
-    redrive.BOARD,
-    itself.BOARD,
+
+def _with_signals(board: Board) -> Board:
+    """The dashboard with a number for each of its signals, last in the first row."""
+    return replace(board, now=(*board.now, *figures.of_signals(board.uid, board.choices)))
+
+
+_IN_ORDER: Final = (
+    overview,
+    dead_letters,
+    task_timeouts,
+    abandoned,
+    delivery_timeouts,
+    redrive,
+    self_monitoring,
 )
+ALL: Final = tuple(_with_signals(module.BOARD) for module in _IN_ORDER)

@@ -1,7 +1,7 @@
-"""What all dashboards have in common: variables, links, annotations, rows in one order."""
+"""The frame of every dashboard: variables, links, annotations, and its rows in one order."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,10 +20,11 @@ from grafana_foundation_sdk.models.dashboard import (
 
 from api.metrics import catalog
 from api.metrics.catalog import Metric
-from dashboards.panels import BLUE, DATASOURCE, ORANGE, AnyPanel
+from dashboards.panels import BLUE, DATASOURCE, ORANGE, AnyPanel, Page, link
 from dashboards.promql import PromqlError, Scope
 
 TAG: Final = "deadwatch"
+WIDTH: Final = 24
 ALL: Final = ".+"
 REFRESH: Final = "30s"
 SINCE: Final = "now-6h"
@@ -32,6 +33,9 @@ LOCAL_API: Final = "http://127.0.0.1:8000"
 SCOPE: Final = Scope({"job": "$job", "kafka_cluster": "$kafka_cluster"})
 """What the variables of every dashboard choose."""
 RANGE: Final = "$__range"
+"""The time that is chosen in Grafana."""
+ROWS: Final = ("What is wrong now", "Since when", "Which", "Details")
+"""The titles of the rows, the same on every dashboard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +52,27 @@ class Choice:
             raise PromqlError(f"{self.metric.name} has no label {self.label}")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Panels under a heading; the headings of a dashboard go from what is wrong to details."""
-
-    title: str
-    panels: Sequence[AnyPanel]
-
-
-NOW, SINCE_WHEN, WHICH, DETAILS = "What is wrong now", "Since when", "Which", "Details"
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """A dashboard: ``uid`` is its address for ever."""
+    """A dashboard: four rows of panels, from what is wrong to details; ``uid`` is its address and stays.
+
+    ``page`` is where its panels link to, unless they have a page of their own.
+    """
 
     uid: str
     title: str
     description: str
-    rows: Sequence[Row]
+    page: Page
+    now: Sequence[AnyPanel]
+    since_when: Sequence[AnyPanel]
+    which: Sequence[AnyPanel]
+    details: Sequence[AnyPanel]
     choices: Sequence[Choice] = ()
-    tags: Sequence[str] = ()
+
+    @property
+    def rows(self) -> Mapping[str, Sequence[AnyPanel]]:
+        """The panels of each row by the row's title, from top to bottom."""
+        return dict(zip(ROWS, (self.now, self.since_when, self.which, self.details), strict=True))
 
 
 def model(board: Board) -> dict[str, Any]:
@@ -77,7 +81,7 @@ def model(board: Board) -> dict[str, Any]:
         dashboard.Dashboard(board.title)
         .uid(board.uid)
         .description(board.description)
-        .tags([TAG, *board.tags])
+        .tags([TAG])
         .readonly()
         .timezone("browser")
         .tooltip(DashboardCursorSync.CROSSHAIR)
@@ -86,15 +90,28 @@ def model(board: Board) -> dict[str, Any]:
     )
     for variable in _variables(board.choices):
         built.with_variable(variable)
-    built.link(_links()).annotations(_annotations())
-    for row in board.rows:
-        built.with_row(dashboard.Row(row.title))
-        for panel in row.panels:
+    to_others = dashboard.DashboardLink("Deadwatch").type(DashboardLinkType.DASHBOARDS).tags([TAG])
+    built.link(to_others.include_vars(True).keep_time(True)).annotations(_annotations())
+    for title, panels in board.rows.items():
+        built.with_row(dashboard.Row(title))
+        _share_line(panels)
+        for panel in panels:
+            if not panel.build().links:
+                link(panel, board.page)
             built.with_panel(panel)
     found: dict[str, Any] = json.loads(JSONEncoder().encode(built.build()))
     for number, panel in enumerate(found["panels"], start=1):
         panel["id"] = number
     return found
+
+
+def _share_line(panels: Sequence[AnyPanel]) -> None:
+    """Give panels without a width what the others leave of a line, in equal parts."""
+    places = [place for panel in panels if (place := panel.build().grid_pos)]
+    without = [place for place in places if not place.w]
+    left = WIDTH - sum(place.w for place in places if place.w < WIDTH)
+    for place in without:
+        place.w = left // len(without)
 
 
 def _variables(choices: Sequence[Choice]) -> list[Builder[VariableModel]]:
@@ -137,26 +154,13 @@ def _values_of(name: str, title: str, series: str, label: str) -> Builder[Variab
     )
 
 
-def _links() -> dashboard.DashboardLink:
-    return (
-        dashboard.DashboardLink("Deadwatch")
-        .type(DashboardLinkType.DASHBOARDS)
-        .tags([TAG])
-        .include_vars(True)
-        .keep_time(True)
-    )
-
-
 def _annotations() -> list[Builder[AnnotationQuery]]:
     redrives = SCOPE.grown(catalog.REDRIVE_RECORDS, outcome="sent").sum("dlq_topic", "target_topic").above(0)
     version = SCOPE.gauge(catalog.BUILD_INFO).max("version")
     before = SCOPE.gauge(catalog.BUILD_INFO, offset="5m").max("version")
     deployed = version.unless(before, "version")
+    shown = (("Redrives", redrives, BLUE), ("Deployments of Deadwatch", deployed, ORANGE))
     return [
-        _annotation("Redrives", redrives.text, BLUE),
-        _annotation("Deployments of Deadwatch", deployed.text, ORANGE),
+        dashboard.AnnotationQuery().name(name).datasource(DATASOURCE).expr(found.text).icon_color(color)
+        for name, found, color in shown
     ]
-
-
-def _annotation(name: str, expression: str, color: str) -> Builder[AnnotationQuery]:
-    return dashboard.AnnotationQuery().name(name).datasource(DATASOURCE).expr(expression).icon_color(color)

@@ -1,7 +1,7 @@
 """Writes what is generated: dashboards, the same with inputs for an import by hand, and rules."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,24 +29,27 @@ def files() -> Iterator[tuple[str, str]]:
 
 def write(directory: Path = GENERATED) -> list[Path]:
     """Write what differs and remove what is no longer generated; what was changed."""
-    changed = []
-    wanted = {directory / name: text for name, text in files()}
-    for path, text in wanted.items():
-        if not path.is_file() or path.read_text() != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            changed.append(path)
-    for path in [*directory.rglob("*.json"), *directory.rglob("*.yaml")]:
-        if path not in wanted:
-            path.unlink()
-            changed.append(path)
-    return changed
+    existing = [*directory.rglob("*.json"), *directory.rglob("*.yaml")]
+    return put({directory / name: text for name, text in files()}, existing)
+
+
+def put(made: Mapping[Path, str], existing: Iterable[Path] = ()) -> list[Path]:
+    """Write the texts that differ, remove what is there and not made any more; what was changed."""
+    changed = [path for path, text in made.items() if not path.is_file() or path.read_text() != text]
+    for path in changed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(made[path])
+    gone = [path for path in existing if path not in made]
+    for path in gone:
+        path.unlink()
+    return changed + gone
 
 
 def importable(made: Mapping[str, Any]) -> dict[str, Any]:
     """A dashboard that asks for its data source when somebody imports it in Grafana's browser."""
     named = json.loads(json.dumps(made).replace("${datasource}", f"${{{INPUT}}}"))
     variables = [v for v in named["templating"]["list"] if v["name"] != "datasource"]
+    kinds = sorted({panel["type"] for panel in named["panels"]} - {"row"})
     return {
         "__inputs": [
             {
@@ -61,10 +64,7 @@ def importable(made: Mapping[str, Any]) -> dict[str, Any]:
         "__requires": [
             {"type": "grafana", "id": "grafana", "name": "Grafana", "version": "11.6.0"},
             {"type": "datasource", "id": "prometheus", "name": "Prometheus", "version": "1.0.0"},
-            *(
-                {"type": "panel", "id": kind, "name": kind, "version": ""}
-                for kind in sorted({panel["type"] for panel in named["panels"]} - {"row"})
-            ),
+            *({"type": "panel", "id": kind, "name": kind, "version": ""} for kind in kinds),
         ],
         **named,
         "templating": {"list": variables},

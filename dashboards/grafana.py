@@ -1,4 +1,4 @@
-"""A Grafana over its HTTP interface: what publishing needs of it, repeated where that helps.
+"""A Grafana over its HTTP interface: each request repeated where that helps, each refusal in plain words.
 
 * GrafanaError       the text says what to do
   * ConflictError    somebody else has changed it, or its title is taken (412)
@@ -6,24 +6,25 @@
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any, Final, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 from grafana_api.grafana_api import GrafanaClientError, GrafanaException
 from grafana_api.grafana_face import GrafanaFace
 
-from collector.contract.backoff import Backoff
+from deadwatch.contract.backoff import Backoff
 
 ATTEMPTS: Final = 5
 BACKOFF: Final = Backoff(initial_ms=200, max_ms=5_000)
 TIMEOUT_S: Final = 30.0
 MS_PER_S: Final = 1_000
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 412, 429
-SERVER_ERRORS: Final = 500
+TOO_MANY, SERVER_ERRORS = 429, 500
 
 Answer = Mapping[str, Any]
+Call = Callable[..., Any]
 Credentials = str | tuple[str, str]
 
 
@@ -32,17 +33,21 @@ class GrafanaError(Exception):
 
 
 class ConflictError(GrafanaError):
-    """Something else is in the place of what was to be written."""
+    """Something else has the address, or was written since it was read (412)."""
 
 
 class Grafana:
-    """One Grafana; ``credentials`` are a token, or a user and a password."""
+    """One Grafana; ``credentials`` are a token, or a user and a password. ``face`` is grafana-api.
+
+    A dry run reads and changes nothing.
+    """
 
     def __init__(
         self,
         url: str,
         credentials: Credentials,
         *,
+        dry_run: bool = False,
         rng: Random | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -51,8 +56,9 @@ class Grafana:
             raise GrafanaError(f"{url!r} is no address of a Grafana: it begins with http:// or https://")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         prefix = parts.path.strip("/")
+        self.dry_run = dry_run
         self._url, self._rng, self._pause = url, rng or Random(), pause
-        self._face = GrafanaFace(
+        self.face = GrafanaFace(
             credentials,
             host=host,
             port=parts.port,
@@ -65,88 +71,35 @@ class Grafana:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections."""
-        self._face.api.s.close()
+        """Close the connections to Grafana."""
+        self.face.api.s.close()
 
-    def folder(self, uid: str) -> Answer | None:
-        """A folder, if it is there."""
-        return self._find(lambda: self._face.folder.get_folder(uid), "read folders")
-
-    def create_folder(self, uid: str, title: str) -> None:
-        """Make a folder."""
-        self._call(lambda: self._face.folder.create_folder(title, uid), "create folders")
-
-    def rename_folder(self, uid: str, title: str, version: int) -> None:
-        """Give a folder another title."""
-        self._call(lambda: self._face.folder.update_folder(uid, title, version), "change folders")
-
-    def dashboard(self, uid: str) -> Answer | None:
-        """``{"dashboard": …, "meta": …}``, if it is there."""
-        return self._find(lambda: self._face.dashboard.get_dashboard(uid), "read dashboards")
-
-    def save_dashboard(self, payload: Answer) -> None:
-        """Create or replace a dashboard. Raises ``ConflictError`` when something else is there."""
-        self._call(lambda: self._face.dashboard.update_dashboard(payload), "write dashboards")
-
-    def titled(self, title: str) -> list[Answer]:
-        """Dashboards of exactly this title."""
-        query = quote(title)
-        found = self._call(
-            lambda: self._face.search.search_dashboards(query=query, type_="dash-db"), "search"
-        )
-        dashboards: list[Answer] = found
-        return [each for each in dashboards if each["title"] == title]
-
-    def datasource(self, uid: str) -> Answer | None:
-        """A data source, if it is there."""
-        return self._find(lambda: self._face.api.GET(f"/datasources/uid/{uid}"), "read data sources")
-
-    def create_datasource(self, payload: Answer) -> None:
-        """Make a data source."""
-        self._call(lambda: self._face.datasource.create_datasource(payload), "create data sources")
-
-    def update_datasource(self, uid: str, payload: Answer) -> None:
-        """Replace a data source."""
-        self._call(lambda: self._face.api.PUT(f"/datasources/uid/{uid}", json=payload), "change data sources")
-
-    def service_account(self, name: str) -> Answer | None:
-        """The service account of exactly this name, with ``tokens``, how many it has."""
-        path = f"/serviceaccounts/search?query={quote(name)}"
-        found = self._call(lambda: self._face.api.GET(path), "read service accounts")
-        accounts: list[Answer] = found["serviceAccounts"]
-        return next((each for each in accounts if each["name"] == name), None)
-
-    def create_service_account(self, name: str, role: str) -> Answer:
-        """Make a service account."""
-        body = {"name": name, "role": role}
-        made: Answer = self._call(
-            lambda: self._face.api.POST("/serviceaccounts", json=body), "create service accounts"
-        )
-        return made
-
-    def create_token(self, account: int, name: str) -> str:
-        """A new token; Grafana shows it once."""
-        path = f"/serviceaccounts/{account}/tokens"
-        made = self._call(lambda: self._face.api.POST(path, json={"name": name}), "create tokens")
-        return str(made["key"])
-
-    def _find(self, call: Callable[[], Any], what: str) -> Answer | None:
+    def find(self, what: str, call: Call, *arguments: object) -> Answer:
+        """The answer of a call of ``face``; empty where there is no such thing."""
         try:
-            found: Answer = self._call(call, what)
+            found: Answer = self.ask(what, call, *arguments)
         except _MissingError:
-            return None
+            return {}
         return found
 
-    def _call(self, call: Callable[[], Any], what: str) -> Any:  # noqa: ANN401 -- JSON
-        """Ask; what may be over in a moment is asked again, with growing pauses."""
+    def ask(self, what: str, call: Call, *arguments: object, **more: object) -> Any:  # noqa: ANN401 -- JSON
+        """The answer of a call of ``face``; ``what`` says in errors what was tried.
+
+        After a transient failure it is sent again, with growing pauses.
+        """
+        request = partial(call, *arguments, **more)
         for failures in range(1, ATTEMPTS):
             try:
-                return self._once(call, what)
+                return self._once(request, what)
             except _TransientError:
                 self._pause(BACKOFF.delay_ms(failures, self._rng) / MS_PER_S)
-        return self._once(call, what)
+        return self._once(request, what)
 
-    def _once(self, call: Callable[[], Any], what: str) -> Any:  # noqa: ANN401 -- JSON
+    def change(self, what: str, call: Call, *arguments: object, **more: object) -> Any:  # noqa: ANN401 -- JSON
+        """As ``ask``, for what changes something; a dry run leaves it out."""
+        return None if self.dry_run else self.ask(what, call, *arguments, **more)
+
+    def _once(self, call: Call, what: str) -> Any:  # noqa: ANN401 -- JSON
         try:
             return call()
         except GrafanaException as error:
@@ -160,7 +113,7 @@ class Grafana:
             ) from None
 
     def _refused(self, error: GrafanaException, what: str) -> GrafanaError:
-        told = error.response.get("message", "") if isinstance(error.response, dict) else ""
+        message = error.response.get("message", "") if isinstance(error.response, dict) else ""
         match error.status_code:
             case 401:
                 return GrafanaError(
@@ -172,19 +125,19 @@ class Grafana:
                     "Editor, data sources and service accounts Admin"
                 )
             case 404:
-                return _MissingError(f"{self._url}: not found (404): {told}")
+                return _MissingError(f"{self._url}: not found (404): {message}")
             case 412:
-                return ConflictError(told or "precondition failed")
+                return ConflictError(message or "precondition failed")
             case status if status == TOO_MANY or status >= SERVER_ERRORS:
-                return _TransientError(f"{self._url} cannot {what} now ({status}): {told}")
+                return _TransientError(f"{self._url} cannot {what} now ({status}): {message}")
             case status:
                 kind = "refuses" if isinstance(error, GrafanaClientError) else "fails"
-                return GrafanaError(f"{self._url} {kind} to {what} ({status}): {told}")
+                return GrafanaError(f"{self._url} {kind} to {what} ({status}): {message}")
 
 
 class _MissingError(GrafanaError):
-    """It is not there."""
+    """Grafana answers 404 for it."""
 
 
 class _TransientError(GrafanaError):
-    """It may be over in a moment."""
+    """A failure that may be over in a moment: no answer, 429, or 5xx."""

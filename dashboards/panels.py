@@ -1,9 +1,9 @@
-"""The kinds of panels, with the looks that all of them share. Every query goes to the datasource variable."""
+"""The kinds of panels, in one style. Every query goes to the data source of the dashboard's variable."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar, Unpack
 
 from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.cog.builder import Builder
@@ -14,6 +14,7 @@ from grafana_foundation_sdk.models.dashboard import (
     DataTransformerConfig,
     DynamicConfigValue,
     FieldColorModeId,
+    GridPos,
     Panel,
     Threshold,
     ThresholdsMode,
@@ -22,7 +23,7 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from dashboards.promql import Expr, PromqlError
+from dashboards.promql import Expr
 
 DATASOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 DEADWATCH: Final = "${deadwatch_url}"
@@ -36,7 +37,7 @@ PER_SECOND: Final = "reqps"
 GREEN, YELLOW, ORANGE, RED, BLUE = "green", "yellow", "orange", "red", "blue"
 
 Texts = Mapping[float, tuple[str, str]]
-"""What is said instead of a value, and its colour."""
+"""The text that is shown instead of a value, and its colour."""
 
 UP_OR_DOWN: Final[Texts] = {1: ("up", GREEN), 0: ("down", RED)}
 HEADINGS: Final = {
@@ -60,7 +61,7 @@ ANY_IS_ODD: Final[Steps] = ((1, ORANGE),)
 
 
 class Page(StrEnum):
-    """Where the api tells more."""
+    """The page of the api to which a panel links for details."""
 
     OVERVIEW = "/api/v1/overview"
     GROUPS = "/api/v1/dead-letters/groups"
@@ -74,21 +75,25 @@ class Page(StrEnum):
     READINESS = "/readyz"
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What every panel says of itself: ``text`` is read where the title does not suffice."""
+class Look(TypedDict, total=False):
+    """How a panel looks: the unit of its values, from which value on which colour, texts instead of values.
 
-    title: str
-    text: str
+    Panels without a width (of 24) share what the others leave of a line; one without a page has its board's.
+    """
+
+    unit: str
+    steps: Steps
+    texts: Texts
+    width: int
     page: Page
-    unit: str = SHORT
-    steps: Steps = ANY_IS_BAD
-    width: int = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of values: its name, its unit and from where on which colour."""
+    """A column of a table: its name, its unit, and from which value on it has which colour.
+
+    What has other labels than the row is added up by the row's.
+    """
 
     name: str
     expression: Expr
@@ -101,24 +106,29 @@ AnyPanel = Builder[Panel]
 Kind = TypeVar("Kind", stat.Panel, timeseries.Panel, table.Panel, bargauge.Panel)
 
 
-def number(about: About, expression: Expr, *, texts: Texts | None = None) -> AnyPanel:
-    """One number, as large as it is important; ``texts`` are (text, colour) instead of a value."""
-    panel = _described(stat.Panel(), about).height(STAT_HEIGHT).no_value("no data")
+def number(title: str, text: str, expression: Expr, **look: Unpack[Look]) -> AnyPanel:
+    """One number, as large as it is important, red from 1 on unless ``steps`` say other."""
+    look.setdefault("steps", ANY_IS_BAD)
+    panel = _described(stat.Panel(), STAT_HEIGHT, title, text, **look).no_value("no data")
     panel.with_target(_query(expression, "A").instant())
     panel.color_mode(looks.BigValueColorMode.BACKGROUND).graph_mode(looks.BigValueGraphMode.NONE)
     panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
-    if texts:
-        panel.mappings([_mapping(texts)])
+    if "texts" in look:
+        panel.mappings([_mapping(look["texts"])])
     return panel
 
 
 def curves(
-    about: About, expression: Expr, legend: str, *more: tuple[Expr, str], bars: bool = False
+    title: str, text: str, *series: Expr | tuple[Expr, str], bars: bool = False, **look: Unpack[Look]
 ) -> AnyPanel:
-    """Values over time: lines for what has a level, stacked bars for what happens now and then."""
-    panel = _described(timeseries.Panel(), about).height(CHART_HEIGHT)
-    for ref, (each, name) in zip("ABCDEFGH", ((expression, legend), *more), strict=False):
-        panel.with_target(_query(each, ref).range().legend_format(name))
+    """Values over time: lines for what has a level, stacked bars for what happens now and then.
+
+    A series is named by its label, unless a legend stands beside it.
+    """
+    panel = _described(timeseries.Panel(), CHART_HEIGHT, title, text, **look)
+    for ref, each in zip("ABCDEFGH", series, strict=False):
+        expression, legend = each if isinstance(each, tuple) else (each, _legend(each))
+        panel.with_target(_query(expression, ref).range().legend_format(legend))
     panel.color_scheme(dashboard.FieldColor().mode(FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
     panel.axis_soft_min(0).line_width(2).fill_opacity(10).show_points(looks.VisibilityMode.AUTO)
     panel.legend(
@@ -131,7 +141,7 @@ def curves(
     panel.tooltip(
         common.VizTooltipOptions().mode(looks.TooltipDisplayMode.MULTI).sort(looks.SortOrder.DESCENDING)
     )
-    if about.steps:
+    if look.get("steps"):
         style = looks.GraphThresholdsStyleMode.DASHED
         panel.thresholds_style(common.GraphThresholdsStyleConfig().mode(style))
     if bars:
@@ -140,47 +150,44 @@ def curves(
     return panel
 
 
-def ranking(about: About, expression: Expr, legend: str) -> AnyPanel:
-    """Bars, the longest first."""
-    panel = _described(bargauge.Panel(), about).height(TABLE_HEIGHT).no_value("nothing")
-    panel.with_target(_query(expression, "A").instant().legend_format(legend))
+def ranking(title: str, text: str, expression: Expr, **look: Unpack[Look]) -> AnyPanel:
+    """A bar for each series, the longest first, named by its label."""
+    panel = _described(bargauge.Panel(), TABLE_HEIGHT, title, text, **look).no_value("nothing")
+    panel.with_target(_query(expression, "A").instant().legend_format(_legend(expression)))
     panel.display_mode(looks.BarGaugeDisplayMode.BASIC).orientation(looks.VizOrientation.HORIZONTAL)
     panel.value_mode(looks.BarGaugeValueMode.TEXT).show_unfilled(False)
     panel.reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
     return panel
 
 
-def rows(about: About, labels: Sequence[str], *columns: Column, worst_first: bool = True) -> AnyPanel:
+def rows(
+    title: str,
+    text: str,
+    labels: Sequence[str],
+    *columns: Column,
+    worst_first: bool = True,
+    **look: Unpack[Look],
+) -> AnyPanel:
     """A line for each set of labels, worst first by the first column; columns join where labels agree."""
-    for column in columns:
-        if column.expression.labels != set(labels):
-            raise PromqlError(f"{about.title}: column {column.name} does not have the labels of its row")
-    panel = _described(table.Panel(), about).height(TABLE_HEIGHT).no_value("nothing")
+    panel = _described(table.Panel(), TABLE_HEIGHT, title, text, **look).no_value("nothing")
     panel.filterable(True)
     for ref, column in zip("ABCDEFGH", columns, strict=False):
-        panel.with_target(_query(column.expression, ref).instant().format(PromQueryFormat.TABLE))
+        expression = column.expression
+        by_row = expression if expression.labels == set(labels) else expression.sum(*labels)
+        panel.with_target(_query(by_row, ref).instant().format(PromQueryFormat.TABLE))
         panel.override_by_name(column.name, _column_looks(column))
-    values = {
-        _value_field(ref, columns): column.name for ref, column in zip("ABCDEFGH", columns, strict=False)
+    values = {"Value": columns[0].name}  # so Grafana calls it; several have the letters of their queries
+    if len(columns) > 1:
+        values = {f"Value #{ref}": each.name for ref, each in zip("ABCDEFGH", columns, strict=False)}
+    organised = {
+        "excludeByName": {"Time": True, "job": "job" not in labels},
+        "indexByName": {name: place for place, name in enumerate((*labels, *values))},
+        "renameByName": {label: HEADINGS.get(label, label.capitalize()) for label in labels} | values,
     }
     panel.with_transformation(DataTransformerConfig(id_val="merge", options={}))
-    panel.with_transformation(
-        DataTransformerConfig(
-            id_val="organize",
-            options={
-                "excludeByName": {"Time": True, "job": "job" not in labels},
-                "indexByName": {name: place for place, name in enumerate((*labels, *values))},
-                "renameByName": {label: _heading(label) for label in labels} | values,
-            },
-        )
-    )
+    panel.with_transformation(DataTransformerConfig(id_val="organize", options=organised))
     panel.sort_by([common.TableSortByFieldState().display_name(columns[0].name).desc(worst_first)])
     return panel
-
-
-def _value_field(ref: str, columns: Sequence[Column]) -> str:
-    """How Grafana names the value of a query: with its letter, unless there is only one."""
-    return f"Value #{ref}" if len(columns) > 1 else "Value"
 
 
 def _column_looks(column: Column) -> list[DynamicConfigValue]:
@@ -194,28 +201,40 @@ def _column_looks(column: Column) -> list[DynamicConfigValue]:
     return [DynamicConfigValue(id_val=name, value=value) for name, value in found]
 
 
-def _heading(label: str) -> str:
-    return HEADINGS.get(label, label.capitalize())
-
-
 def _mapping(texts: Texts) -> ValueMap:
     return ValueMap(
         {f"{value:g}": ValueMappingResult(text=text, color=color) for value, (text, color) in texts.items()}
     )
 
 
-def _described(panel: Kind, about: About) -> Kind:
-    panel.title(about.title).description(about.text).datasource(DATASOURCE)
-    panel.unit(about.unit).thresholds(_thresholds(about.steps)).span(about.width)
-    if about.unit == SHORT:
+def _described(panel: Kind, height: int, title: str, text: str, **look: Unpack[Look]) -> Kind:
+    unit = look.get("unit", SHORT)
+    panel.title(title).description(text).datasource(DATASOURCE)
+    panel.unit(unit).thresholds(_thresholds(look.get("steps", NEUTRAL)))
+    panel.grid_pos(GridPos(h=height, w=look.get("width", 0)))
+    if unit == SHORT:
         panel.decimals(0)  # counts; increase() makes fractions of them
-    links = (("API", about.page), ("Console", "/"))
-    panel.links([_link(f"{title}: {about.title}", f"{DEADWATCH}{path}") for title, path in links])
+    if "page" in look:
+        link(panel, look["page"])
     return panel
 
 
-def _link(title: str, url: str) -> dashboard.DashboardLink:
-    return dashboard.DashboardLink(title).type(DashboardLinkType.LINK).url(url).target_blank(True)
+def link(panel: AnyPanel, page: Page) -> None:
+    """Let a panel link to a page of the api, and to the console."""
+    built = panel.build()
+    made = (
+        dashboard.DashboardLink(f"{place}: {built.title}")
+        .type(DashboardLinkType.LINK)
+        .url(f"{DEADWATCH}{path}")
+        .target_blank(True)
+        for place, path in (("API", page), ("Console", "/"))
+    )
+    built.links = [each.build() for each in made]
+
+
+def _legend(expression: Expr) -> str:
+    (label,) = expression.labels
+    return f"{{{{{label}}}}}"
 
 
 def _query(expression: Expr, ref: str) -> prometheus.Dataquery:

@@ -1,4 +1,4 @@
-"""PromQL made from the metric catalogue: what it does not have cannot be asked for.
+"""PromQL made from the metric catalogue: a metric or a label that it does not have is refused.
 
 An expression knows its labels; a metric, a label of a selector or a label of ``by`` that does not exist is a
 ``PromqlError`` while dashboards and rules are built, not an empty panel at 3 a.m.
@@ -10,7 +10,8 @@ difference of two counters.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from functools import partialmethod
+from typing import Final
 
 from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
@@ -23,11 +24,11 @@ RISING: Final = (catalog.SHARE_RECORDS,)
 """Gauges by their names that only rise, as counters do."""
 
 Value = str | Sequence[str]
-"""What a label must be: a text, or one of several."""
+"""The value that a label must have: a text, or one of several."""
 
 
 class PromqlError(ValueError):
-    """The expression asks for what the catalogue does not have."""
+    """The expression names a metric or a label that the catalogue does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,47 +39,70 @@ class Expr:
     labels: frozenset[str] = frozenset()
     operand: bool = True
 
-    def sum(self, *by: str) -> Self:
-        """Added up."""
-        return self._aggregate("sum", by)
+    def _aggregated(self, function: str, *by: str) -> "Expr":
+        self.require(by)
+        text = f"{function} by ({', '.join(by)}) ({self.text})" if by else f"{function}({self.text})"
+        return replace(self, text=text, labels=frozenset(by), operand=True)
 
-    def max(self, *by: str) -> Self:
-        """The largest."""
-        return self._aggregate("max", by)
+    sum = partialmethod(_aggregated, "sum")
+    """The series added up, one sum for each set of the labels that are named."""
+    max = partialmethod(_aggregated, "max")
+    """The largest value for each set of the labels that are named."""
+    min = partialmethod(_aggregated, "min")
+    """The smallest value for each set of the labels that are named."""
+    count = partialmethod(_aggregated, "count")
+    """How many series there are for each set of the labels that are named."""
 
-    def min(self, *by: str) -> Self:
-        """The smallest."""
-        return self._aggregate("min", by)
+    def _with(self, operator: str, other: "Expr") -> "Expr":
+        if self.labels != other.labels:
+            differing = ", ".join(sorted(self.labels ^ other.labels))
+            raise PromqlError(f"{self.text!r} and {other.text!r} do not match: only one has {differing}")
+        return replace(self, text=f"{self.grouped} {operator} {other.grouped}", operand=False)
 
-    def count(self, *by: str) -> Self:
-        """How many series."""
-        return self._aggregate("count", by)
+    plus = partialmethod(_with, "+")
+    """The sum of two series with the same labels."""
+    minus = partialmethod(_with, "-")
+    """The difference of two series with the same labels."""
+    over = partialmethod(_with, "/")
+    """The quotient of two series with the same labels."""
+    or_ = partialmethod(_with, "or")
+    """This series, and the other one for labels which this one does not have."""
 
-    def top(self, number: int) -> Self:
-        """The largest few."""
+    def _where(self, operator: str, other: "Expr", *on: str) -> "Expr":
+        self.require(on)
+        other.require(on)
+        text = f"{self.grouped} {operator} on ({', '.join(on)}) {other.grouped}"
+        return replace(self, text=text, operand=False)
+
+    and_ = partialmethod(_where, "and")
+    """This series where the other one has one with the same labels of those that are named."""
+    unless = partialmethod(_where, "unless")
+    """This series where the other one has none with the same labels of those that are named."""
+
+    def top(self, number: int) -> "Expr":
+        """``topk``: the ``number`` series with the largest values."""
         return replace(self, text=f"topk({number}, {self.text})", operand=True)
 
-    def at_least(self, number: float) -> Self:
-        """No value below ``number``."""
+    def at_least(self, number: float) -> "Expr":
+        """``clamp_min``: a value below ``number`` becomes ``number``."""
         return replace(self, text=f"clamp_min({self.text}, {number:g})", operand=True)
 
-    def at_most(self, number: float) -> Self:
-        """No value above ``number``."""
+    def at_most(self, number: float) -> "Expr":
+        """``clamp_max``: a value above ``number`` becomes ``number``."""
         return replace(self, text=f"clamp_max({self.text}, {number:g})", operand=True)
 
-    def is_(self, operator: str, number: float) -> Self:
-        """The series whose value compares so."""
+    def is_(self, operator: str, number: float) -> "Expr":
+        """The series whose value compares to ``number`` as ``operator`` says; the others are left out."""
         return replace(self, text=f"{self.grouped} {operator} {number:g}", operand=False)
 
-    def above(self, number: float) -> Self:
-        """The series whose value is more."""
-        return self.is_(">", number)
+    above = partialmethod(is_, ">")
+    """The series whose value is more than a number; the others are left out."""
 
-    def times(self, number: float) -> Self:
-        """Multiplied."""
+    def times(self, number: float) -> "Expr":
+        """Every value multiplied by ``number``."""
         return replace(self, text=f"{self.grouped} * {number:g}", operand=False)
 
-    def beside(self, other: "Expr", *by: str) -> Self:
+    def beside(self, other: "Expr", *by: str) -> "Expr":
         """The sum of two kinds of series whose labels differ, so that none hides another."""
         if self.labels == other.labels:
             raise PromqlError(
@@ -87,60 +111,18 @@ class Expr:
         other.require(by)
         return replace(self, text=f"{self.grouped} or {other.grouped}", operand=False).sum(*by)
 
-    def smaller_of(self, other: "Expr") -> Self:
-        """The smaller value of two with the same labels; theirs where we have none."""
-        return self._between("<=", other).or_(other)
+    def smaller_of(self, other: "Expr") -> "Expr":
+        """The smaller value of two series with the same labels; that of ``other`` where only it has one."""
+        return self._with("<=", other).or_(other)
 
-    def plus(self, other: "Expr") -> Self:
-        """Sum of two with the same labels."""
-        return self._between("+", other)
-
-    def minus(self, other: "Expr") -> Self:
-        """Difference of two with the same labels."""
-        return self._between("-", other)
-
-    def over(self, other: "Expr") -> Self:
-        """Quotient of two with the same labels."""
-        return self._between("/", other)
-
-    def or_(self, other: "Expr") -> Self:
-        """Ours, and theirs where we have none."""
-        return self._between("or", other)
-
-    def and_(self, other: "Expr", *on: str) -> Self:
-        """Ours, where they have one too."""
-        return self._joined("and", other, on)
-
-    def unless(self, other: "Expr", *on: str) -> Self:
-        """Ours, where they have none."""
-        return self._joined("unless", other, on)
-
-    def age(self) -> Self:
+    def age(self) -> "Expr":
         """Seconds since the time that is the value."""
         return replace(self, text=f"time() - {self.grouped}", operand=False)
 
     @property
     def grouped(self) -> str:
-        """As an operand."""
+        """The text as an operand, in parentheses where it needs them."""
         return self.text if self.operand else f"({self.text})"
-
-    def _aggregate(self, function: str, by: Sequence[str]) -> Self:
-        self.require(by)
-        text = f"{function} by ({', '.join(by)}) ({self.text})" if by else f"{function}({self.text})"
-        return replace(self, text=text, labels=frozenset(by), operand=True)
-
-    def _between(self, operator: str, other: "Expr") -> Self:
-        if self.labels != other.labels:
-            differing = ", ".join(sorted(self.labels ^ other.labels))
-            raise PromqlError(f"{self.text!r} and {other.text!r} do not match: only one has {differing}")
-        text = f"{self.grouped} {operator} {other.grouped}"
-        return replace(self, text=text, operand=False)
-
-    def _joined(self, operator: str, other: "Expr", on: Sequence[str]) -> Self:
-        self.require(on)
-        other.require(on)
-        matching = f"{operator} on ({', '.join(on)})"
-        return replace(self, text=f"{self.grouped} {matching} {other.grouped}", operand=False)
 
     def require(self, labels: Sequence[str]) -> None:
         """Refuse labels that the series do not have."""
@@ -160,7 +142,7 @@ class Scope:
     narrowing: Mapping[str, str] = field(default_factory=dict)
 
     def narrowed(self, **matchers: str) -> "Scope":
-        """With more matchers; unlike the first ones, a metric must have their labels."""
+        """The scope with more matchers; unlike the first ones, a metric must have their labels."""
         return replace(self, narrowing={**self.narrowing, **matchers})
 
     def gauge(self, metric: Metric, offset: str = "", **only: Value) -> Expr:
@@ -185,11 +167,12 @@ class Scope:
         return self._read(metric, only, f"increase({{}}[{window or self.window}]{_offset(offset)})")
 
     def grown(self, metric: Metric, window: str = "", **only: Value) -> Expr:
-        """Growth of a counter, to the record: now less then, over a change of pods too.
+        """Growth of a counter, exact to the record: its value now less its value before the window.
 
-        A series that was not there then has grown by its whole value if it is in fewer scrapes of the window
-        than were read whole: it began within it. So the very first scrape, and the first after an outage, do
-        not count what has long been counted. After a reset, or where neither says a thing, ``increase`` does.
+        It holds over a change of pods too. A series that did not exist before the window has grown by its
+        whole value if it is in fewer scrapes of the window than those that read the whole store: it began
+        within the window. So the very first scrape, and the first after an outage, do not count what has long
+        been counted. After a reset, and where neither gives a value, ``increase`` is used.
         """
         self._require_counter(metric)
         window = window or self.window
@@ -209,7 +192,7 @@ class Scope:
         return Expr(f"absent({self.selector(metric)})")
 
     def recorded(self, name: str, *labels: str) -> Expr:
-        """What a recording rule of ours gives."""
+        """The series of one of our recording rules."""
         return Expr(name, frozenset(labels))
 
     def whole(self, offset: str = "") -> Expr:
@@ -223,7 +206,7 @@ class Scope:
         return expression.or_(Expr(f"0 * max({self.whole().text})"))
 
     def _compared(self, series: str, operator: str, window: str) -> str:
-        """In how many scrapes of the window a series is, against how many were read whole."""
+        """Compare in how many scrapes of the window a series is with how many read the whole store."""
         store = self._anywhere.selector(catalog.STORE_UP)
         whole = f"sum_over_time({store}[{window}])"
         return f"count_over_time({series}[{window}]) {operator} on (job, instance) group_left () {whole}"

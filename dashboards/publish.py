@@ -1,18 +1,18 @@
-"""Brings folder, dashboards and data source to a Grafana; what is there already is left alone.
+"""Publishes folder, dashboards and data source to a Grafana; what is the same there is left alone.
 
 What Grafana adds to what it was given (ids, versions, defaults) is no difference: ours must be contained in
 theirs.
 """
 
-import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
-from collector.version import VERSION
 from dashboards.boards import ALL
-from dashboards.frame import TAG, model
-from dashboards.grafana import ConflictError, Grafana, GrafanaError
+from dashboards.frame import TAG, Board, model
+from dashboards.grafana import Answer, ConflictError, Grafana, GrafanaError
+from deadwatch.runtime import VERSION
 
 FOLDER_UID: Final = "deadwatch"
 DATASOURCE_UID: Final = "deadwatch-prometheus"
@@ -20,24 +20,14 @@ DATASOURCE_NAME: Final = "Deadwatch Prometheus"
 MESSAGE: Final = f"python -m dashboards publish ({VERSION})"
 GRAFANAS_OWN: Final = frozenset({"id", "version", "schemaVersion"})
 SHOWN: Final = 10
-SHOWN_CHARS: Final = 60
 """How many differences of a dashboard are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be there; empty: not asked for."""
-
-    folder: str = "Deadwatch"
-    datasource_url: str = ""
-    service_account: str = ""
-    deadwatch_url: str = ""
-    overwrite: bool = False
+SHOWN_CHARS: Final = 60
+"""How much of each value is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was done, or would be, to one thing; ``details`` are lines of a difference."""
+    """What was done to a thing in Grafana, or would be; ``details`` are lines of a difference."""
 
     what: str
     done: str
@@ -52,36 +42,45 @@ class Change:
 UNCHANGED: Final = "unchanged"
 
 
-def publish(grafana: Grafana, wanted: Wanted, *, dry_run: bool) -> Iterator[Change]:
-    """Do it, and tell each step after it was done; a dry run reads only.
+def publish(
+    grafana: Grafana,
+    *,
+    folder: str = "Deadwatch",
+    datasource_url: str = "",
+    service_account: str = "",
+    deadwatch_url: str = "",
+    overwrite: bool = False,
+) -> Iterator[Change]:
+    """Publish, and yield each change after it was made; what has an empty text is left out.
 
     Raises:
         GrafanaError: Grafana cannot be reached or refuses; what came before stays done.
     """
-    yield _folder(grafana, wanted.folder, dry_run=dry_run)
-    if wanted.datasource_url:
-        yield _datasource(grafana, wanted.datasource_url, dry_run=dry_run)
+    yield _folder(grafana, folder)
+    if datasource_url:
+        yield _datasource(grafana, datasource_url)
     for board in ALL:
-        yield _dashboard(grafana, _made(model(board), wanted), wanted, dry_run=dry_run)
-    if wanted.service_account:
-        yield _service_account(grafana, wanted.service_account, dry_run=dry_run)
+        yield _dashboard(grafana, _made(board, deadwatch_url.rstrip("/")), overwrite=overwrite)
+    if service_account:
+        yield _service_account(grafana, service_account)
 
 
-def _folder(grafana: Grafana, title: str, *, dry_run: bool) -> Change:
-    what, found = f"folder {title}", grafana.folder(FOLDER_UID)
-    if found is None:
-        if not dry_run:
-            grafana.create_folder(FOLDER_UID, title)
+def _folder(grafana: Grafana, title: str) -> Change:
+    what, folders = f"folder {title}", grafana.face.folder
+    found = grafana.find("read folders", folders.get_folder, FOLDER_UID)
+    if not found:
+        grafana.change("create folders", folders.create_folder, title, FOLDER_UID)
         return Change(what, "created")
     if found["title"] == title:
         return Change(what, UNCHANGED)
-    if not dry_run:
-        grafana.rename_folder(FOLDER_UID, title, found["version"])
-    return Change(what, "renamed", (f"title: {found['title']!r} → {title!r}",))
+    grafana.change("change folders", folders.update_folder, FOLDER_UID, title, found["version"])
+    return Change(what, "renamed", [f"title: {found['title']!r} → {title!r}"])
 
 
-def _datasource(grafana: Grafana, url: str, *, dry_run: bool) -> Change:
-    what, found = f"data source {DATASOURCE_NAME}", grafana.datasource(DATASOURCE_UID)
+def _datasource(grafana: Grafana, url: str) -> Change:
+    what, face = f"data source {DATASOURCE_NAME}", grafana.face
+    address = f"/datasources/uid/{DATASOURCE_UID}"
+    found = grafana.find("read data sources", face.api.GET, address)
     ours = {
         "uid": DATASOURCE_UID,
         "name": DATASOURCE_NAME,
@@ -90,53 +89,51 @@ def _datasource(grafana: Grafana, url: str, *, dry_run: bool) -> Change:
         "url": url,
         "jsonData": {"httpMethod": "POST"},
     }
-    if found is None:
-        if not dry_run:
-            grafana.create_datasource(ours)
+    if not found:
+        grafana.change("create data sources", face.datasource.create_datasource, ours)
         return Change(what, "created")
-    if not (details := list(differences(found, ours))):
-        return Change(what, UNCHANGED)
-    if not dry_run:
-        grafana.update_datasource(DATASOURCE_UID, {**found, **ours, "version": found.get("version")})
-    return Change(what, "changed", details)
+    if details := list(differences(found, ours)):
+        theirs = {**found, **ours, "version": found.get("version")}
+        grafana.change("change data sources", face.api.PUT, address, json=theirs)
+    return Change(what, "changed" if details else UNCHANGED, details)
 
 
-def _dashboard(grafana: Grafana, ours: Mapping[str, Any], wanted: Wanted, *, dry_run: bool) -> Change:
-    what, found = f"dashboard {ours['uid']}", grafana.dashboard(ours["uid"])
-    if found is None:
-        if not dry_run:
-            _save(grafana, {**ours, "id": None}, wanted)
+def _dashboard(grafana: Grafana, ours: Answer, *, overwrite: bool) -> Change:
+    what, found = f"dashboard {ours['uid']}", _there(grafana, ours["uid"])
+    if not found:
+        _save(grafana, {**ours, "id": None}, overwrite=overwrite)
         return Change(what, "created")
-    theirs = found["dashboard"]
+    theirs, folder = found["dashboard"], found["meta"].get("folderUid", "")
     details = list(differences(theirs, ours))
-    if found["meta"].get("folderUid", "") != FOLDER_UID:
-        details.append(f"folder: {found['meta'].get('folderUid', '')!r} → {FOLDER_UID!r}")
-    if not details:
-        return Change(what, UNCHANGED)
-    if not dry_run:
-        _save(grafana, {**ours, "id": theirs["id"], "version": theirs["version"]}, wanted)
-    return Change(what, "changed", details)
+    if folder != FOLDER_UID:
+        details.append(f"folder: {folder!r} → {FOLDER_UID!r}")
+    if details:
+        _save(grafana, {**ours, "id": theirs["id"], "version": theirs["version"]}, overwrite=overwrite)
+    return Change(what, "changed" if details else UNCHANGED, details)
 
 
-def _save(grafana: Grafana, ours: Mapping[str, Any], wanted: Wanted) -> None:
-    payload = {
-        "dashboard": ours,
-        "folderUid": FOLDER_UID,
-        "message": MESSAGE,
-        "overwrite": wanted.overwrite,
-    }
+def _there(grafana: Grafana, uid: str) -> Answer:
+    """``{"dashboard": …, "meta": …}`` as Grafana has it, or nothing."""
+    return grafana.find("read dashboards", grafana.face.dashboard.get_dashboard, uid)
+
+
+def _save(grafana: Grafana, ours: Answer, *, overwrite: bool) -> None:
+    payload = {"dashboard": ours, "folderUid": FOLDER_UID, "message": MESSAGE, "overwrite": overwrite}
     try:
-        grafana.save_dashboard(payload)
+        grafana.change("write dashboards", grafana.face.dashboard.update_dashboard, payload)
     except ConflictError as error:
-        now = grafana.dashboard(ours["uid"])
-        if now is not None and not list(differences(now["dashboard"], ours)):
+        now = _there(grafana, ours["uid"])
+        if now and not list(differences(now["dashboard"], ours)):
             return  # a try before this one had arrived, only its answer was lost
-        raise GrafanaError(_conflict(grafana, ours, error, exists=now is not None)) from error
+        raise GrafanaError(_conflict(grafana, ours, error, exists=bool(now))) from error
 
 
-def _conflict(grafana: Grafana, ours: Mapping[str, Any], error: GrafanaError, *, exists: bool) -> str:
-    """What stands in the way, and what to do."""
-    others = [each["uid"] for each in grafana.titled(ours["title"]) if each["uid"] != ours["uid"]]
+def _conflict(grafana: Grafana, ours: Answer, error: GrafanaError, *, exists: bool) -> str:
+    """The text that says what prevents saving the dashboard, and what to do."""
+    search = grafana.face.search.search_dashboards
+    found = grafana.ask("search", search, query=quote(ours["title"]), type_="dash-db")
+    same = (each["uid"] for each in found if each["title"] == ours["title"])
+    others = [uid for uid in same if uid != ours["uid"]]
     if others and not exists:
         return (
             f"dashboard {ours['uid']}: its title is that of {', '.join(others)} (412: {error}); delete or "
@@ -148,28 +145,33 @@ def _conflict(grafana: Grafana, ours: Mapping[str, Any], error: GrafanaError, *,
     )
 
 
-def _service_account(grafana: Grafana, name: str, *, dry_run: bool) -> Change:
-    what, found = f"service account {name}", grafana.service_account(name)
-    if found is not None and found["tokens"]:
+def _service_account(grafana: Grafana, name: str) -> Change:
+    what, api = f"service account {name}", grafana.face.api
+    address = f"/serviceaccounts/search?query={quote(name)}"
+    accounts = grafana.ask("read service accounts", api.GET, address)["serviceAccounts"]
+    account = next((each for each in accounts if each["name"] == name), None)
+    if account and account["tokens"]:
         return Change(what, UNCHANGED, ("it has a token; Grafana shows a token once",))
-    if dry_run:
+    if grafana.dry_run:
         return Change(what, "created")
-    account = found or grafana.create_service_account(name, "Viewer")
-    return Change(what, "created", (f"token: {grafana.create_token(account['id'], f'{name}-{TAG}')}",))
+    body = {"name": name, "role": "Viewer"}
+    account = account or grafana.change("create service accounts", api.POST, "/serviceaccounts", json=body)
+    address = f"/serviceaccounts/{account['id']}/tokens"
+    token = grafana.change("create tokens", api.POST, address, json={"name": f"{name}-{TAG}"})
+    return Change(what, "created", (f"token: {token['key']}",))
 
 
-def _made(made: Mapping[str, Any], wanted: Wanted) -> dict[str, Any]:
-    """The dashboard with this installation's address."""
-    ours = copy.deepcopy(dict(made))
-    if wanted.deadwatch_url:
+def _made(board: Board, url: str) -> dict[str, Any]:
+    """The dashboard with links to this installation's api."""
+    ours = model(board)
+    if url:
         (address,) = (v for v in ours["templating"]["list"] if v["name"] == "deadwatch_url")
-        url = wanted.deadwatch_url.rstrip("/")
         address |= {"query": url, "current": {"selected": True, "text": url, "value": url}}
     return ours
 
 
 def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 -- JSON
-    """A line for each value of ours that theirs does not have."""
+    """A line for each value of ours that theirs does not have; what only theirs has is no difference."""
     match theirs, ours:
         case dict(), dict():
             for name in ours:

@@ -15,7 +15,7 @@ mkdir -p "$target/bin"
 "${PYTHON:-python3}" -m venv "$target/venv"
 pip install --require-hashes --requirement requirements.lock
 mkdir "$work/source" # a build leaves files beside what it builds
-for part in api collector dashboards deadwatch jars lab streaming LICENSE README.md pyproject.toml; do
+for part in api cli collector dashboards deadwatch jars lab redrive streaming LICENSE README.md pyproject.toml; do
     [ ! -e "$part" ] || cp -R "$part" "$work/source/"
 done
 pip install --no-deps --no-build-isolation "$work/source"

@@ -27,7 +27,7 @@ def jars(target: Path) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print the whole list."""
+    """Print the list of Python packages with the jars added (CycloneDX)."""
     listed, target = Path(sys.argv[1]), Path(sys.argv[2])
     bom = json.loads(listed.read_text())
     bom["components"] = [*bom.get("components", ()), *jars(target)]

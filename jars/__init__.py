@@ -3,15 +3,15 @@
 They are resolved once by Ivy into a cache outside the repository; everything else asks here for paths.
 """
 
-from jars.cache import Conf, JarsError, classpath, directory, files
-from jars.java import Java, JavaError, find_java
+from jars.cache import Conf, JarsError, cache_root, classpath, directory, files
+from jars.java import JavaError, find_java
 from jars.resolve import resolve
 
 __all__ = [
     "Conf",
     "JarsError",
-    "Java",
     "JavaError",
+    "cache_root",
     "classpath",
     "directory",
     "files",

@@ -1,16 +1,16 @@
-"""``python -m jars [--verify]``: make the jars, or compare every one with its SHA-256."""
+"""``python -m jars [--verify | --lock]``: make the jars, compare each with its SHA-256, or lock them anew."""
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 from jars import cache
-from jars.cache import Conf, JarsError
+from jars.cache import Conf, JarsError, Manifest
 from jars.java import JavaError, find_java
-from jars.manifest import Manifest
-from jars.resolve import discard, resolve
+from jars.resolve import discard, lock_versions, resolve
 
 _A_LINE_EVERY_S: Final = 5.0
 
@@ -20,11 +20,10 @@ class Printer:
 
     def __init__(self, *, terminal: bool) -> None:
         self._terminal = terminal
-        self._shown = ""
-        self._shown_at_s = -_A_LINE_EVERY_S
+        self._shown, self._shown_at_s = "", -_A_LINE_EVERY_S
 
     def show(self, line: str) -> None:
-        """Show ``line`` unless it is what stands there, or too early for another one."""
+        """Show ``line``, unless it is shown already or the last one was printed less than 5 s ago."""
         now_s = time.monotonic()
         if line == self._shown or (not self._terminal and now_s - self._shown_at_s < _A_LINE_EVERY_S):
             return
@@ -32,15 +31,15 @@ class Printer:
         print(f"\r\033[K{line}" if self._terminal else line, end="" if self._terminal else "\n", flush=True)
 
     def close(self) -> None:
-        """Leave the rewritten line."""
+        """End the line that was rewritten, so that what follows stands below it."""
         if self._terminal and self._shown:
             print()
 
 
 def _verify() -> int:
-    manifest = Manifest.read(cache.home())
-    damaged = manifest.damaged(cache.home()) if manifest else ["all of them"]
-    if manifest is None or damaged:
+    manifest = Manifest.read().of_confs(cache.present() or cache.CONFS)
+    damaged = manifest.damaged(cache.home())
+    if damaged:
         discard()
         print(f"jars: damaged or missing: {', '.join(damaged)}; run `make setup`", file=sys.stderr)
         return 1
@@ -48,13 +47,17 @@ def _verify() -> int:
     return 0
 
 
+def _lock() -> int:
+    with closing(Printer(terminal=sys.stdout.isatty())) as printer:
+        manifest = lock_versions(printer.show)
+    print(f"jars: {len(manifest.jars)} written to {cache.MANIFEST.name}; run `make setup`")
+    return 0
+
+
 def _make(confs: Sequence[Conf]) -> int:
     find_java()
-    printer = Printer(terminal=sys.stdout.isatty())
-    try:
+    with closing(Printer(terminal=sys.stdout.isatty())) as printer:
         home = resolve(printer.show, confs)
-    finally:
-        printer.close()
     print(f"jars: ready in {home}")
     return 0
 
@@ -64,10 +67,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m jars", description=__doc__)
     parser.add_argument("--verify", action="store_true", help="compare every jar with its SHA-256")
     parser.add_argument(
+        "--lock", action="store_true", help="write manifest.txt anew, after a change of ivy.xml"
+    )
+    parser.add_argument(
         "--conf", action="append", choices=cache.CONFS, help="only these jars; the service needs spark alone"
     )
     arguments = parser.parse_args()
     try:
+        if arguments.lock:
+            return _lock()
         return _verify() if arguments.verify else _make(arguments.conf or cache.CONFS)
     except (JarsError, JavaError) as error:
         print(f"jars: {error}", file=sys.stderr)

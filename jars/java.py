@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 SUPPORTED: Final = (17, 21)
+_SUPPORTED: Final = " or ".join(map(str, SUPPORTED))
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _ANSWER_WITHIN_S: Final = 30
 
@@ -28,16 +29,15 @@ class Java:
 
 def find_java() -> Java:
     """The Java to use; raises JavaError where none or another version is installed."""
-    path = _launcher()
-    if path is None:
-        raise JavaError(f"Java {_wanted()} is needed and none was found: {install_command(sys.platform)}")
-    version = parse_version(_ask_version(path))
+    java_home, install = os.environ.get("JAVA_HOME"), install_command(sys.platform)
+    found = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
+    if found is None:
+        raise JavaError(f"Java {_SUPPORTED} is needed and none was found: {install}")
+    version = parse_version(_ask_version(Path(found), install))
     if version not in SUPPORTED:
-        found = "of an unknown version" if version is None else str(version)
-        raise JavaError(
-            f"Java {_wanted()} is needed, {path} is Java {found}: {install_command(sys.platform)}"
-        )
-    return Java(path, version)
+        release = "of an unknown version" if version is None else str(version)
+        raise JavaError(f"Java {_SUPPORTED} is needed, {found} is Java {release}: {install}")
+    return Java(Path(found), version)
 
 
 def parse_version(answer: str) -> int | None:
@@ -53,24 +53,14 @@ def install_command(platform: str) -> str:
     return "apt-get install openjdk-17-jre-headless (or your system's package), or set JAVA_HOME"
 
 
-def _launcher() -> Path | None:
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    return Path(found) if found else None
-
-
-def _ask_version(path: Path) -> str:
+def _ask_version(path: Path, install: str) -> str:
     try:
         answer = subprocess.run(
             [path, "-version"], capture_output=True, text=True, timeout=_ANSWER_WITHIN_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise JavaError(f"{path} does not start ({error}): {install_command(sys.platform)}") from error
+        raise JavaError(f"{path} does not start ({error}): {install}") from error
     if answer.returncode:
         first = next(iter(answer.stderr.splitlines()), "without a word")
-        raise JavaError(f"{path} does not start ({first}): {install_command(sys.platform)}")
+        raise JavaError(f"{path} does not start ({first}): {install}")
     return answer.stderr + answer.stdout
-
-
-def _wanted() -> str:
-    return " or ".join(str(version) for version in SUPPORTED)

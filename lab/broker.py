@@ -1,110 +1,175 @@
-"""One broker 4.4.0, also its own controller, freshly formatted: share groups may have dead letter queues."""
+"""One broker 4.4.0, also its own controller, freshly formatted: share groups may have dead letter queues.
+
+``Broker`` is a part of the lab; ``LoneBroker`` runs by itself and may be killed and started again, as fault
+tests do to Kafka. Its encrypted listener has a certificate authority of its own, a server certificate and one
+user: all is made by the Java runtime's keytool, lives as long as the lab and is worth nothing outside it.
+"""
 
 import secrets
+import signal
+import socket
+import tempfile
 import uuid
 from base64 import urlsafe_b64encode
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final
+from random import SystemRandom
+from typing import Final, Self
 
-from lab import sasl
-from lab.errors import LabError
-from lab.http import answers
-from lab.jvm import Jvm, Properties, launcher, write_properties
-from lab.ports import Ports
-from lab.processes import Process, Processes, read
+import jars
+from lab.jvm import Jvm, Properties, answers, launcher, write_properties
+from lab.processes import LabError, Process, Processes, read
+from lab.proxy import Proxy
 
 _STARTED: Final = "Kafka Server started"
 _UP_WITHIN_S: Final = 60
+_FIRST_PORT: Final = 10_000
+_OUTGOING: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+USERNAME: Final = "deadwatch"
+_KEY: Final = ("-keyalg", "EC", "-groupname", "secp256r1", "-validity", "7")
+_SIGN: Final = ("-rfc", "-validity", "7", "-ext", "san=ip:127.0.0.1,dns:localhost")
+_STORE: Final = "server.p12"
 _INTERNAL_TOPICS: Final = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 
 
-class Broker:
-    """Start with ``launch``; use it after ``wait``."""
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """A loopback port for everything that listens."""
 
-    def __init__(self, java: Path, directory: Path, log: Path, ports: Ports, *, with_sasl: bool) -> None:
+    broker: int
+    broker_sasl_ssl: int
+    controller: int
+    broker_jolokia: int
+    connect: int
+    connect_jolokia: int
+    proxied: int
+    proxy: int
+
+    @classmethod
+    def choose(cls) -> Self:
+        """Ports that are free now and differ; where another process takes one first, the lab starts again."""
+        return cls(*free_ports(len(fields(cls))))
+
+
+def free_ports(count: int) -> list[int]:
+    """Loopback ports that are free now and differ, none that Linux would give to an outgoing connection.
+
+    So a broker that was killed finds its port free when it starts again: a client that tried to reach it
+    meanwhile cannot have been given that port, and so have connected to itself.
+    """
+    outgoing = int(_OUTGOING.read_text().split()[0]) if _OUTGOING.exists() else 0
+    random = SystemRandom()  # tests seed the other one
+    with ExitStack() as held:
+        sockets: list[socket.socket] = []
+        while len(sockets) < count:
+            port = random.randrange(_FIRST_PORT, outgoing) if outgoing > 2 * _FIRST_PORT else 0
+            with suppress(OSError):
+                sockets.append(held.enter_context(socket.create_server(("127.0.0.1", port))))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@dataclass(frozen=True, slots=True)
+class SaslSsl:
+    """How a client reaches the SASL_SSL listener; the broker also takes mechanism PLAIN."""
+
+    bootstrap_servers: str
+    ca_file: Path
+    password: str = field(repr=False)
+    username: str = USERNAME
+    mechanism: str = "SCRAM-SHA-512"
+
+
+class Broker:
+    """The broker of a lab; start it with ``launch`` and use it after ``wait``.
+
+    ``proxied`` adds a listener whose clients are told the address of a proxy.
+    """
+
+    def __init__(
+        self, java: Path, directory: Path, log: Path, ports: Ports, *, with_sasl: bool, proxied: bool = False
+    ) -> None:
         self.bootstrap_servers = f"127.0.0.1:{ports.broker}"
         self.jolokia_url = f"http://127.0.0.1:{ports.broker_jolokia}/jolokia/"
-        self.sasl_ssl = self._sasl_ssl(directory, ports) if with_sasl else None
+        address = f"127.0.0.1:{ports.broker_sasl_ssl}"
+        self._sasl_ssl = SaslSsl(address, directory / "ca.pem", secrets.token_hex(16)) if with_sasl else None
+        self.process: Process
+        self.settings: Properties = {}
+        self._proxied = proxied
         self._java, self._directory, self._ports = java, directory, ports
         self._jvm = Jvm(java, "kafka", 384, log, jolokia_port=ports.broker_jolokia)
-        self.settings: Properties = {}
-        self._running: Process | None = None
         self._starts = 0
 
     @property
-    def process(self) -> Process:
-        """The running process."""
-        if self._running is None:
-            raise LabError("the broker has not been started")
-        return self._running
+    def sasl_ssl(self) -> SaslSsl:
+        """How a client reaches the encrypted listener. Raises ``LabError`` when the broker has none."""
+        if self._sasl_ssl is None:
+            raise LabError("the broker has no encrypted listener: make it with sasl=True")
+        return self._sasl_ssl
 
     def launch(self, processes: Processes) -> None:
         """Make certificates, format the log directory, start the process."""
         self._directory.mkdir()
         config = write_properties(self._directory / "server.properties", self._properties(processes))
         self._format(processes, config)
-        self._start(processes)
+        self.start(processes)
 
-    def kill(self, processes: Processes) -> None:
-        """SIGKILL; what it has on disk stays."""
-        processes.end(self.process)
-        self._running = None
-
-    def launch_again(self, processes: Processes) -> None:
-        """Start what was killed on the same disk and ports; ``wait`` for it."""
-        self._start(processes)
+    def start(self, processes: Processes) -> None:
+        """Start the process with the files and ports it had before; then ``wait`` for it."""
+        command = self._jvm.command("kafka.Kafka", self._directory / "server.properties")
+        self.process = processes.start("broker", command, self._directory, self._jvm.log)
 
     def wait(self) -> None:
-        """Return when it takes requests."""
-        log = self.process.log
+        """Return when the broker takes requests."""
         self._starts += 1
+        log, starts = self._jvm.log, self._starts
         self.process.until(
-            lambda: read(log).count(_STARTED) >= self._starts, "the broker did not start", _UP_WITHIN_S
+            lambda: read(log).count(_STARTED) >= starts, "the broker did not start", _UP_WITHIN_S
         )
         self.process.until(lambda: answers(self.jolokia_url), "its Jolokia agent is silent", _UP_WITHIN_S)
 
-    def _start(self, processes: Processes) -> None:
-        command = self._jvm.command("kafka.Kafka", self._directory / "server.properties")
-        self._running = processes.start("broker", command, self._directory, self._jvm.log)
-
     def _properties(self, processes: Processes) -> Properties:
-        properties = server_properties(self._ports, self._directory, with_sasl=self.sasl_ssl is not None)
-        properties = properties | self.settings
-        if self.sasl_ssl is None:
+        properties = server_properties(
+            self._ports, self._directory, with_sasl=self._sasl_ssl is not None, proxied=self._proxied
+        )
+        properties |= self.settings
+        if self._sasl_ssl is None:
             return properties
         keytool = self._java.with_name("keytool")
-        store_password = sasl.make_certificates(processes, keytool, self._directory)
-        return properties | sasl.listener_properties(self._directory, store_password, self.sasl_ssl.password)
+        store_password = make_certificates(processes, keytool, self._directory)
+        return properties | listener_properties(self._directory, store_password, self._sasl_ssl.password)
 
     def _format(self, processes: Processes, config: Path) -> None:
         command = [*launcher(self._java, "kafka", 128), "kafka.tools.StorageTool", "format", "--standalone"]
-        command += [f"--cluster-id={_cluster_id()}"]  # it may begin with a dash
-        command += ["--config", config]
-        if self.sasl_ssl:
-            user, password = self.sasl_ssl.username, self.sasl_ssl.password
+        cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")  # it may begin with a dash
+        command += [f"--cluster-id={cluster_id}", "--config", config]
+        if self._sasl_ssl is not None:
+            user, password = self._sasl_ssl.username, self._sasl_ssl.password
             command += ["--add-scram", f"SCRAM-SHA-512=[name={user},password={password}]"]
         processes.run("format", command, self._directory)
 
-    @staticmethod
-    def _sasl_ssl(directory: Path, ports: Ports) -> sasl.SaslSsl:
-        bootstrap_servers = f"127.0.0.1:{ports.broker_sasl_ssl}"
-        return sasl.SaslSsl(bootstrap_servers, directory / "ca.pem", secrets.token_hex(16))
 
-
-def server_properties(ports: Ports, directory: Path, *, with_sasl: bool) -> Properties:
+def server_properties(
+    ports: Ports, directory: Path, *, with_sasl: bool = False, proxied: bool = False
+) -> Properties:
     """The broker's settings without the secrets of the encrypted listener."""
-    listeners = [f"PLAINTEXT://127.0.0.1:{ports.broker}"]
+    advertised = [f"PLAINTEXT://127.0.0.1:{ports.broker}"]
     if with_sasl:
-        listeners.append(f"SASL_SSL://127.0.0.1:{ports.broker_sasl_ssl}")
+        advertised.append(f"SASL_SSL://127.0.0.1:{ports.broker_sasl_ssl}")
+    listeners = [*advertised, f"CONTROLLER://127.0.0.1:{ports.controller}"]
+    if proxied:
+        advertised.append(f"PROXIED://127.0.0.1:{ports.proxy}")
+        listeners.append(f"PROXIED://127.0.0.1:{ports.proxied}")
+    protocols = "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT"
     return {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.bootstrap.servers": f"127.0.0.1:{ports.controller}",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
-        "listeners": ",".join([*listeners, f"CONTROLLER://127.0.0.1:{ports.controller}"]),
-        "advertised.listeners": ",".join(listeners),
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "listeners": ",".join(listeners),
+        "advertised.listeners": ",".join(advertised),
+        "listener.security.protocol.map": protocols,
         "log.dirs": directory / "data",
         "group.initial.rebalance.delay.ms": 0,
         "errors.deadletterqueue.auto.create.topics.enable": "true",
@@ -115,6 +180,103 @@ def server_properties(ports: Ports, directory: Path, *, with_sasl: bool) -> Prop
     }
 
 
-def _cluster_id() -> str:
-    """A random id as Kafka writes its own: 22 characters of URL-safe base64."""
-    return urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+def make_certificates(processes: Processes, keytool: Path, directory: Path) -> str:
+    """Write ``ca.pem`` and the server's key store into ``directory``; the store's password."""
+    password = secrets.token_hex(16)
+    ca, server = _store("ca.p12", password), _store(_STORE, password)
+    for arguments in (
+        ("-genkeypair", *ca, *_KEY, "-dname", "CN=lab CA", "-ext", "bc:c", "-ext", "ku:c=keyCertSign"),
+        ("-genkeypair", *server, *_KEY, "-dname", "CN=lab broker"),
+        ("-exportcert", *ca, "-rfc", "-file", "ca.pem"),
+        ("-certreq", *server, "-file", "server.csr"),
+        ("-gencert", *ca, *_SIGN, "-infile", "server.csr", "-outfile", "server.pem"),
+    ):
+        processes.run("keytool", [keytool, *arguments], directory)
+    chain = (directory / "server.pem").read_text() + (directory / "ca.pem").read_text()
+    (directory / "chain.pem").write_text(chain)
+    processes.run("keytool", [keytool, "-importcert", *server, "-noprompt", "-file", "chain.pem"], directory)
+    return password
+
+
+def listener_properties(directory: Path, store_password: str, user_password: str) -> Properties:
+    """The broker's settings for SCRAM-SHA-512 and PLAIN over TLS."""
+    login = "org.apache.kafka.common.security"
+    return {
+        "sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+        "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{login}.scram.ScramLoginModule required;",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": (
+            f'{login}.plain.PlainLoginModule required user_{USERNAME}="{user_password}";'
+        ),
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": directory / _STORE,
+        "ssl.keystore.password": store_password,
+    }
+
+
+def _store(name: str, password: str) -> tuple[str, ...]:
+    return ("-keystore", name, "-storetype", "PKCS12", "-storepass", password, "-alias", "key")
+
+
+class LoneBroker:
+    """A broker as a context, which leaves nothing behind. ``bootstrap_servers`` stays over every restart.
+
+    ``settings`` are the broker's own, beside those that every broker of the lab has; ``sasl`` adds the
+    encrypted listener, ``proxied`` one whose clients are told the address of ``proxy``.
+    """
+
+    def __init__(
+        self, settings: Properties | None = None, *, sasl: bool = False, proxied: bool = False
+    ) -> None:
+        self._settings, self._sasl, self._proxied = settings or {}, sasl, proxied
+
+    def __enter__(self) -> Self:
+        """Start the broker; when that fails, nothing is left."""
+        java, self._ports = jars.find_java().path, Ports.choose()
+        directory = Path(tempfile.mkdtemp(prefix="deadwatch-broker-"))
+        log = directory / "broker.log"
+        self._processes = Processes(remove=directory)
+        self._broker = Broker(
+            java, directory / "broker", log, self._ports, with_sasl=self._sasl, proxied=self._proxied
+        )
+        self._broker.settings = self._settings
+        self.bootstrap_servers = self._broker.bootstrap_servers
+        try:
+            self._broker.launch(self._processes)
+            self._broker.wait()
+        except BaseException:
+            self._processes.close()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End the broker and remove its files."""
+        self._processes.close()
+
+    @property
+    def sasl_ssl(self) -> SaslSsl:
+        """How a client reaches the encrypted listener. Raises ``LabError`` when the broker has none."""
+        return self._broker.sasl_ssl
+
+    @property
+    def proxy(self) -> Proxy:
+        """A proxy between clients and the proxied listener, not started yet."""
+        if not self._proxied:
+            raise LabError("the broker has no proxied listener: make it with proxied=True")
+        return Proxy(self._ports.proxy, self._ports.proxied)
+
+    def kill(self) -> None:
+        """End the broker as a crash does; its files stay."""
+        self._processes.end(self._broker.process)
+
+    def freeze(self) -> None:
+        """Stop the broker as a machine that hangs does; its connections stay."""
+        self._broker.process.popen.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let the broker go on after ``freeze``."""
+        self._broker.process.popen.send_signal(signal.SIGCONT)
+
+    def start_again(self) -> None:
+        """Start the broker after ``kill``; returns when it takes requests."""
+        self._broker.start(self._processes)
+        self._broker.wait()

@@ -8,36 +8,34 @@
 A worker survives a stalled broker: its session is longer than any stall.
 """
 
+import json
 import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from lab import jolokia
-from lab.connect_worker import worker_properties
-from lab.errors import LabError
-from lab.http import answers, call
-from lab.jvm import CONNECT_LAYOUT, Jvm, write_properties
-from lab.ports import Ports
-from lab.processes import Process, Processes, read
-from lab.waiting import until
+from confluent_kafka import Producer
+
+from lab.broker import Ports
+from lab.jvm import CONNECT_LAYOUT, Jvm, Properties, answers, call, threads_named, write_properties
+from lab.processes import LabError, Process, Processes, read, until
 
 FILESINK_TOPIC: Final = "filesink"
 FILESINK_DLQ: Final = "dlq.filesink"
+FLUSH_INTERVAL_MS: Final = 1_000
+"""The worker's ``offset.flush.interval.ms``: how often its sinks commit."""
 _UP_WITHIN_S: Final = 90
 _ACT_WITHIN_S: Final = 60
 _RESTARTS: Final = 4
 
 
 class Connect:
-    """Start with ``launch``; use it after ``wait``."""
+    """The worker; start it with ``launch`` and use it after ``wait``."""
 
     def __init__(self, java: Path, directory: Path, log: Path, ports: Ports, group: str = "connect") -> None:
         self.url = f"http://127.0.0.1:{ports.connect}"
         self.jolokia_url = f"http://127.0.0.1:{ports.connect_jolokia}/jolokia/"
-        self._java, self._directory, self._log, self._ports = java, directory, log, ports
-        self._group = group
+        self._java, self._directory, self._log, self._ports, self._group = java, directory, log, ports, group
         self._jvm = Jvm(java, "apps", 256, log, CONNECT_LAYOUT, ports.connect_jolokia)
 
     def another(self, group: str) -> "Connect":
@@ -49,20 +47,19 @@ class Connect:
     def launch(self, processes: Processes) -> None:
         """Start the worker; it waits for the broker by itself."""
         self._directory.mkdir(exist_ok=True)
-        config = write_properties(
-            self._directory / "worker.properties", worker_properties(self._ports, self._group)
-        )
+        properties = worker_properties(self._ports, self._group)
+        config = write_properties(self._directory / "worker.properties", properties)
         command = self._jvm.command("org.apache.kafka.connect.cli.ConnectDistributed", config)
         self._process: Process = processes.start("connect", command, self._directory, self._log)
 
     def wait(self) -> None:
-        """Return when it takes requests (until then every path answers 404)."""
+        """Return when the worker takes requests (until then every path answers 404)."""
         url = f"{self.url}/connectors"
         self._process.until(lambda: answers(url), "its REST server did not start", _UP_WITHIN_S)
         self._process.until(lambda: answers(self.jolokia_url), "its Jolokia agent is silent", _UP_WITHIN_S)
 
     def abandon_task(self, name: str) -> None:
-        """Make the worker give up on the task of connector ``name``, once."""
+        """Make the worker abandon the task of connector ``name`` once more."""
         pipe = self._directory / name
         if not pipe.exists():
             os.mkfifo(pipe)
@@ -86,34 +83,45 @@ class Connect:
         processes.end(self._process)
 
     def delete(self, name: str) -> None:
-        """Remove connector ``name``; its task, which waits for the pipe, is given up on."""
+        """Remove connector ``name``; its task, which waits for the pipe, is abandoned."""
         abandoned = self.abandonments(name)
         call(f"{self.url}/connectors/{name}", method="DELETE")
-        done = f"the task of {name} was not given up"
+        done = f"the task of {name} was not abandoned"
         until(lambda: self.abandonments(name) > abandoned, done, _ACT_WITHIN_S)
 
     def restart(self, processes: Processes) -> None:
-        """Stop the worker as an operator does, and start it again; tasks that do not stop are given up on."""
-        self._process.signal(signal.SIGTERM)
-        self._process.wait()
+        """Stop the worker as an operator does, and start it again; tasks that do not stop are abandoned."""
+        self._process.popen.terminate()
+        self._process.popen.wait()
         processes.end(self._process)
         self.launch(processes)
         self.wait()
 
     def abandonments(self, name: str) -> int:
-        """How often the worker's log says that it gave up on the task of connector ``name``."""
+        """How often the worker has abandoned the task of connector ``name``, by its log."""
         return read(self._log).count(f"Graceful stop of task {name}-0 failed.")
 
-    def all_abandonments(self) -> int:
-        """How often it says so of any task."""
-        return read(self._log).count("Graceful stop of task ")
-
     def task_threads(self, name: str) -> int:
-        """The threads that run the task of connector ``name``: one, and one for each that was abandoned."""
-        return jolokia.threads_named(self.jolokia_url, f"task-thread-{name}-0")
+        """How many threads run the task of connector ``name``: one, and one for each that was abandoned."""
+        return threads_named(self.jolokia_url, f"task-thread-{name}-0")
+
+    def lose_thread(self, name: str) -> None:
+        """Let REST call the FAILED task of connector ``name`` RUNNING: no thread runs it.
+
+        A status record says so, as one does that a worker wrote before its thread was lost.
+        """
+        status = f"{self.url}/connectors/{name}/status"
+        task = call(status)["tasks"][0]
+        if task["state"] != "FAILED":
+            raise LabError(f"task {name}-0 is {task['state']}: only one that has FAILED has no thread")
+        record = {"state": "RUNNING", "worker_id": task["worker_id"], "generation": 1}
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{self._ports.broker}", "log_level": 0})
+        producer.produce(f"{self._group}-status", json.dumps(record).encode(), f"status-task-{name}-0")
+        producer.flush(_ACT_WITHIN_S)
+        until(lambda: self._is_running(name), f"REST does not call {name}-0 RUNNING", _ACT_WITHIN_S)
 
     def deploy_file_sink(self, name: str) -> None:
-        """Start the sink that fails on what is not JSON; nothing happens when it is there."""
+        """Start the sink that fails on what is not JSON, unless it is there."""
         if name not in call(f"{self.url}/connectors"):
             self._deploy(name, json_sink(self._directory / f"{name}.txt"))
 
@@ -130,6 +138,27 @@ class Connect:
         before = read(self._log).count(done)
         call(f"{self.url}/connectors/{name}/restart?includeTasks=true", {}, "POST")
         until(lambda: read(self._log).count(done) > before, f"{name} did not restart", _ACT_WITHIN_S)
+
+
+def worker_properties(ports: Ports, group: str) -> Properties:
+    """The settings of a worker of the cluster ``group``, which names its topics too."""
+    return {
+        "bootstrap.servers": f"127.0.0.1:{ports.broker}",
+        "group.id": group,
+        "listeners": f"http://127.0.0.1:{ports.connect}",
+        "plugin.discovery": "service_load",
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        **{f"{topic}.storage.topic": f"{group}-{topic}" for topic in ("config", "offset", "status")},
+        **{f"{topic}.storage.replication.factor": 1 for topic in ("config", "offset", "status")},
+        "offset.flush.interval.ms": FLUSH_INTERVAL_MS,
+        "offset.storage.partitions": 1,
+        "status.storage.partitions": 1,
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "session.timeout.ms": 60_000,
+        "rebalance.timeout.ms": 90_000,
+    }
 
 
 def pipe_source(pipe: Path) -> dict[str, str]:

@@ -1,12 +1,27 @@
-"""How a Kafka program is started: small heap, quick start, one log file, Jolokia where it is asked for."""
+"""How a Java program of Kafka's is started, and asked over HTTP on loopback: Connect's REST, and Jolokia.
 
+Small heap, quick start, one log file, the agent where it is asked for.
+"""
+
+import json
+import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import jars
 
 _QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+_WITHIN_S: Final = 60
+_OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_DUMP: Final = {
+    "type": "exec",
+    "mbean": "java.lang:type=Threading",
+    "operation": "dumpAllThreads(boolean,boolean,int)",
+    "arguments": [False, False, 0],
+}
 
 PLAIN_LAYOUT: Final = "[%d] %p %m (%c:%L)%n"
 CONNECT_LAYOUT: Final = "[%d] %p %X{connector.context}%m (%c:%L)%n"
@@ -28,20 +43,30 @@ class Jvm:
     def command(self, main: str, *arguments: str | Path) -> list[str | Path]:
         """The command line; writes the logging configuration beside the log."""
         config = self.log.with_suffix(".log4j2.properties")
-        config.write_text(render(log4j2(self.log, self.layout)), encoding="utf-8")
+        write_properties(config, self._logging())
+        agent = []
+        if self.jolokia_port is not None:
+            [jar] = jars.files("agents")
+            agent = [f"-javaagent:{jar}=port={self.jolokia_port},host=127.0.0.1"]
         return [
             *launcher(self.java, self.conf, self.heap_mb),
             f"-Dlog4j2.configurationFile={config.as_uri()}",
-            *self._agent(),
+            *agent,
             main,
             *arguments,
         ]
 
-    def _agent(self) -> list[str]:
-        if self.jolokia_port is None:
-            return []
-        [agent] = jars.files("agents")
-        return [f"-javaagent:{agent}=port={self.jolokia_port},host=127.0.0.1"]
+    def _logging(self) -> Properties:
+        """One appender, everything from INFO; a program started again goes on in the same file."""
+        return {
+            "rootLogger.level": "INFO",
+            "rootLogger.appenderRef.file.ref": "file",
+            "appender.file.name": "file",
+            "appender.file.type": "File",
+            "appender.file.fileName": self.log,
+            "appender.file.layout.type": "PatternLayout",
+            "appender.file.layout.pattern": self.layout,
+        }
 
 
 def launcher(java: Path, conf: jars.Conf, heap_mb: int) -> list[str | Path]:
@@ -49,22 +74,10 @@ def launcher(java: Path, conf: jars.Conf, heap_mb: int) -> list[str | Path]:
     return [java, f"-Xmx{heap_mb}m", *_QUICK, "-cp", jars.classpath(conf)]
 
 
-def log4j2(log: Path, layout: str) -> Properties:
-    """One appender, everything from INFO; a program started again goes on in the same file."""
-    return {
-        "rootLogger.level": "INFO",
-        "rootLogger.appenderRef.file.ref": "file",
-        "appender.file.name": "file",
-        "appender.file.type": "File",
-        "appender.file.fileName": log,
-        "appender.file.layout.type": "PatternLayout",
-        "appender.file.layout.pattern": layout,
-    }
-
-
 def render(properties: Properties) -> str:
     """The text of a Java properties file."""
-    return "".join(f"{name}={_escaped(str(value))}\n" for name, value in properties.items())
+    escapes = str.maketrans({"\\": "\\\\", "\n": "\\n"})
+    return "".join(f"{name}={str(value).translate(escapes)}\n" for name, value in properties.items())
 
 
 def write_properties(file: Path, properties: Properties) -> Path:
@@ -74,5 +87,24 @@ def write_properties(file: Path, properties: Properties) -> Path:
     return file
 
 
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n")
+def call(url: str, body: object = None, method: str | None = None) -> Any:  # noqa: ANN401 - JSON is any shape
+    """Send a request and return the decoded answer; None for an empty one. Raises OSError."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)  # noqa: S310 - http to loopback, spelt by the lab
+    with _OPENER.open(request, timeout=_WITHIN_S) as answer:
+        text = answer.read()
+    return json.loads(text) if text else None
+
+
+def answers(url: str) -> bool:
+    """Whether a GET is answered with success."""
+    try:
+        call(url)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def threads_named(url: str, name: str) -> int:
+    """How many live threads carry exactly this name."""
+    return sum(thread["threadName"] == name for thread in call(url, _DUMP)["value"])

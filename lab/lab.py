@@ -1,117 +1,169 @@
 """The lab as a whole: a context that is up within seconds and leaves nothing behind.
 
-Every act provokes one failure, returns when it has happened and adds it to the truth. Acts can be repeated
-and mixed; they are called from one thread at a time.
+Every act provokes one kind of failure, returns when it has happened and adds it to ``truth``. Acts can be
+repeated and mixed; call them from one thread at a time.
 """
 
 import signal
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
-from lab import share
+import jars
+from lab import drops, share, spring
+from lab.broker import Broker, Ports, SaslSsl
 from lab.connect import FILESINK_DLQ, FILESINK_TOPIC, Connect
-from lab.errors import LabError
-from lab.processes import read
-from lab.sasl import SaslSsl
-from lab.services import Logs, Services, start
-from lab.streams import OUTPUT, Feeder
-from lab.truth import Truth, count_expired, count_task_timeouts
+from lab.processes import LabError, PortTakenError, Processes, read
+from lab.streams import INPUT, OUTPUT, Streams, feeding
+from lab.topics import Topics
+from lab.truth import Truth, abandonments, expired_batches, task_timeouts
+
+_STARTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """The log file of each process."""
+
+    broker: Path
+    connect: Path
+    streams: Path
 
 
 class Lab:
     """A broker, a Connect worker, a Streams application and a share group, on loopback ports of their own.
 
+    A Spring application, and one of Streams that drops records, join them with the first act that needs them.
+
     With ``directory`` the files are made there and stay; else they are temporary and end with the lab.
+    ``stalls`` tells from when until when the broker was stopped, in milliseconds since the epoch.
     """
 
     def __init__(self, directory: Path | None = None, *, sasl: bool = True) -> None:
         self._directory, self._with_sasl = directory, sasl
-        self._services: Services | None = None
         self._abandoned: Counter[str] = Counter()
         self._abandoned_total = 0
         self._dead_letters: Counter[str] = Counter()
-        self._share_accepted = self._connect_returned = 0
+        self._share_accepted = self._connect_returned = self._spring_processed = self._dropped = 0
+        self.stalls: list[tuple[int, int]] = []
 
     def __enter__(self) -> Self:
-        """Start everything; when that fails, nothing is left."""
-        self._services = start(self._directory, with_sasl=self._with_sasl)
+        """Start everything; when that fails, nothing is left. Ports that are taken meanwhile are replaced."""
+        for starts_left in reversed(range(_STARTS)):
+            try:
+                self._start()
+                break
+            except PortTakenError:
+                if not starts_left:
+                    raise
         return self
+
+    def _start(self) -> None:
+        if self._directory:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        directory = Path(tempfile.mkdtemp(prefix="deadwatch-lab-", dir=self._directory))
+        self._processes = Processes(remove=None if self._directory else directory)
+        try:
+            self._prepare(directory)
+            self._launch()
+        except BaseException:
+            self._processes.close()
+            raise
+
+    def _prepare(self, directory: Path) -> None:
+        """Choose ports and make directories; nothing runs yet."""
+        java, ports = jars.find_java().path, Ports.choose()
+        logs = directory / "logs"
+        logs.mkdir()
+        self.logs = Logs(*(logs / f"{name}.log" for name in ("broker", "connect", "streams")))
+        self._broker = Broker(java, directory / "broker", self.logs.broker, ports, with_sasl=self._with_sasl)
+        self.bootstrap_servers = self._broker.bootstrap_servers
+        self.broker_jolokia_url = self._broker.jolokia_url
+        self._connect = Connect(java, directory / "connect", self.logs.connect, ports)
+        self.connect_url, self.connect_jolokia_url = self._connect.url, self._connect.jolokia_url
+        self._streams = Streams(java, directory / "streams", self.logs.streams, self.bootstrap_servers)
+        self._spring = spring.Spring(java, directory / "spring", logs / "spring.log", self.bootstrap_servers)
+        self.drops_log = logs / "drops.log"
+        self._drops = drops.Drops(java, directory / "drops", self.drops_log, self.bootstrap_servers)
+        self._topics = Topics(self.bootstrap_servers)
+
+    def _launch(self) -> None:
+        """Start everything, in parallel as far as possible, and return when everything can be used."""
+        self._connect.launch(self._processes)  # takes longest and waits for the broker by itself
+        self._broker.launch(self._processes)
+        self._broker.wait()
+        self._topics.create(INPUT, OUTPUT, share.TOPIC, FILESINK_TOPIC)
+        self._streams.launch(self._processes)
+        share.configure(self.bootstrap_servers)
+        self._connect.wait()
+        self._streams.wait()
 
     def __exit__(self, *exception: object) -> None:
         """End every process and remove the files."""
-        services, self._services = self._running, None
-        services.processes.close()
+        self._processes.close()
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """The plain listener."""
-        return self._running.broker.bootstrap_servers
+    def describe(self) -> str:
+        """A line for each address and each log file."""
+        rows = {
+            "Kafka": self.bootstrap_servers,
+            "Kafka, SASL_SSL": self.sasl_ssl.bootstrap_servers if self._with_sasl else "off",
+            "Connect": self.connect_url,
+            "Jolokia, broker": self.broker_jolokia_url,
+            "Jolokia, Connect": self.connect_jolokia_url,
+            "log of the broker": self.logs.broker,
+            "log of Connect": self.logs.connect,
+            "log of Streams": self.logs.streams,
+        }
+        return "\n".join(f"{name:<19}{value}" for name, value in rows.items())
 
     @property
     def sasl_ssl(self) -> SaslSsl:
-        """The encrypted listener of the same broker."""
-        sasl_ssl = self._running.broker.sasl_ssl
-        if sasl_ssl is None:
-            raise LabError("this lab was made with sasl=False")
-        return sasl_ssl
-
-    @property
-    def connect_url(self) -> str:
-        """Connect's REST server."""
-        return self._running.connect.url
-
-    @property
-    def connect_jolokia_url(self) -> str:
-        """The Jolokia agent of the Connect worker."""
-        return self._running.connect.jolokia_url
-
-    @property
-    def broker_jolokia_url(self) -> str:
-        """The Jolokia agent of the broker."""
-        return self._running.broker.jolokia_url
-
-    @property
-    def logs(self) -> Logs:
-        """Where each process logs."""
-        return self._running.logs
+        """The encrypted listener of the same broker. Raises ``LabError`` when it has none."""
+        return self._broker.sasl_ssl
 
     @property
     def truth(self) -> Truth:
         """What has been provoked so far; timeouts are counted in the log of Streams."""
         streams = read(self.logs.streams)
-        expired = count_expired(streams)
+        expired = [records for _, records in expired_batches(streams)]
         return Truth(
             abandoned_tasks_current=self._abandoned.total(),
             abandoned_tasks_total=self._abandoned_total,
             share_dead_letters=self._dead_letters[share.DLQ],
             connect_dead_letters=self._dead_letters[FILESINK_DLQ],
-            task_timeouts=count_task_timeouts(streams),
-            expired_batches=expired.batches,
-            expired_records=expired.records,
+            task_timeouts=len(task_timeouts(streams)),
+            expired_batches=len(expired),
+            expired_records=sum(expired),
             share_accepted=self._share_accepted,
             connect_returned=self._connect_returned,
+            spring_dead_letters=sum(self._dead_letters[dlq] for dlq in spring.DLQ_OF.values()),
+            spring_processed=self._spring_processed,
+            stream_records_dropped=self._dropped,
         )
 
     def abandon_task(self, connector: str = "pipe") -> None:
         """One more task that Connect gives up on; its thread stays."""
-        self._running.connect.abandon_task(connector)
-        self._abandoned[connector] += 1
-        self._abandoned_total += 1
+        self._connect.abandon_task(connector)
+        self._count_abandoned(connector)
 
     def release_task(self, connector: str = "pipe") -> None:
-        """Let every abandoned thread of the connector end."""
+        """Let every abandoned thread of the connector end; its tasks are abandoned no longer."""
         if not self._abandoned[connector]:
             raise LabError(f"no task of {connector!r} is abandoned: call abandon_task({connector!r}) first")
-        self._running.connect.release_tasks(connector)
+        self._connect.release_tasks(connector)
         del self._abandoned[connector]
 
     def delete_connector(self, connector: str = "pipe") -> None:
         """Remove the connector of ``abandon_task``: its live task is abandoned too, all its threads stay."""
-        self._running.connect.delete(connector)
+        self._connect.delete(connector)
+        self._count_abandoned(connector)
+
+    def _count_abandoned(self, connector: str) -> None:
         self._abandoned[connector] += 1
         self._abandoned_total += 1
 
@@ -120,87 +172,117 @@ class Lab:
 
         Tasks that wait for a pipe do not stop: the worker gives each up before it ends.
         """
-        connect = self._running.connect
-        before = connect.all_abandonments()
-        connect.restart(self._running.processes)
+        before = len(abandonments(read(self.logs.connect)))
+        self._connect.restart(self._processes)
         self._abandoned.clear()
-        self._abandoned_total += connect.all_abandonments() - before
+        self._abandoned_total += len(abandonments(read(self.logs.connect))) - before
+
+    def lose_task_thread(self, connector: str) -> None:
+        """Connect's REST calls the FAILED task of the connector RUNNING, and no thread runs it."""
+        self._connect.lose_thread(connector)
 
     @contextmanager
     def another_connect(self, group: str = "connect-2") -> Iterator[Connect]:
-        """Inside, a second Connect cluster of one worker runs on the same broker; the truth leaves it out."""
-        running = self._running
-        connect = running.connect.another(group)
-        connect.launch(running.processes)
+        """A context with a second Connect cluster, of one worker, on the same broker; not in ``truth``."""
+        connect = self._connect.another(group)
+        connect.launch(self._processes)
         try:
             connect.wait()
             yield connect
         finally:
-            connect.end(running.processes)
+            connect.end(self._processes)
 
     def abandonments(self, connector: str) -> int:
         """How often Connect's log says that it gave up on the task of the connector."""
-        return self._running.connect.abandonments(connector)
+        return self._connect.abandonments(connector)
 
     def stall_broker(self, seconds: float = 16) -> None:
-        """Stop the broker while records flow through Streams: tasks time out, batches expire."""
-        running = self._running
-        running.streams.wait()
-        with Feeder(running.broker.bootstrap_servers):
-            running.topics.wait_beyond(OUTPUT, running.topics.end(OUTPUT))
+        """Stop the broker while records flow through Streams: tasks time out, batches expire.
+
+        A stall that ends with the first of these is too short: Streams may hang as it shuts down.
+        """
+        self._streams.wait()
+        with feeding(self.bootstrap_servers):
+            self._topics.wait_beyond(OUTPUT, self._topics.end(OUTPUT))
             with self.broker_stopped():
                 time.sleep(seconds)
-            running.streams.outlive(running.processes)
+            self._streams.outlive(self._processes)
 
     @contextmanager
     def broker_stopped(self) -> Iterator[None]:
-        """Inside, the broker answers nobody; its connections stay open."""
-        broker = self._running.broker.process
-        broker.signal(signal.SIGSTOP)
+        """A context in which the broker is stopped: it answers nobody, its connections stay open."""
+        broker = self._broker.process.popen
+        from_ms = time.time_ns() // 1_000_000
+        broker.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
-            broker.signal(signal.SIGCONT)
+            broker.send_signal(signal.SIGCONT)
+            self.stalls.append((from_ms, time.time_ns() // 1_000_000))
 
     def reject_share_records(self, count: int) -> None:
         """A share group rejects ``count`` records and what waited before; each becomes a dead letter."""
-        running = self._running
-        before = running.topics.end(share.DLQ)
-        running.topics.produce(share.TOPIC, (b'{"order":%d}' % number for number in range(count)))
-        rejected = share.reject(running.broker.bootstrap_servers, count)
-        running.topics.wait_beyond(share.DLQ, before + rejected - 1)
+        before = self._topics.end(share.DLQ)
+        self._topics.produce(share.TOPIC, (b'{"order":%d}' % number for number in range(count)))
+        rejected = share.reject(self.bootstrap_servers, count)
+        self._topics.wait_beyond(share.DLQ, before + rejected - 1)
         self._dead_letters[share.DLQ] += rejected
 
     def break_connect_records(self, count: int) -> None:
         """A sink meets ``count`` records that are not JSON, and as many that are."""
-        running = self._running
-        running.connect.deploy_file_sink("filesink")
-        before = running.topics.end(FILESINK_DLQ)
+        self._connect.deploy_file_sink("filesink")
+        before = self._topics.end(FILESINK_DLQ)
         pairs = ((b'{"order":%d}' % number, b'{"order":%d' % number) for number in range(count))
-        running.topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
-        running.topics.wait_beyond(FILESINK_DLQ, before + count - 1)
+        self._topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
+        self._topics.wait_beyond(FILESINK_DLQ, before + count - 1)
         self._dead_letters[FILESINK_DLQ] += count
 
     def accept_share_records(self, count: int) -> None:
         """The share group is mended: it accepts ``count`` records that somebody puts back."""
         self._share_accepted += share.accept(self.bootstrap_servers, count)
 
+    def fail_spring_listeners(self, count: int) -> None:
+        """Each of three Spring listeners fails the records ``order-0``, ``order-1``, … of its topic."""
+        if not self._spring.launched:
+            self._topics.create(*spring.TOPICS)
+            self._spring.launch(self._processes)
+        self._spring.break_()
+        for topic, dlq in spring.DLQ_OF.items():
+            before = self._topics.end(dlq)
+            self._topics.produce(topic, (b"order-%d" % number for number in range(count)))
+            self._topics.wait_beyond(dlq, before + count - 1)
+            self._dead_letters[dlq] += count
+
+    def drop_stream_records(self, count: int) -> None:
+        """A Streams application drops ``count`` records for each reason in ``drops.REASON_OF``."""
+        if not self._drops.launched:
+            self._drops.launch(self._topics, self._processes)
+        self._drops.drop(count, self._topics)
+        self._dropped += count * len(drops.REASON_OF)
+
+    @contextmanager
+    def spring_records_return(self, count: int) -> Iterator[None]:
+        """A context in which ``count`` dead letters are put back to the unmended listener with retries."""
+        dlq = spring.DLQ_OF[spring.RETRIED]
+        before = self._topics.end(dlq)
+        yield
+        self._topics.wait_beyond(dlq, before + count - 1)
+        self._dead_letters[dlq] += count
+
+    @contextmanager
+    def spring_mended(self, count: int) -> Iterator[None]:
+        """A context in which Spring's listeners are mended, and ``count`` dead letters put back to them."""
+        before = self._topics.end(spring.PROCESSED)
+        self._spring.mend()
+        yield
+        self._topics.wait_beyond(spring.PROCESSED, before + count - 1)
+        self._spring_processed += count
+
     @contextmanager
     def connect_records_return(self, count: int) -> Iterator[None]:
-        """Inside, ``count`` dead letters are put back to the sink, which is as it was: they fail again."""
-        topics = self._running.topics
-        before = topics.end(FILESINK_DLQ)
+        """A context in which ``count`` dead letters are put back to the unmended sink: they fail again."""
+        before = self._topics.end(FILESINK_DLQ)
         yield
-        topics.wait_beyond(FILESINK_DLQ, before + count - 1)
+        self._topics.wait_beyond(FILESINK_DLQ, before + count - 1)
         self._dead_letters[FILESINK_DLQ] += count
         self._connect_returned += count
-
-    def describe(self) -> str:
-        """Where everything is, a line each."""
-        return self._running.describe()
-
-    @property
-    def _running(self) -> Services:
-        if self._services is None:
-            raise LabError("the lab is not running: use it in a with statement")
-        return self._services

@@ -8,45 +8,36 @@ Ctrl-C reaches the owner alone.
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lab import watchdog
-from lab.errors import LabError, PortTakenError
-from lab.waiting import until
 
 _ANNOUNCED: Final = 'echo $$ >&0; exec "$@" </dev/null'
 _TAIL_LINES: Final = 15
+_LOOK_EVERY_S: Final = 0.05
 _PORT_TAKEN: Final = "Address already in use"
 
 
+class LabError(Exception):
+    """The lab could not start or an act did not happen; the message says what and where to look."""
+
+
+class PortTakenError(LabError):
+    """Another process was given a port between our choosing it and using it; other ports will do."""
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
-    """One process of the lab: what it prints goes to ``output``, what it logs to ``log``."""
+    """One process, leader of its group; what it prints goes to ``output``, what it logs to ``log``."""
 
-    def __init__(self, name: str, popen: subprocess.Popen[bytes], output: Path, log: Path) -> None:
-        self.name = name
-        self.output = output
-        self.log = log
-        self._popen = popen
-
-    @property
-    def pid(self) -> int:
-        """The pid, which is also the id of its process group."""
-        return self._popen.pid
-
-    def signal(self, number: int) -> None:
-        """Send a signal, unless it has ended."""
-        self._popen.send_signal(number)
-
-    def wait(self) -> int:
-        """Wait for its end; the exit status."""
-        return self._popen.wait()
-
-    def kill(self) -> None:
-        """End it at once and wait for that."""
-        self._popen.kill()
-        self.wait()
+    name: str
+    popen: subprocess.Popen[bytes]
+    output: Path
+    log: Path
 
     def until(self, condition: Callable[[], bool], what: str, within_s: float) -> None:
         """Wait for ``condition``; raises LabError when time is up or the process has ended."""
@@ -58,7 +49,7 @@ class Process:
             raise LabError(f"{self.name}: {error}\n{self.tail()}") from error
 
     def tail(self) -> str:
-        """The last lines of its log, or of its output where it has not come to logging."""
+        """The last lines of its log, or of its output where it has logged nothing yet."""
         source = self.log if read(self.log) else self.output
         lines = read(source).splitlines()[-_TAIL_LINES:]
         return "\n".join(
@@ -66,7 +57,7 @@ class Process:
         )
 
     def _alive(self) -> bool:
-        status = self._popen.poll()
+        status = self.popen.poll()
         if status is None:
             return True
         if _PORT_TAKEN in read(self.log) + read(self.output):
@@ -106,14 +97,15 @@ class Processes:
     def run(self, name: str, command: Sequence[str | Path], directory: Path) -> None:
         """Start ``command`` and wait for its end; raises LabError when it fails."""
         process = self.start(name, command, directory, directory / f"{name}.log")
-        status = process.wait()
+        status = process.popen.wait()
         self._forget(process)
         if status:
             raise LabError(f"{name} ended with status {status}\n{process.tail()}")
 
     def end(self, process: Process) -> None:
         """Kill one process and wait for it."""
-        process.kill()
+        process.popen.kill()
+        process.popen.wait()
         self._forget(process)
 
     def close(self) -> None:
@@ -121,12 +113,12 @@ class Processes:
         self._line.close()
         self._watchdog.wait()
         for process in self._started:
-            process.wait()
+            process.popen.wait()
         self._started = []
 
     def _forget(self, process: Process) -> None:
         self._started.remove(process)
-        self._line.write(b"-%d\n" % process.pid)
+        self._line.write(b"-%d\n" % process.popen.pid)
 
 
 def read(file: Path) -> str:
@@ -135,3 +127,12 @@ def read(file: Path) -> str:
         return file.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return ""
+
+
+def until(condition: Callable[[], bool], what: str, within_s: float) -> None:
+    """Return as soon as ``condition`` holds; raise LabError naming ``what`` when the time is up."""
+    deadline_s = time.monotonic() + within_s
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise LabError(f"waited {within_s:.0f} s in vain: {what}")
+        time.sleep(_LOOK_EVERY_S)

@@ -4,13 +4,15 @@ Mended, it accepts what it is given.
 """
 
 import time
+from contextlib import closing
+from functools import partial
 from typing import Final
 
 from confluent_kafka import AcknowledgeType, ShareConsumer
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from lab.errors import LabError
+from lab.processes import LabError
 
 GROUP: Final = "g1"
 TOPIC: Final = "orders"
@@ -22,48 +24,28 @@ _POLL_S: Final = 0.5
 def configure(bootstrap_servers: str, group: str = GROUP, dlq: str = DLQ) -> None:
     """Give the group its dead letter queue and let it begin with the oldest record."""
     settings = {"errors.deadletterqueue.topic.name": dlq, "share.auto.offset.reset": "earliest"}
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap_servers)
-    try:
+    with closing(KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, group, settings)])
-    finally:
-        admin.close()
 
 
-def reject(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> int:
-    """Consume ``count`` records in the group, more if more wait there, and reject every one: how many."""
-    return _consume(bootstrap_servers, count, AcknowledgeType.REJECT, group, topic)
-
-
-def accept(bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC) -> int:
-    """Consume ``count`` records in the group, more if more wait there, and accept every one: how many."""
-    return _consume(bootstrap_servers, count, AcknowledgeType.ACCEPT, group, topic)
-
-
-def _consume(bootstrap_servers: str, count: int, how: AcknowledgeType, group: str, topic: str) -> int:
-    consumer = ShareConsumer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": group,
-            "share.acknowledgement.mode": "explicit",
-            "log_level": 0,
-        }
-    )
-    try:
+def _consume(
+    how: AcknowledgeType, bootstrap_servers: str, count: int, group: str = GROUP, topic: str = TOPIC
+) -> int:
+    """Consume ``count`` records in the group, or more if more wait, and answer each; returns how many."""
+    config = {"bootstrap.servers": bootstrap_servers, "group.id": group, "log_level": 0}
+    deadline_s, given = time.monotonic() + _WITHIN_S, 0
+    with closing(ShareConsumer(config | {"share.acknowledgement.mode": "explicit"})) as consumer:
         consumer.subscribe([topic])
-        return _acknowledge(consumer, count, how, group)
-    finally:
-        consumer.close()
-
-
-def _acknowledge(consumer: ShareConsumer, count: int, how: AcknowledgeType, group: str) -> int:
-    deadline_s = time.monotonic() + _WITHIN_S
-    given = 0
-    while given < count:
-        if time.monotonic() > deadline_s:
-            raise LabError(f"share group {group} was given {given} of {count} records in {_WITHIN_S} s")
-        for message in consumer.poll(timeout=_POLL_S):
-            if message.error() is None:
-                consumer.acknowledge(message, how)
-                given += 1
-        consumer.commit_sync()
+        while given < count:
+            if time.monotonic() > deadline_s:
+                raise LabError(f"share group {group} was given {given} of {count} records in {_WITHIN_S} s")
+            for message in consumer.poll(timeout=_POLL_S):
+                if message.error() is None:
+                    consumer.acknowledge(message, how)
+                    given += 1
+            consumer.commit_sync()
     return given
+
+
+reject: Final = partial(_consume, AcknowledgeType.REJECT)
+accept: Final = partial(_consume, AcknowledgeType.ACCEPT)

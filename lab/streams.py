@@ -5,6 +5,8 @@ finds a running application; both write to the same log.
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,68 +25,60 @@ _FEED_EVERY_S: Final = 0.02
 
 
 class Streams:
-    """Start with ``launch`` when the topics exist; use it after ``wait``."""
+    """The application; start it with ``launch`` when its topics exist and use it after ``wait``."""
 
     def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
         self._directory, self._log = directory, log
         self._bootstrap_servers = bootstrap_servers
         self._jvm = Jvm(java, "apps", 256, log)
-        self._started = 0
-        self._died = 0
 
     def launch(self, processes: Processes) -> None:
-        """Start the application."""
+        """Start the application; its topics have to exist."""
         self._directory.mkdir(exist_ok=True)
         settings = streams_properties(self._bootstrap_servers, self._directory / "state")
         config = write_properties(self._directory / "streams.properties", settings)
         command = self._jvm.command("org.apache.kafka.streams.examples.wordcount.WordCountDemo", config)
-        self._started = read(self._log).count(_RUNNING)
+        self._launched_at = len(read(self._log))
         self._process: Process = processes.start("streams", command, self._directory, self._log)
 
     def wait(self) -> None:
         """Return when its tasks run."""
-        self._process.until(
-            lambda: read(self._log).count(_RUNNING) > self._started, "its tasks did not start", _UP_WITHIN_S
-        )
+        self._wait_for(_RUNNING, "its tasks did not start", _UP_WITHIN_S)
 
     def outlive(self, processes: Processes) -> None:
-        """Wait until the client has given up, which ends what it has to say, and start another one."""
-        self._process.until(
-            lambda: read(self._log).count(_DEAD) > self._died, "no task has timed out", _DEAD_WITHIN_S
-        )
-        self._died += 1
+        """Wait until the client has shut down, after which it logs nothing more, and start another one."""
+        self._wait_for(_DEAD, "no task has timed out", _DEAD_WITHIN_S)
         processes.end(self._process)
         self.launch(processes)
 
+    def _wait_for(self, text: str, what: str, within_s: float) -> None:
+        """Return when the application that was launched last has logged ``text``."""
+        self._process.until(lambda: text in read(self._log)[self._launched_at :], what, within_s)
 
-class Feeder:
-    """Sends words to the application while the context is open; a stalled broker gets them later or never."""
 
-    def __init__(self, bootstrap_servers: str) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0})
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._feed, name="lab-feeder", daemon=True)
+@contextmanager
+def feeding(bootstrap_servers: str) -> Iterator[None]:
+    """A context in which words are sent to the application; a stalled broker gets them later or never."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0})
+    ended = threading.Event()
 
-    def __enter__(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def __exit__(self, *exception: object) -> None:
-        """Stop and forget what is not sent."""
-        self._ended.set()
-        self._thread.join()
-        self._producer.purge()
-        self._producer.poll(0)
-
-    def _feed(self) -> None:
+    def feed() -> None:
         number = 0
-        while not self._ended.wait(_FEED_EVERY_S):
+        while not ended.wait(_FEED_EVERY_S):
             number += 1
-            try:
-                self._producer.produce(INPUT, f"word{number % 7} hello{number % 3}".encode())
-                self._producer.poll(0)
-            except (BufferError, KafkaException):
-                continue
+            with suppress(BufferError, KafkaException):
+                producer.produce(INPUT, f"word{number % 7} hello{number % 3}".encode())
+                producer.poll(0)
+
+    thread = threading.Thread(target=feed, name="lab-feeder", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        producer.purge()  # what has not been sent is dropped
+        producer.poll(0)
 
 
 def streams_properties(bootstrap_servers: str, state: Path) -> Properties:

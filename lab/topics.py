@@ -1,26 +1,25 @@
 """Topics of the lab's broker: make them, fill them, see how far they reach."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from lab.errors import LabError
-from lab.waiting import until
+from lab.processes import LabError, until
 
 Config = dict[str, str | int | float | bool]
 
 _WITHIN_S: Final = 30.0
 _ANSWERS_WITHIN_S: Final = 5.0  # once: it is asked again
 _GROWS_WITHIN_S: Final = 60.0
-_QUIET: Final = 0  # a stalled broker is the lab's trade, no news
+_QUIET: Final = 0  # the lab stalls its broker on purpose: the client need not log it
 
 
 class Topics:
-    """A client of the plain listener."""
+    """Topics by a client of the listener without encryption."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._config: Config = {"bootstrap.servers": bootstrap_servers, "log_level": _QUIET}
@@ -30,14 +29,14 @@ class Topics:
         """Create topics; those that exist stay as they are."""
         existing = self._admin.list_topics(timeout=_WITHIN_S).topics
         settings = dict(config or {})
-        wanted = [NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing]
-        if wanted:
-            for future in self._admin.create_topics(wanted).values():
+        missing = [NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing]
+        if missing:
+            for future in self._admin.create_topics(missing).values():
                 future.result(_WITHIN_S)
 
     def produce(self, topic: str, values: Iterable[bytes]) -> None:
         """Write records and return when the broker has them all."""
-        producer = Producer(self._config | {"linger.ms": 0})
+        producer = Producer(self._config | {"linger.ms": 0, "enable.idempotence": True})
         for value in values:
             producer.produce(topic, value)
         unsent = producer.flush(_WITHIN_S)
@@ -52,17 +51,13 @@ class Topics:
         ends: dict[int, int] = {}
 
         def known() -> bool:
-            """Ask again, as a client of its own: a broker that was stopped leads its partitions, and answers
-            who was waiting for it, only after a moment.
+            """Ask with a new client: a broker that was stopped leads its partitions again, and answers
+            clients that were waiting for it, only after a moment.
             """
-            consumer = Consumer(self._config | {"group.id": "lab"})
-            try:
-                with suppress(KafkaException):
-                    for partition in metadata.partitions:
-                        place = TopicPartition(topic, partition)
-                        ends[partition] = consumer.get_watermark_offsets(place, timeout=_ANSWERS_WITHIN_S)[1]
-            finally:
-                consumer.close()
+            with closing(Consumer(self._config | {"group.id": "lab"})) as consumer, suppress(KafkaException):
+                for partition in metadata.partitions:
+                    place = TopicPartition(topic, partition)
+                    ends[partition] = consumer.get_watermark_offsets(place, timeout=_ANSWERS_WITHIN_S)[1]
             return len(ends) == len(metadata.partitions)
 
         until(known, f"the end of {topic} could not be read", _GROWS_WITHIN_S)

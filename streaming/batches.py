@@ -1,62 +1,73 @@
-"""What happens to a batch: read once, decoded, summed up, merged into the store in one transaction.
+"""What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-Refused events are written to our own dead letter topic first. An exception leaves the store as it was; Spark
-runs the same batch again when the query is restarted.
+A small batch is summed up in the driver, a large one in executors, by the same function. A batch is expected
+to be small after a small one; one that proves to be larger, or has a record that is too large to be fetched,
+is read by the executors.
+
+Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
+Records of a dead letter topic are never refused, so that no record can go round in circles. An exception
+leaves the store as it was; Spark runs the same batch again when the query is restarted.
 """
 
+import logging
+import pickle
 import threading
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial, reduce
+from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from collector.contract.events import Position
-from streaming import plans, quarantine
-from streaming.aggregates import (
-    abandoned_tasks,
-    clients,
-    dead_letters,
-    delivery_timeouts,
-    pipeline,
-    plain_pass,
-    redrives,
-    task_timeouts,
-)
-from streaming.aggregates.few_letters import FewLetters
-from streaming.aggregates.letters import Letters, LettersInSpark
-from streaming.aggregates.one_pass import after, summarise
-from streaming.aggregates.plain_pass import LETTERS_ALIKE, Planned
-from streaming.aggregates.summary import Summary
-from streaming.decode import decode
-from streaming.dialects import SHARE_GROUP
-from streaming.queries import QUERY_ID_PROPERTY
+from deadwatch.contract import headers
+from deadwatch.contract.events import RedriveWritten
+from deadwatch.contract.quarantine import GROUP, MESSAGES
+from deadwatch.deadletter.dialects import reading
+from deadwatch.runtime.process import leave_records_alone
+from deadwatch.store.batch import Batch
+from deadwatch.store.store import Store
+from streaming import cluster, deltas
+from streaming.kernel import Context
+from streaming.kernel.causes import MAX_KEY_BYTES, MAX_VALUE_BYTES
+from streaming.kernel.event_decoder import refusal
+from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
 from streaming.settings import StreamingSettings
-from streaming.store.batch import Batch, Origins
-from streaming.store.store import Store
+from streaming.telemetry import SILENT, Telemetry
 
-NO_LETTERS = FewLetters((), 0)
+QUERY_ID_PROPERTY: Final = "sql.streaming.queryId"
+"""Spark's local property with the id that it gave the query, for traces."""
+SMALL: Final = 5_000
+"""Records up to which starting the executors' Python takes longer than reading a batch in the driver."""
+FETCHED_BYTES: Final = 1 << 14
+"""Most bytes of an event, and of the headers of a dead letter, in a batch that is read in the driver."""
+SOURCE: Final = (
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
+    "headers array<struct<key:string, value:binary>>"
+)
+"""The columns of Spark's Kafka source that are read."""
+HEADER_BYTES: Final = (
+    "aggregate(headers, 0, (sum, header) -> sum + octet_length(header.key)"
+    " + coalesce(octet_length(header.value), 0))"
+)
+PARTIAL: Final = "records long, partial binary"
+SINK: Final = "key binary, value binary, headers array<struct<key: string, value: binary>>"
+"""The columns of Spark's Kafka sink."""
+SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
 
-SIGNALS = (task_timeouts, delivery_timeouts, clients, redrives, pipeline)
+logger = logging.getLogger(__name__)
 
 
 class StoppedError(Exception):
     """The process is stopping: the batch was not begun."""
 
 
-class Which(NamedTuple):
-    """The batch that is read, and when that began."""
-
-    query_id: str
-    batch_id: int
-    started_ms: int
-
-
 class Batches:
-    """Spark's ``foreachBatch``; the size of a batch tells how it is run.
+    """Spark's ``foreachBatch``.
 
-    ``told`` adds what the records of a batch do not say, before it is merged; ``refuse`` takes a batch with
-    records that cannot be read.
+    ``complete`` adds to a batch what its records do not say, before it is merged. With ``quarantine_refused``
+    records that cannot be read are written to our own dead letter topic.
     """
 
     def __init__(
@@ -64,147 +75,205 @@ class Batches:
         settings: StreamingSettings,
         store: Store,
         clock_ms: Callable[[], int],
-        told: Callable[[Batch], Batch] = lambda batch: batch,
-        refuse: Callable[[DataFrame, StreamingSettings], None] = quarantine.write,
+        *,
+        complete: Callable[[Batch], Batch] = lambda batch: batch,
+        quarantine_refused: bool = True,
+        telemetry: Telemetry = SILENT,
     ) -> None:
-        self._settings = settings
-        self._store = store
-        self._clock_ms = clock_ms
-        self._told = told
-        self._refuse = refuse
+        self._settings, self._store, self._clock_ms = settings, store, clock_ms
+        self._complete, self._quarantine_refused = complete, quarantine_refused
+        self._telemetry = telemetry
+        self._reader = Reader(settings.events_topic)
         self._busy = threading.Lock()
-        self._stopping = False
-        self.applied = 0
+        self._stopping, self.applied = False, 0
         self.error: Exception | None = None
 
     def stop(self) -> None:
-        """Let the batch under way end, begin no other."""
+        """Wait for the batch that is being merged; no other is begun."""
         self._stopping = True
         with self._busy:
             return
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
-        """Apply one batch of Kafka's records, once."""
+        """Merge one batch of Kafka's records, once."""
         with self._busy:
             if self._stopping:
                 raise StoppedError
             try:
-                self._apply(records, batch_id)
+                query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
+                batch = replace(self.read(records), query_id=query_id, batch_id=batch_id)
+                self.merge(self._complete(batch))
             except Exception as error:
                 self.error = error
                 raise
             self.applied += 1
 
-    def rehearse(self, records: DataFrame) -> None:
-        """Read a batch as small ones are read, and forget it."""
-        planned = Planned(LETTERS_ALIKE, LETTERS_ALIKE)
-        self._read(records.coalesce(1), Which("", 0, self._clock_ms()), planned)
-
-    def _apply(self, records: DataFrame, batch_id: int) -> None:
-        started_ms = self._clock_ms()
-        query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
-        if self._store.applied(query_id, batch_id):
-            return
-        which = Which(query_id, batch_id, started_ms)
-        planned = self._planned(batch_id)
-        is_small = planned and planned.is_small
-        batch = self._read(records.coalesce(1) if is_small else records, which, planned)
-        self._store.apply(self._told(batch))
-
-    def _planned(self, batch_id: int) -> Planned | None:
-        """What Spark planned for the batch, where it still says so."""
-        plan = plans.read(self._settings.checkpoint, batch_id)
-        if plan is None:
-            return None
-        events = letters = 0
-        for place, end in plan.end.items():
-            count = max(0, end - plan.begin.get(place, 0))
-            if place[0] == self._settings.events_topic:
-                events += count
-            else:
-                letters += count
-        return Planned(events + letters, letters)
-
-    def _read(self, records: DataFrame, which: Which, planned: Planned | None) -> Batch:
-        """Without a parser as far as that goes; a doubtful batch goes through it.
-
-        To read Kafka once more costs less than to keep all of it: dead letters are kept.
-        """
-        topic = self._settings.events_topic
-        plain = plain_pass.read(records, topic, which.started_ms, planned)
-        rest = summarise(decode(plain.unusual, topic)) if plain and plain.unusual else []
-        decoded, summaries = records, [*plain.summaries, *rest] if plain else []
-        if not plain or self._repeated(summaries):
-            decoded, summaries = self._summarise(decode(records, topic))
-        elif any(one.refused or (one.is_letter and not plain.letters) for one in summaries):
-            decoded = decode(records, topic)  # a frame that nobody asks costs time, too
-        if plain and plain.letters:
-            return self._batch(which, decoded, plain.letters, summaries)
-        if not any(one.is_letter for one in summaries):
-            return self._batch(which, decoded, NO_LETTERS, summaries)
-        letters = decoded.where(F.col("topic") != topic).persist()
-        try:
-            return self._batch(which, decoded, LettersInSpark(letters), summaries)
-        finally:
-            letters.unpersist()
-
-    def _batch(self, which: Which, decoded: DataFrame, letters: Letters, summaries: list[Summary]) -> Batch:
-        groups = self._groups(letters)
-        newest = {place: group.delta.fingerprint for group in groups for place in group.newest}
-        if any(one.refused for one in summaries):
-            self._refuse(decoded, self._settings)
-        now_ms = self._clock_ms()
-        newest_ms = max((one.observed_ms for one in summaries), default=now_ms)
-        return Batch(
-            query_id=which.query_id,
-            batch_id=which.batch_id,
-            committed_at_ms=now_ms,
-            duration_ms=max(0, now_ms - which.started_ms),
-            records=sum(one.count for one in summaries),
-            lag_ms=max(0, now_ms - newest_ms),
-            offsets=pipeline.next_offsets(summaries),
-            first_offsets=pipeline.first_offsets(summaries),
-            marks=pipeline.marks(summaries),
-            series=(
-                *(delta for signal in SIGNALS for delta in signal.deltas(summaries)),
-                *(delta for group in groups for delta in group.series),
-                *redrives.bounced(letters.came_back, summaries, self._settings.kafka_cluster),
-                *dead_letters.beyond(summaries, groups, self._settings.kafka_cluster),
-            ),
-            groups=tuple(group.delta for group in groups),
-            samples=letters.samples(newest) if newest else (),
-            events=abandoned_tasks.ordered_events(summaries),
-            origins=self._origins(letters, summaries, groups),
-        )
-
-    def _origins(
-        self, letters: Letters, summaries: list[Summary], groups: list[dead_letters.Group]
-    ) -> tuple[Origins, ...]:
-        """Of share groups' dead letters, while a redrive may be what they came back from."""
-        shared = any(group.delta.dialect == SHARE_GROUP.name for group in groups)
-        if not shared or not (redrives.tells_ranges(summaries) or self._store.awaits_returns()):
-            return ()
-        return letters.origins(self._settings.kafka_cluster)
-
-    def _groups(self, letters: Letters) -> list[dead_letters.Group]:
+    def read(self, records: DataFrame) -> Batch:
+        """What a batch of Kafka's records changes in the store."""
+        began_ms = self._clock_ms()
         settings = self._settings
-        return letters.groups(
-            settings.kafka_cluster,
-            samples_per_group=settings.samples_per_group,
-            max_groups=settings.max_groups,
+        context = Context(settings.events_topic, began_ms, settings.samples_per_group, reading())
+        summary = summarise_once(self._reader.read(records), context, self._store.marks)
+        if self._quarantine_refused and any(key.refused for key in summary.events.sums):
+            write_refused(records, settings)
+        return self._batch(summary, began_ms)
+
+    def merge(self, batch: Batch) -> None:
+        """Merge what was read; telemetry gets a batch that was merged before no second time."""
+        began_ms = self._clock_ms()
+        if self._store.apply(batch):
+            self._telemetry.merged(batch, max(0, self._clock_ms() - began_ms))
+
+    def _batch(self, summary: Partial, began_ms: int) -> Batch:
+        cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
+        counted = deltas.counted(summary.causes, cluster, self._settings.max_groups)
+        changes = deltas.state_changes(summary.events)
+        awaited = any(isinstance(event, RedriveWritten) for event in changes) or self._store.awaits_returns()
+        offsets = summary.offsets.rows_by_key(["topic", "partition"], named=True, unique=True)
+        kept = self._settings.sample_payloads
+        samples = counted.samples if kept else tuple(map(deltas.without_payload, counted.samples))
+        return Batch(
+            query_id="",
+            batch_id=-1,
+            committed_at_ms=now_ms,
+            duration_ms=max(0, now_ms - began_ms),
+            records=sum(sums.events for sums in summary.events.sums.values()) + counted.records,
+            lag_ms=max(0, now_ms - summary.observed_ms) if summary.observed_ms >= 0 else 0,
+            offsets={partition: read["last"] + 1 for partition, read in offsets.items()},
+            first_offsets={partition: read["first"] for partition, read in offsets.items()},
+            marks=deltas.marks(summary.events),
+            series=(
+                *deltas.event_series(summary.events, self._settings.events_topic),
+                *counted.series,
+                *deltas.bounced(summary.causes, cluster),
+            ),
+            groups=counted.groups,
+            samples=samples,
+            events=changes,
+            origins=deltas.origins(summary.causes, cluster) if awaited else (),
         )
 
-    def _summarise(self, decoded: DataFrame) -> tuple[DataFrame, list[Summary]]:
-        """The batch and its summary without events that were counted before; rarely are there any."""
-        summaries = summarise(decoded)
-        repeated = self._repeated(summaries)
-        if not repeated:
-            return decoded, summaries
-        new = after(decoded, repeated)
-        return new, summarise(new)
 
-    def _repeated(self, summaries: list[Summary]) -> dict[str, Position]:
-        """The marks of the sources that tell of events again."""
-        first = pipeline.first_positions(summaries)
-        marks = self._store.marks(first)
-        return {source: mark for source, mark in marks.items() if first[source] <= mark}
+class Reader:
+    """Reads the batches of one query, one after the other."""
+
+    def __init__(self, events_topic: str) -> None:
+        self._is_event = f"topic = '{events_topic}'"
+        self._columns = _columns(self._is_event)
+        self._is_small = True
+
+    def read(self, records: DataFrame) -> Callable[[Context], Partial]:
+        """A function that summarises the records of a batch, with the columns of ``SOURCE``, at each call."""
+        fetched = self._fetched(records) if self._is_small else None
+        if fetched is not None:
+            return partial(summarise, fetched)
+        return partial(self._by_executors, records)
+
+    def _fetched(self, records: DataFrame) -> pa.Table | None:
+        """The records; None where they are too many or one of them is too large."""
+        too_large = f"IF({self._is_event}, octet_length(value), {HEADER_BYTES}) > {FETCHED_BYTES}"
+        columns = {
+            **self._columns,
+            **{name: f"IF({too_large}, NULL, {self._columns[name]})" for name in ("value", "headers")},
+            "is_too_large": f"coalesce({too_large}, false)",
+        }
+        found = _select(records.coalesce(1), columns).limit(SMALL + 1).toArrow()
+        if len(found) > SMALL or True in found["is_too_large"].unique().to_pylist():
+            self._is_small = False
+            return None
+        return found.select(RECORDS.names).cast(RECORDS)
+
+    def _by_executors(self, records: DataFrame, context: Context) -> Partial:
+        rows = (
+            _select(records, self._columns).mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
+        )
+        self._is_small = sum(row.records for row in rows) <= SMALL
+        parts = (pickle.loads(row.partial) for row in rows)  # noqa: S301 -- of our own task
+        empty = summarise(RECORDS.empty_table(), context)
+        return reduce(lambda left, right: merge(left, right, context), parts, empty)
+
+
+def _columns(is_event: str) -> dict[str, str]:
+    """``RECORDS`` in SQL: key and value of a dead letter are cut to what a sample keeps."""
+    return {
+        "topic": "topic",
+        "partition": "partition",
+        "offset": "offset",
+        "timestamp_ms": "unix_millis(timestamp)",
+        "key": f"IF({is_event}, NULL, substring(key, 1, {MAX_KEY_BYTES}))",
+        "value": f"IF({is_event}, value, substring(value, 1, {MAX_VALUE_BYTES}))",
+        "key_bytes": "coalesce(octet_length(key), -1)",
+        "value_bytes": "coalesce(octet_length(value), -1)",
+        "headers": f"IF({is_event}, NULL, headers)",
+    }
+
+
+def _select(records: DataFrame, columns: dict[str, str]) -> DataFrame:
+    """Columns by SQL text: each function of Spark's ``Column`` would be a call of the JVM."""
+    return records.selectExpr(*(f"{expression} AS {name}" for name, expression in columns.items()))
+
+
+def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    _prepare()
+    count, whole = 0, None
+    for batch in batches:
+        part = summarise(pa.Table.from_batches([batch]).cast(RECORDS), context)
+        count += len(batch)
+        whole = part if whole is None else merge(whole, part, context)
+    if whole is not None:
+        yield pa.RecordBatch.from_pydict({"records": [count], "partial": [pickle.dumps(whole)]})
+
+
+_prepare = cache(leave_records_alone)
+"""Spark collects a worker's garbage after each task: without this 40 ms, mostly for imported modules."""
+
+
+def refused_records(records: DataFrame, events_topic: str, *, copies: bool) -> DataFrame:
+    """The refused events of a batch, with the columns of Spark's Kafka sink.
+
+    Without ``copies``, as by default in KIP-1191, key and value are null: the original is still in its topic.
+    """
+    events = records.where(F.col("topic") == events_topic)
+    columns = events.select("topic", "partition", "offset", "key", "value")
+    return columns.mapInArrow(partial(_refuse_task, copies), SINK)
+
+
+def write_refused(records: DataFrame, settings: StreamingSettings) -> None:
+    """Write the refused events of a batch to our own dead letter topic, as KIP-1191 would write them.
+
+    Where that does not exist and may not be created, they are dropped with an error line.
+    """
+    if not settings.quarantine_auto_create_topics_enable and not cluster.has_quarantine(settings):
+        logger.error(
+            "%s does not exist: what cannot be read is counted and passed over; create the topic, or set"
+            " quarantine_auto_create_topics_enable",
+            settings.quarantine_topic,
+        )
+        return
+    limits = {
+        "kafka.max.block.ms": settings.default_api_timeout_ms,
+        "kafka.delivery.timeout.ms": settings.default_api_timeout_ms,
+        "kafka.request.timeout.ms": settings.request_timeout_ms,
+    }
+    refused = refused_records(records, settings.events_topic, copies=settings.quarantine_copy_record_enable)
+    writer = refused.write.format("kafka").options(**settings.kafka.spark(), **limits)
+    writer.option("topic", settings.quarantine_topic).save()
+
+
+def _refuse_task(copies: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        rows = ((row, refusal(row["value"])) for row in batch.to_pylist())
+        refused = [_refused(row, reason, copies) for row, reason in rows if reason]
+        yield pa.RecordBatch.from_pylist(refused, schema=SINK_SCHEMA)
+
+
+def _refused(row: dict[str, object], reason: str, copies: bool) -> dict[str, object]:
+    context = {
+        headers.SHARE_TOPIC: str(row["topic"]),
+        headers.SHARE_PARTITION: str(row["partition"]),
+        headers.SHARE_OFFSET: str(row["offset"]),
+        headers.SHARE_GROUP: GROUP,
+        headers.SHARE_MESSAGE: MESSAGES[reason],
+    }
+    content = {name: row[name] if copies else None for name in ("key", "value")}
+    return {**content, "headers": [{"key": name, "value": text.encode()} for name, text in context.items()]}

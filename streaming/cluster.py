@@ -1,55 +1,48 @@
-"""What the query must know of the cluster before it starts: that it answers, and where to begin.
+"""Kafka as the query sees it: which topics it reads, where their partitions begin and end, Spark's source.
 
-Kafka's offsets that the store keeps count for more than Spark's checkpoint: a query without checkpoint goes
-on from them.
+A dead letter topic that Kafka lists without the right to read it is left out until there is that right: it
+would end every batch, and so hide the dead letters of all others.
 """
 
-from typing import Final
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import reduce
+from typing import Any, Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
+from kafka.protocol.consumer import IsolationLevel
+from pyspark.sql import DataFrame, SparkSession
 
-from collector import own_topics
-from collector.sources.kafka_topics import Admin
-from streaming import source
+from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
+from deadwatch.runtime.kafka_topics import Admin, create_queue, is_readable
+from deadwatch.store.batch import Offsets, Place
 from streaming.settings import StreamingSettings
-from streaming.source import Offsets
 
 FROM_BEGINNING: Final = -2
 """Spark's number for the earliest offset of a partition."""
+NO_ID: Final = "00000000-0000-0000-0000-000000000000"
+"""The topic id that a broker older than 2.8 gives."""
+NAMED: Final = 5
+"""Topics that one line names; the others are counted."""
 
+EVENT_FETCHES: Mapping[str, str] = {"kafka.receive.buffer.bytes": "1048576", "kafka.max.poll.records": "5000"}
+"""1 MiB of a partition, Kafka's default: it fits a processor's cache and is read twice as fast as 16 MiB."""
+SMALL_FETCHES: Mapping[str, str] = {
+    "kafka.max.partition.fetch.bytes": "262144",
+    "kafka.max.poll.records": "500",
+}
+"""Of dead letters: there may be hundreds of partitions, and what is fetched of each stays in memory."""
 
-def starting_offsets(stored: Offsets, settings: StreamingSettings) -> Offsets | None:
-    """Where a query begins that has no checkpoint; None: at the beginning. Also makes our own DLQ."""
-    admin = connect(settings)
-    try:
-        if settings.quarantine_auto_create_topics_enable:
-            own_topics.create_queue(admin, settings.quarantine_topic)
-        return going_on(stored, _end_offsets(admin, settings)) if stored else None
-    finally:
-        admin.close()
-
-
-def going_on(stored: Offsets, ends: Offsets) -> Offsets:
-    """Every partition that exists, from its stored offset; from its beginning where there is none.
-
-    An offset above the end belongs to a topic that was made anew under its old name.
-    """
-    known = {place: stored.get(place, FROM_BEGINNING) for place in ends}
-    return {place: offset if offset <= ends[place] else FROM_BEGINNING for place, offset in known.items()}
-
-
-def has_quarantine(settings: StreamingSettings) -> bool:
-    """Whether our own dead letter queue exists. Raises ``KafkaError``."""
-    admin = connect(settings)
-    try:
-        return settings.quarantine_topic in admin.list_topics()
-    finally:
-        admin.close()
+Described = Sequence[Mapping[str, Any]]
+"""Topics as ``KafkaAdminClient.describe_topics`` gives them."""
 
 
 def connect(settings: StreamingSettings) -> KafkaAdminClient:
-    """A client whose calls all come back in time. Raises ``KafkaError``."""
+    """A client of which every call returns in time. Raises ``KafkaError``."""
     return Admin(
         **settings.kafka.kafka_python(),
         request_timeout_ms=settings.request_timeout_ms,
@@ -57,12 +50,176 @@ def connect(settings: StreamingSettings) -> KafkaAdminClient:
     )
 
 
-def _end_offsets(admin: KafkaAdminClient, settings: StreamingSettings) -> dict[tuple[str, int], int]:
-    partitions = [
-        TopicPartition(topic["name"], partition["partition_index"])
-        for topic in admin.describe_topics()
-        if source.is_read(topic["name"], settings)
+def starting_offsets(stored: Offsets, settings: StreamingSettings) -> Offsets | None:
+    """Where the query begins; None: at the beginning. Also creates our own dead letter topic."""
+    with closing(connect(settings)) as admin:
+        if settings.quarantine_auto_create_topics_enable:
+            create_queue(admin, settings.quarantine_topic)
+        return resumed(stored, partitions_of(read_topics(admin, settings))) if stored else None
+
+
+def resumed(stored: Offsets, partitions: Iterable[Place]) -> Offsets:
+    """Every partition that exists, from its stored offset; from its beginning where there is none."""
+    return {partition: stored.get(partition, FROM_BEGINNING) for partition in partitions}
+
+
+def has_quarantine(settings: StreamingSettings) -> bool:
+    """Whether our own dead letter topic exists. Raises ``KafkaError``."""
+    with closing(connect(settings)) as admin:
+        return settings.quarantine_topic in admin.list_topics()
+
+
+def read_topics(admin: KafkaAdminClient, settings: StreamingSettings) -> Described:
+    """Every topic that the query reads, or would read with the right to. Raises ``KafkaError``."""
+    return [topic for topic in admin.describe_topics() if is_read(topic["name"], settings)]
+
+
+def partitions_of(described: Iterable[Mapping[str, Any]]) -> set[Place]:
+    """All partitions of these topics."""
+    return {
+        (topic["name"], partition["partition_index"])
+        for topic in described
         for partition in topic["partitions"]
+    }
+
+
+def ids_of(described: Described) -> dict[str, str]:
+    """The id (KIP-516) of every topic that could be described; "" where its broker knows no ids."""
+    ids = {topic["name"]: str(topic.get("topic_id") or "") for topic in described if not topic["error_code"]}
+    return {topic: topic_id.replace(NO_ID, "") for topic, topic_id in ids.items()}
+
+
+def offsets(admin: KafkaAdminClient, partitions: Iterable[Place], spec: OffsetSpec | int) -> dict[Place, int]:
+    """The first or last offset of committed records, or the first since a time in ms (-1: there is none).
+
+    Raises ``KafkaError``.
+    """
+    specs = dict.fromkeys((TopicPartition(*partition) for partition in partitions), spec)
+    if not specs:
+        return {}
+    found = admin.list_partition_offsets(specs, IsolationLevel.READ_COMMITTED)
+    return {(partition.topic, partition.partition): at.offset for partition, at in found.items()}
+
+
+def unreadable(described: Described, settings: StreamingSettings) -> frozenset[str]:
+    """Dead letter topics without the right to read them."""
+    names = {topic["name"] for topic in described if not is_readable(topic)} - {settings.events_topic}
+    return frozenset(name for name in names if is_read(name, settings))
+
+
+def without(topics: Iterable[str], settings: StreamingSettings) -> StreamingSettings:
+    """The settings of a query that leaves ``topics`` out."""
+    denied = (*settings.dlq_topics_deny, *sorted(topics))
+    return settings.model_copy(update={"dlq_topics_deny": denied})
+
+
+def missing_rights(topics: Iterable[str], settings: StreamingSettings) -> str:
+    """Which topics are not counted and what to do about it; "" for no topics."""
+    names = listed(topics)
+    if not names:
+        return ""
+    user = settings.kafka.sasl_username or "us"
+    return f"not counted, allow {user} Read on them or add them to dlq_topics_deny: {names}"
+
+
+def listed(topics: Iterable[str]) -> str:
+    """Topics in one line that has an end."""
+    names = sorted(topics)
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def is_read(topic: str, settings: StreamingSettings) -> bool:
+    """Whether the query reads ``topic``, for events or for dead letters."""
+    is_dead_letter = is_dead_letter_topic(topic, settings.dlq_topics, settings.dlq_topics_deny)
+    return topic == settings.events_topic or is_dead_letter
+
+
+def events_pattern(settings: StreamingSettings) -> str:
+    """The topic of events as a Java regular expression; Spark looks for one anywhere in a name."""
+    return f"^{re.escape(settings.events_topic)}$"
+
+
+def dead_letters_pattern(settings: StreamingSettings) -> str:
+    """The dead letter topics as a Java regular expression; Spark looks for one anywhere in a name."""
+    parked = f"(?!.*{re.escape(PARKED_SUFFIX)}$)"
+    others = (settings.events_topic, *settings.dlq_topics_deny)
+    denied = "".join(f"(?!{re.escape(topic)}$)" for topic in others)
+    patterns = "|".join(f"(?:{pattern})" for pattern in settings.dlq_topics)
+    return f"^(?!__){parked}{denied}(?:{patterns})$"
+
+
+def records_between(
+    spark: SparkSession, settings: StreamingSettings, begin: Offsets, end: Offsets, group: str
+) -> DataFrame:
+    """The committed records of the partitions in ``begin``, up to ``end``, which is excluded.
+
+    ``group`` names the consumers that read them: Spark goes on with those of the same name, and keeps those
+    of other names in memory for minutes, with what they fetched.
+    """
+    frames = [
+        spark.read.format("kafka")
+        .options(**_options(settings), **fetches)
+        .options(**{"assign": _json(part, list), "kafka.group.id": group})
+        .options(startingOffsets=_json(part), endingOffsets=_json({place: end[place] for place in part}))
+        .load()
+        for part, fetches in zip(_split(begin, settings), (EVENT_FETCHES, SMALL_FETCHES), strict=True)
+        if part
     ]
-    ends = admin.list_partition_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
-    return {(partition.topic, partition.partition): end.offset for partition, end in ends.items()}
+    return reduce(DataFrame.unionAll, frames)
+
+
+def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> dict[str, DataFrame]:
+    """Two streams of committed records with their headers, by name, from ``begin``; None: from the beginning.
+
+    Events and dead letters are read apart, so that a flood of one does not delay the other, and each leaves a
+    core of Spark to the other. A core reads its share of the partitions one after the other: to begin a task
+    costs as much as a thousand events.
+    """
+    cores = max(1, spark.sparkContext.defaultParallelism - 1)
+    events, dead_letters = _split(begin or {}, settings)
+    pattern, most = dead_letters_pattern(settings), settings.max_dead_letters_per_trigger
+    sources = {
+        "events": (events_pattern(settings), settings.max_offsets_per_trigger, EVENT_FETCHES, events),
+        "dead-letters": (pattern, most, SMALL_FETCHES, dead_letters),
+    }
+    return {
+        name: spark.readStream.format("kafka")
+        .options(**_options(settings), **fetches)
+        .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
+        .option("startingOffsets", _json(offsets) if offsets else "earliest")
+        .load()
+        .coalesce(cores)
+        for name, (pattern, most, fetches, offsets) in sources.items()
+    }
+
+
+def _split(offsets: Offsets, settings: StreamingSettings) -> tuple[Offsets, Offsets]:
+    """The offsets of events and those of dead letters."""
+    events = {place: offset for place, offset in offsets.items() if place[0] == settings.events_topic}
+    return events, {place: offset for place, offset in offsets.items() if place not in events}
+
+
+def _options(settings: StreamingSettings) -> dict[str, str]:
+    """A silent broker is noticed within two attempts; records that were deleted are not waited for."""
+    return {
+        **settings.kafka.spark(),
+        "includeHeaders": "true",
+        "failOnDataLoss": "false",
+        "fetchOffset.numRetries": "1",
+        "fetchOffset.retryIntervalMs": "200",
+        "kafkaConsumer.pollTimeoutMs": str(settings.default_api_timeout_ms),
+        "kafka.fetch.max.wait.ms": "10",  # a batch ends with a transaction's marker: nothing comes after it
+        "kafka.isolation.level": "read_committed",
+        "kafka.allow.auto.create.topics": "false",
+        "kafka.request.timeout.ms": str(settings.request_timeout_ms),
+        "kafka.default.api.timeout.ms": str(settings.default_api_timeout_ms),
+    }
+
+
+def _json(offsets: Offsets, shape: Callable[[dict[int, int]], object] = dict) -> str:
+    """Offsets in the JSON that Spark reads; with the shape ``list`` the partitions alone."""
+    topics: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics[topic][partition] = offset
+    return json.dumps({topic: shape(partitions) for topic, partitions in topics.items()})

@@ -1,41 +1,52 @@
-"""The query, kept running: what fails is said in one line and begun again from where it was (KIP-580)."""
+"""The queries, kept running: after a failure they begin again where they were, with backoff (KIP-580)."""
 
 import contextlib
+import json
 import logging
+import shutil
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
+from typing import Any, Final
 
 from kafka.errors import KafkaError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy.exc import SQLAlchemyError
 
-from collector.contract.backoff import Backoff
-from collector.health import unheard
-from streaming import cluster, progress, rights, source, warm_up
+from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.health import unheard
+from deadwatch.runtime.process import leave_records_alone
+from deadwatch.store.batch import Offsets, delta
+from deadwatch.store.errors import FencedError
+from deadwatch.store.heartbeat import KAFKA, STREAMING, Heartbeat
+from deadwatch.store.series import BATCH_FAILURES
+from deadwatch.store.store import Store
+from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
+from streaming import cluster, warm_up
 from streaming.batches import Batches
-from streaming.continuity import Continuity
-from streaming.failure import failure_of
-from streaming.heartbeat import KAFKA, STREAMING, Heartbeat
-from streaming.memory import leave_records_alone
-from streaming.queries import FAILURES
+from streaming.session import failure_of
 from streaming.settings import StreamingSettings
-from streaming.source import Offsets
-from streaming.store.batch import delta
-from streaming.store.errors import FencedError
-from streaming.store.series import BATCH_FAILURES
-from streaming.store.store import Store
-from streaming.store.stream_figures import BEHIND
 from streaming.telemetry import SILENT, Telemetry
+from streaming.topic_tracker import TopicTracker
 
-POLL_MS = 100
+POLL_MS = 250
+ADVANCE_MS = 500
+"""How often it is noted where Spark has come without a record: over the markers of transactions."""
+Progress = Mapping[str, Any] | None
+"""``StreamingQuery.lastProgress``; None before the first batch."""
+
+PREFIX: Final = "query-"
+EARLIER_CHECKPOINT: Final = ("sources", "state", "offsets", "commits", ".metadata.crc", "metadata")
+"""What an earlier version let Spark keep; the last name tells that the files are Spark's."""
 
 logger = logging.getLogger(__name__)
 
 
 class Job:
-    """Runs the query until ``stop`` is set; the batch under way is finished first."""
+    """Runs the queries until ``stop`` is set; a batch that is being merged is finished."""
 
     def __init__(
         self,
@@ -48,93 +59,143 @@ class Job:
         beat: Callable[[], None] = unheard,
         telemetry: Telemetry = SILENT,
     ) -> None:
-        self._settings = settings
-        self._store = store
-        self._heartbeat = heartbeat
-        self._stop = stop
-        self._clock_ms = clock_ms
-        self._beat = beat
-        self._telemetry = telemetry
-        self._continuity = Continuity(settings, store, clock_ms)
-        self._looked_ms = 0
+        self._settings, self._store, self._heartbeat = settings, store, heartbeat
+        self._stop, self._clock_ms, self._beat, self._telemetry = stop, clock_ms, beat, telemetry
+        self._tracker = TopicTracker(settings, store, clock_ms)
+        self._checked_ms = self._advanced_ms = 0
 
     def run(self, spark: SparkSession, rng: Random) -> None:
-        """Run the query, and again after every failure; ``warm_up`` first, or the first batches are slow."""
+        """Run the queries, and again after every failure."""
         backoff = Backoff(self._settings.retry_backoff_ms, self._settings.retry_backoff_max_ms)
         failures = 0
         while not self._stop.is_set():
             self._beat()
-            batches = Batches(self._settings, self._store, self._clock_ms, self._continuity.told)
+            started: list[Batches] = []
             try:
-                with self._continuity:
-                    self._run_once(spark, batches, again=failures > 0)
+                with self._tracker:
+                    self._run_once(spark, started, again=failures > 0)
             except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
                 if self._stop.is_set():  # also when another stream has taken the store over
                     break
-                failures = 1 if batches.applied else failures + 1
-                self._failed(batches.error or error, failures)
+                failures = 1 if any(batches.applied for batches in started) else failures + 1
+                self._failed(next((batches.error for batches in started if batches.error), error), failures)
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
 
     def warm_up(self, spark: SparkSession) -> None:
         """Let the JVM compile what every batch needs; what Python has loaded by then is no garbage."""
         began_ms = self._clock_ms()
-        rehearse = Batches(self._settings, self._store, self._clock_ms).rehearse
+        rehearse = Batches(self._settings, self._store, self._clock_ms).read
         warm_up.run(spark, self._settings.events_topic, rehearse, self._stop)
         leave_records_alone()
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
-    def _run_once(self, spark: SparkSession, batches: Batches, *, again: bool) -> None:
-        closed = self._continuity.settle()
-        reading, missing = rights.without(closed, self._settings), rights.told(closed, self._settings)
-        start = cluster.starting_offsets(self._store.offsets(), reading)
-        query = self._begin(spark, batches, start, reading)
-        if missing:
-            logger.warning(missing)
-        if again:
-            logger.info("the query runs again, from where it was")
-        self._heartbeat.say(KAFKA, up=True)
-        self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
-        try:
-            while query.isActive and not self._stop.wait(POLL_MS / 1_000):
-                self._beat()
-                self._look(query)
-        finally:
-            batches.stop()
-            query.stop()
-        if not self._stop.is_set():
-            raise query.exception() or RuntimeError("the query ended by itself")
-
-    def _look(self, query: StreamingQuery) -> None:
-        """Look at topics and progress when it is time; what does not answer is the batches' to tell."""
-        now_ms = self._clock_ms()
-        if abs(now_ms - self._looked_ms) >= self._settings.topics_poll_interval_ms:
-            self._looked_ms = now_ms
-            with contextlib.suppress(KafkaError, SQLAlchemyError):
-                behind = self._continuity.look()
-                self._store.note_figures({BEHIND: behind, **progress.figures(query.lastProgress)})
+    def _run_once(self, spark: SparkSession, started: list[Batches], *, again: bool) -> None:
+        unreadable = self._tracker.settle()
+        readable = cluster.without(unreadable, self._settings)
+        missing = cluster.missing_rights(unreadable, self._settings)
+        start = cluster.starting_offsets(self._store.offsets(), readable)
+        running: list[StreamingQuery] = []
+        with checkpoint_directory(self._settings.checkpoint.resolve()) as directory:
+            try:
+                for name, records in cluster.streams(spark, readable, start).items():
+                    running.append(self._begin(name, records, directory, started))
+                if missing:
+                    logger.warning(missing)
+                if again:
+                    logger.info("the queries run again, from where they were")
+                self._heartbeat.say(KAFKA, up=True)
+                self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
+                self._watch(running)
+            finally:
+                for batches in started:
+                    batches.stop()
+                for query in running:
+                    query.stop()
 
     def _begin(
-        self, spark: SparkSession, batches: Batches, begin: Offsets | None, settings: StreamingSettings
+        self, name: str, records: DataFrame, directory: Path, started: list[Batches]
     ) -> StreamingQuery:
-        writer = (
-            source.records(spark, settings, begin)
-            .writeStream.queryName(FAILURES)
-            .option("checkpointLocation", settings.checkpoint.resolve().as_uri())
-            .trigger(processingTime=f"{settings.trigger_interval_ms} milliseconds")
-        )
-        return writer.foreachBatch(batches).start()
+        complete, telemetry = self._tracker.complete, self._telemetry
+        batches = Batches(self._settings, self._store, self._clock_ms, complete=complete, telemetry=telemetry)
+        started.append(batches)
+        writer = records.writeStream.queryName(f"deadwatch-{name}").foreachBatch(batches)
+        writer = writer.option("checkpointLocation", (directory / name).as_uri())
+        return writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds").start()
+
+    def _watch(self, running: Sequence[StreamingQuery]) -> None:
+        """Until ``stop`` is set; raises why one of the queries has ended before."""
+        while all(query.isActive for query in running) and not self._stop.wait(POLL_MS / 1_000):
+            self._beat()
+            self._track(running)
+        if not self._stop.is_set():
+            errors = (query.exception() for query in running)
+            raise next((error for error in errors if error), None) or RuntimeError("a query ended by itself")
+
+    def _track(self, running: Sequence[StreamingQuery]) -> None:
+        """Check the topics when it is time; if Kafka or the store does not answer, the batches report it."""
+        now_ms = self._clock_ms()
+        with contextlib.suppress(KafkaError, SQLAlchemyError):
+            if abs(now_ms - self._checked_ms) >= self._settings.topics_poll_interval_ms:
+                self._checked_ms = now_ms
+                reports = [query.lastProgress for query in running]
+                figures = {BEHIND: self._tracker.check(end_offsets(reports)), **figures_of(reports)}
+                self._store.note_figures(figures)
+                self._telemetry.figures(figures)
+            elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:
+                self._advanced_ms = now_ms
+                self._tracker.advance(end_offsets(query.lastProgress for query in running))
 
     def _failed(self, error: Exception, failures: int) -> None:
         failure = failure_of(error)
-        what = "Kafka" if failure.kafka else "the query"
-        logger.error("%s failed, next attempt follows (%d so far): %s", what, failures, failure.message)
-        self._count("kafka" if failure.kafka else "query")
+        subject = "Kafka" if failure.kafka else "a query"
+        logger.error("%s failed, next attempt follows (%d so far): %s", subject, failures, failure.message)
+        cause, now_ms = "kafka" if failure.kafka else "query", self._clock_ms()
+        self._telemetry.failed(cause)
+        with contextlib.suppress(SQLAlchemyError, FencedError):  # ``Store.hold`` has asked for the end
+            self._store.count(delta(BATCH_FAILURES, {"cause": cause}, 1, first_ms=now_ms, last_ms=now_ms))
         self._heartbeat.say(STREAMING, up=False, message=failure.message)
         if failure.kafka:
             self._heartbeat.say(KAFKA, up=False, message=failure.message)
 
-    def _count(self, cause: str) -> None:
-        now_ms = self._clock_ms()
-        self._telemetry.failed(cause)
-        with contextlib.suppress(SQLAlchemyError, FencedError):  # ``Store.hold`` has asked for the end
-            self._store.count(delta(BATCH_FAILURES, {"cause": cause}, 1, first_ms=now_ms, last_ms=now_ms))
+
+@contextlib.contextmanager
+def checkpoint_directory(parent: Path) -> Iterator[Path]:
+    """A new directory for the checkpoints of one run, removed at its end with what killed runs have left.
+
+    Nobody reads these checkpoints: a query begins at the offsets in the store, which are written in the
+    transactions of the counts.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    is_sparks = (parent / EARLIER_CHECKPOINT[-1]).is_file()
+    earlier = [parent / name for name in EARLIER_CHECKPOINT] if is_sparks else []
+    for leftover in (*parent.glob(f"{PREFIX}*"), *earlier):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
+
+
+def figures_of(reports: Iterable[Progress]) -> Figures:
+    """The sum of the rates, and the longest duration of each phase; triggers without records do not count."""
+    working = [report for report in reports if report is not None and report.get("numInputRows")]
+    if not working:
+        return {}
+    phases: dict[str, int] = {}
+    for phase, took_ms in (item for report in working for item in report["durationMs"].items()):
+        phases[phase] = max(phases.get(phase, 0), int(took_ms))
+    rate = sum(report.get("processedRowsPerSecond") or 0 for report in working)
+    return {PHASE: phases, RATE: {"": round(rate)}}
+
+
+def end_offsets(reports: Iterable[Progress]) -> Offsets:
+    """Where the last completed batch of each query ended, with or without records."""
+    return {
+        (topic, int(number)): offset
+        for report in reports
+        if report is not None
+        for source in report["sources"]
+        for topic, partitions in (json.loads(source["endOffset"]) or {}).items()
+        for number, offset in partitions.items()
+    }

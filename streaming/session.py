@@ -1,27 +1,54 @@
-"""The Spark session of the query: quiet, on any master, and writing nothing where it is started."""
+"""The Spark session of the query: quiet, on any master, and writing nothing to the working directory."""
 
+import hashlib
 import logging
 import os
 import re
+import shutil
+import socket
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pyspark
+from kafka.errors import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+from sqlalchemy.exc import SQLAlchemyError
 
 import jars
+from deadwatch.runtime import process
+from deadwatch.store.trouble import line
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SERVLET = "spark.metrics.conf.*.sink.prometheusServlet"
-JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
-"""Where py4j shows what Java has thrown."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
+HEAP = ("-XX:+UseSerialGC", "-Xms96m", "-XX:MinHeapFreeRatio=20", "-XX:MaxHeapFreeRatio=40")
+"""The heap grows with the work and shrinks after it; a JVM begins with a 64th of the machine otherwise."""
+WHERE_MADE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+"""Elsewhere than it was made for, a JVM rewrites the pointers of prepared classes: 70 MB that are its own."""
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
+
+MAKES_SECRET = re.compile(r"local(\[[^\]]*\])?$|yarn$|k8s://")
+"""Masters with which Spark makes a secret of its own for every application."""
+ON_CLUSTER = re.compile(r"yarn$|k8s://")
+
+CAUSE = re.compile(r"^\s*Caused by: (?P<text>.+)$", re.MULTILINE)
+JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
+"""Where py4j shows the exception that Java has thrown."""
+KAFKA = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010\.|Kafka|\[KAFKA_")
+NO_SPACE = "No space left on device"
+DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
+MAX_CHARS = 500
 
 SQL = {
     "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
@@ -29,6 +56,7 @@ SQL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
     "spark.kafka.consumer.cache.capacity": "512",  # a partition each: to connect by TLS costs 50 ms
+    "spark.sql.execution.arrow.maxBytesPerBatch": "67108864",  # a dead letter may have a megabyte
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
@@ -37,13 +65,23 @@ SQL = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.pollingDelay": "50ms",
+    "spark.sql.streaming.pollingDelay": "250ms",  # at rest: each look costs 3 ms of a core
 }
-"""What results and latency depend on; tests run with the same."""
+"""Settings that results and latency depend on; tests run with the same."""
+
+
+HISTORY = (
+    "spark.sql.streaming.numRecentProgressUpdates",
+    "spark.sql.ui.retainedExecutions",
+    "spark.ui.retainedJobs",
+    "spark.ui.retainedStages",
+    "spark.ui.retainedTasks",
+)
+"""How many of each Spark keeps to show them later."""
 
 
 class SessionError(Exception):
-    """Spark does not start; the text says why, in its words."""
+    """Spark does not start; the text says why, in the words of Java."""
 
 
 def start(settings: StreamingSettings) -> SparkSession:
@@ -56,47 +94,100 @@ def start(settings: StreamingSettings) -> SparkSession:
     try:
         return _start(settings)
     except (Py4JError, PySparkException) as error:
-        said = JAVA.search(str(error))
-        why = said["text"] if said else str(error).partition("\n")[0]
+        thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
+        why = thrown["text"] if thrown else str(error).partition("\n")[0]
         raise SessionError(f"Spark does not start with master {settings.master}: {why}") from error
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished."""
+    try:
+        with process.interruptible():
+            yield
+    except (process.Interrupted, KeyboardInterrupt):  # the latter is what Spark makes of SIGINT
+        logging.getLogger().disabled = True  # py4j logs there, with its stack, what we are about to end
+        children = psutil.Process().children(recursive=True)
+        for child in children:  # a JVM that starts and finds no driver never ends by itself
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children)
+        raise process.Interrupted from None
 
 
 def _start(settings: StreamingSettings) -> SparkSession:
     if settings.master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers of ``plain_pass``
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     if settings.master.startswith("local-cluster"):  # its workers start executors from there
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    _quieten()
-    builder = SparkSession.builder.appName("deadwatch-streaming")
-    if settings.master:
-        builder = builder.master(settings.master)
-    for name, value in configuration(settings).items():
-        builder = builder.config(name, value)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a failure is logged once, where it is caught:
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # not by every layer with its stack
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    named = {"spark.app.name": "deadwatch-streaming"} | (
+        {"spark.master": settings.master} if settings.master else {}
+    )
+    conf = named | configuration(settings)
+    _launch(conf)
+    builder = SparkSession.builder.config(map={**conf})
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    guard_callbacks(spark)
     if SHUFFLE_PARTITIONS not in settings.spark:
         spark.range(1).count()  # waits for the executors: their cores count
         spark.conf.set(SHUFFLE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return spark
 
 
-def _quieten() -> None:
-    """Let failures be told once, by who catches them: not with a stack by every layer they pass."""
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+ESTABLISHED = psutil.CONN_ESTABLISHED
+
+
+def _launch(conf: Mapping[str, str]) -> None:
+    """Start the JVM without the secrets among the settings, which would stand in its command line; the
+    session hands them over later.
+    """
+    shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(shown))  # noqa: SLF001 -- PySpark starts it so itself
+
+
+class _JvmOnly:
+    """Stands where py4j takes a context of TLS: a connection that is not the JVM's is shut at once.
+
+    The JVM calls back into Python for every batch, and cannot show a token when it does.
+    """
+
+    def __init__(self, jvm: psutil.Process) -> None:
+        self._jvm = jvm
+
+    def wrap_socket(self, connection: socket.socket, *, server_side: bool) -> socket.socket:
+        """The same connection, shut where another process has opened it."""
+        del server_side
+        ends = connection.getpeername()[1], connection.getsockname()[1]
+        known = self._jvm.net_connections("tcp")
+        if ends not in {(one.laddr.port, one.raddr.port) for one in known if one.status == ESTABLISHED}:
+            connection.shutdown(socket.SHUT_RDWR)
+        return connection
+
+
+def guard_callbacks(spark: SparkSession) -> None:
+    """Let nobody but the session's JVM call back into this process; to be called before the first query."""
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 -- PySpark names no other way to it
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 -- as above
+    jvm = psutil.Process(java.java.lang.ProcessHandle.current().pid())
+    gateway.callback_server_parameters.ssl_context = _JvmOnly(jvm)
 
 
 def configuration(settings: StreamingSettings) -> dict[str, str]:
-    """Every setting of the session; what the user adds may be a secret, nothing else is."""
+    """Every setting of the session. Only those that the user adds may be secret."""
     local = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
         **SQL,
         **(local if settings.master.startswith("local") else {}),
+        **({"spark.authenticate": "true"} if MAKES_SECRET.match(settings.master) else {}),
+        **({"spark.network.crypto.enabled": "true"} if ON_CLUSTER.match(settings.master) else {}),
         "spark.jars": ",".join(settings.jars or (str(jar) for jar in jars.files("spark"))),
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": " ".join(java_options()),
         "spark.redaction.regex": SECRETS,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.sql.redaction.options.regex": SECRETS,
@@ -107,18 +198,61 @@ def configuration(settings: StreamingSettings) -> dict[str, str]:
     }
 
 
+def java_options() -> tuple[str, ...]:
+    """How the driver's JVM is started."""
+    file = class_archive()
+    classes = (f"-XX:SharedArchiveFile={file}", *WHERE_MADE) if file.is_file() else ()
+    return (f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *HEAP, *classes)
+
+
+def class_archive() -> Path:
+    """The file of class data sharing (JEP 350) for the Java and the PySpark that a start would take now.
+
+    It keeps what a JVM works out of Spark's classes at its start: the next start takes about half the time.
+    It belongs to one Java, one PySpark and one place of both; a JVM that it does not fit, or that finds none,
+    starts without. ``streaming.warm_up`` makes it.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = Path(shutil.which("java", path=f"{home}/bin" if home else None) or "java").resolve()
+    release = java.parent.with_name("release")
+    version = release.read_text() if release.is_file() else ""
+    key = hashlib.sha256(repr((str(java), version, pyspark.__version__, pyspark.__file__)).encode())
+    return jars.cache_root() / "classes" / f"spark-{key.hexdigest()[:12]}.jsa"
+
+
 def _ui(port: int | None) -> dict[str, str]:
     """Spark's UI, with the metrics of driver and executors as Prometheus reads them."""
-    if port is None:
-        return {"spark.ui.enabled": "false"}
+    if port is None:  # what the UI would show is kept in the heap nevertheless, a thousand plans of it
+        return {"spark.ui.enabled": "false"} | dict.fromkeys(HISTORY, "10")
     return {
         "spark.ui.enabled": "true",
         "spark.ui.port": str(port),
         "spark.ui.killEnabled": "false",
         "spark.ui.prometheus.enabled": "true",
-        "spark.port.maxRetries": "0",  # another port would be nobody's
+        "spark.port.maxRetries": "0",  # no other port is known to anyone
         "spark.sql.streaming.metricsEnabled": "true",
         f"{SERVLET}.class": "org.apache.spark.metrics.sink.PrometheusServlet",
         f"{SERVLET}.path": "/metrics/prometheus",
         "spark.metrics.namespace": "deadwatch_streaming",
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One line for the log and the store; ``kafka`` tells whether it is the cluster that fails."""
+
+    message: str
+    kafka: bool
+
+
+def failure_of(error: Exception) -> Failure:
+    """The innermost cause of ``error``."""
+    if isinstance(error, SQLAlchemyError):
+        return Failure(line(error)[:MAX_CHARS], kafka=False)
+    text = str(error)
+    if NO_SPACE in text:
+        return Failure(DISK_FULL, kafka=False)
+    causes = [match["text"] for match in CAUSE.finditer(text)]
+    root = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")
+    message = " ".join(root.split())[:MAX_CHARS] or type(error).__name__
+    return Failure(message, isinstance(error, KafkaError) or KAFKA.search(message) is not None)

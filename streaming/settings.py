@@ -1,16 +1,16 @@
 """Settings of ``python -m streaming``: ``STREAMING_*`` or section ``streaming`` of ``deadwatch.yaml``."""
 
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from collector.contract import quarantine, topics
-from collector.health import HealthSettings
-from collector.kafka import KafkaConnection
-from streaming.letter_settings import LetterSettings
-from streaming.store.urls import checked
+from deadwatch.contract import quarantine, topics
+from deadwatch.deadletter.settings import DeadLetterSettings
+from deadwatch.runtime.health import HealthSettings
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store.engine import checked_url
 
 RESULTS_DEPEND_ON = frozenset(
     {
@@ -25,7 +25,7 @@ RESULTS_DEPEND_ON = frozenset(
 """Settings of Spark that are ours."""
 
 
-class StreamingSettings(LetterSettings):
+class StreamingSettings(DeadLetterSettings):
     """Everything the query needs to know; refused at start when it contradicts itself."""
 
     section: ClassVar[str] = "streaming"
@@ -51,7 +51,7 @@ class StreamingSettings(LetterSettings):
     quarantine_copy_record_enable: bool = Field(
         False, description="Copy the record there, not only its context in headers (KIP-1191)."
     )
-    store_url: str = Field(
+    store_url: Annotated[str, AfterValidator(checked_url)] = Field(
         "sqlite:///deadwatch-data/deadwatch.db",
         repr=False,
         description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
@@ -62,11 +62,14 @@ class StreamingSettings(LetterSettings):
     store_check_interval_ms: int = Field(
         3_600_000, ge=0, description="How often a SQLite store is looked through for damage; 0: never."
     )
-    checkpoint: Path = Field(Path("deadwatch-data/checkpoint"), description="Directory of Spark's progress.")
+    checkpoint: Path = Field(
+        Path("deadwatch-data/checkpoint"),
+        description="Where Spark's files of a running query are; nothing in it has to be kept.",
+    )
     master: str = Field(
-        "local[2]",
+        "local[3]",
         description="Spark master: local[CORES], spark://HOST:PORT, k8s://URL, yarn (docs/scaling.md);"
-        " empty: the one of spark-submit.",
+        " empty: the one of spark-submit. Events and dead letters each leave one core to the other.",
     )
     jars: tuple[str, ...] = Field(
         (),
@@ -83,27 +86,29 @@ class StreamingSettings(LetterSettings):
         " depend on is refused.",
     )
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
-    dlq_topics: tuple[str, ...] = Field(
+    dlq_topics: Annotated[tuple[str, ...], AfterValidator(topics.refuse_broken)] = Field(
         topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
     )
     dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
     max_offsets_per_trigger: int = Field(1_000_000, ge=1, description="Events of one batch at most.")
     max_dead_letters_per_trigger: int = Field(
-        1_000,
+        50_000,
         ge=1,
-        description="Dead letters of one batch at most. More: a flood of them is read sooner, and events wait"
-        " longer meanwhile.",
+        description="Dead letters of one batch at most. More: a flood is read sooner, with more memory.",
     )
     topics_poll_interval_ms: int = Field(
         5_000, ge=100, description="How often the ends of the topics are looked at."
     )
     trigger_interval_ms: int = Field(0, ge=0, description="0: a batch follows the one before at once.")
     samples_per_group: int = Field(5, ge=0, description="Records kept of every group of dead letters.")
+    sample_payloads: bool = Field(
+        default=True,
+        description="Whether the store keeps the beginning of a sample's key and value, and all headers; "
+        "if not, their lengths, and the headers that describe the failure.",
+    )
     max_series: int = Field(10_000, ge=1, description="Rows of one counter; beyond, labels become 'other'.")
     max_bucketed_series: int = Field(
-        200,
-        ge=1,
-        description="Series of one counter with time buckets; the rest has those of 'other'.",
+        200, ge=1, description="Series of one counter with time buckets; the rest has those of 'other'."
     )
     max_groups: int = Field(5_000, ge=1, description="Groups of dead letters; beyond, they become 'other'.")
     heartbeat_interval_ms: int = Field(
@@ -120,15 +125,12 @@ class StreamingSettings(LetterSettings):
     request_timeout_ms: int = Field(5_000, ge=100, description="Of one request to a broker.")
     default_api_timeout_ms: int = Field(10_000, ge=100, description="Of one call, its retries included.")
 
-    @field_validator("store_url")
-    @classmethod
-    def _refuse_other_stores(cls, store_url: str) -> str:
-        return checked(store_url)
-
-    @field_validator("dlq_topics")
-    @classmethod
-    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return topics.refuse_broken(patterns)
+    @property
+    def store_limits(self) -> dict[str, Any]:
+        """How much the store keeps, as arguments of ``Store``."""
+        return self.model_dump(
+            include={"max_series", "max_groups", "samples_per_group", "max_bucketed_series"}
+        )
 
     @field_validator("spark")
     @classmethod

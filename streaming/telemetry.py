@@ -1,35 +1,100 @@
-"""What streaming tells of itself by OpenTelemetry: nothing, at no cost, unless an endpoint is set."""
+"""Metrics and traces of streaming by OpenTelemetry; nothing is exported unless an endpoint is set.
 
-from collections.abc import Mapping
+| metric | what |
+|---|---|
+| ``messaging.client.consumed.messages`` | records of batches that were merged |
+| ``deadwatch.streaming.batch.duration`` | of a batch, in seconds, by ``deadwatch.phase``: read, merge |
+| ``deadwatch.streaming.lag`` | age of the newest event of a batch when it was merged, in seconds |
+| ``deadwatch.streaming.failures`` | times the query failed, by cause |
+| ``deadwatch.streaming.phase.duration`` | of a recent batch by Spark's names, in seconds |
+| ``deadwatch.streaming.behind`` | records that were not read yet, by topic |
 
-from collector.telemetry import OTEL_ENDPOINT
-from streaming.store.batch import Batch
-from streaming.store.stream_figures import Figures
+Every batch with records is a span, from when it was begun to its commit.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from opentelemetry.metrics import CallbackOptions, MeterProvider, NoOpMeterProvider, Observation
+from opentelemetry.trace import NoOpTracerProvider, TracerProvider
+
+from deadwatch.runtime import otel
+from deadwatch.store.batch import Batch
+from deadwatch.store.write.progress import BEHIND, PHASE, Figures
+
+SCOPE: Final = "deadwatch.streaming"
+SYSTEM: Final[Mapping[str, str]] = {"messaging.system": "kafka"}
+MS_PER_S: Final = 1_000
+NANOS_PER_MS: Final = 1_000_000
 
 
 class Telemetry:
-    """Tells nothing."""
+    """Used by every thread of streaming; ``shutdown`` exports what is left."""
+
+    def __init__(
+        self, meters: MeterProvider, tracers: TracerProvider, shutdown: Callable[[], None] = lambda: None
+    ) -> None:
+        meter, self._tracer = meters.get_meter(SCOPE), tracers.get_tracer(SCOPE)
+        self._shutdown = shutdown
+        self._records = meter.create_counter("messaging.client.consumed.messages", "{message}")
+        self._duration = meter.create_histogram(f"{SCOPE}.batch.duration", "s")
+        self._lag = meter.create_gauge(f"{SCOPE}.lag", "s")
+        self._failures = meter.create_counter(f"{SCOPE}.failures", "{failure}")
+        self._figures: Figures = {}
+        meter.create_observable_gauge(f"{SCOPE}.phase.duration", [self._phases], "s")
+        meter.create_observable_gauge(f"{SCOPE}.behind", [self._behind], "{record}")
 
     def merged(self, batch: Batch, merge_ms: int) -> None:
         """A batch was merged, and how long the store took."""
+        self._duration.record(batch.duration_ms / MS_PER_S, {"deadwatch.phase": "read"})
+        self._duration.record(merge_ms / MS_PER_S, {"deadwatch.phase": "merge"})
+        if not batch.records:
+            return
+        self._records.add(batch.records, SYSTEM)
+        self._lag.set(batch.lag_ms / MS_PER_S)
+        attributes: dict[str, str | int] = {
+            **SYSTEM,
+            "messaging.batch.message_count": batch.records,
+            "deadwatch.batch": batch.batch_id,
+            "deadwatch.query": batch.query_id,
+            "deadwatch.merge_ms": merge_ms,
+        }
+        began = (batch.committed_at_ms - batch.duration_ms) * NANOS_PER_MS
+        span = self._tracer.start_span("batch", start_time=began, attributes=attributes)
+        span.end((batch.committed_at_ms + merge_ms) * NANOS_PER_MS)
 
     def failed(self, cause: str) -> None:
         """The query failed; ``cause`` is kafka or query."""
+        self._failures.add(1, {"deadwatch.cause": cause})
 
     def figures(self, figures: Figures) -> None:
-        """What the query says of its own work now."""
+        """Keep what the query reports of its work, for the next export."""
+        self._figures = {**self._figures, **figures}
 
     def close(self, timeout_ms: float) -> None:
-        """Tell what is left, for no longer than that."""
+        """Export what is left, and wait for that no longer than the timeout."""
+        closing = threading.Thread(target=self._shutdown, name="telemetry", daemon=True)
+        closing.start()
+        closing.join(max(timeout_ms, 0) / MS_PER_S)
+
+    def _phases(self, _: CallbackOptions) -> Iterable[Observation]:
+        phases = self._figures.get(PHASE, {}).items()
+        return [Observation(took_ms / MS_PER_S, {"deadwatch.phase": phase}) for phase, took_ms in phases]
+
+    def _behind(self, _: CallbackOptions) -> Iterable[Observation]:
+        topics = self._figures.get(BEHIND, {}).items()
+        return [Observation(records, {"messaging.destination.name": topic}) for topic, records in topics]
 
 
-SILENT = Telemetry()
+SILENT: Final = Telemetry(NoOpMeterProvider(), NoOpTracerProvider())
+"""Exports nothing, at no cost."""
 
 
 def telemetry_of(endpoint: str, kafka_cluster: str, environ: Mapping[str, str]) -> Telemetry:
-    """OpenTelemetry where an endpoint is set; its SDK costs memory and time, so it is only imported then."""
-    if not endpoint and not environ.get(OTEL_ENDPOINT):
+    """Exports where an endpoint is set. The SDK costs memory and time: it is imported only then."""
+    if not otel.is_wanted(endpoint, environ):
         return SILENT
-    from streaming.telemetry_otlp import OtlpTelemetry  # noqa: PLC0415 - as said above
+    from deadwatch.runtime.otlp_exporters import providers  # noqa: PLC0415 -- see above
 
-    return OtlpTelemetry(endpoint, kafka_cluster)
+    return Telemetry(*providers("streaming", kafka_cluster, endpoint))

@@ -1,41 +1,55 @@
-"""A few batches that are thrown away, run before the first real one: the JVM compiles what every batch needs.
+"""What makes Spark quick from its first batch on: batches that are thrown away, and prepared classes.
 
-Without them the first failure after a start waits several seconds for class loading and code generation. They
-hold one event of every kind and one dead letter of every dialect, and go the way of every batch up to the
-store, which they never reach.
+Without the first the first failure after a start waits several seconds for class loading and code generation.
+The batches hold one event of every kind and one dead letter of every dialect, and are read like every batch;
+they are not merged into the store.
+
+``python -m streaming.warm_up`` makes the file of ``session.class_archive``, if none fits.
 """
 
 import dataclasses
 import json
+import sys
 import tempfile
 import threading
 import typing
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
+import psutil
+import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from sqlalchemy.exc import SQLAlchemyError
 
-from collector.contract.events import KINDS, Position, encode
-from streaming.dialects import Dialect, reading
+from deadwatch.contract.events import KINDS, Position, encode
+from deadwatch.deadletter.dialects import reading
+from deadwatch.runtime.clock import clock_ms
+from deadwatch.store.store import Store
+from jars import JarsError
+from streaming import session
+from streaming.batches import SOURCE, Batches
+from streaming.settings import StreamingSettings
 
 ROUNDS = 3
-SCHEMA = (
-    "array<struct<key: binary, value: binary, topic: string, partition: int, offset: bigint, "
-    "timestamp: timestamp, headers: array<struct<key: string, value: binary>>>>"
-)
-"""The columns of Spark's Kafka source that are read, headers included."""
-
 _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}
+ENDS_WITHIN_S: Final = 120
+FAILURES: Final = (
+    *(JarsError, session.SessionError, SQLAlchemyError, OSError),
+    *(psutil.Error, Py4JError, PySparkException, ValueError),
+)
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+QUICKLY: Final = "-XX:TieredStopAtLevel=1 -Xlog:cds=off -Xlog:cds+dynamic=off"
 
 
 def run(
-    spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], None], stop: threading.Event
+    spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], object], stop: threading.Event
 ) -> None:
-    """Hand batches to ``rehearse``, ``ROUNDS`` times or until ``stop`` is set; one that fails ends
-    the warm-up alone.
-    """
+    """Call ``rehearse`` with batches, ``ROUNDS`` times or until ``stop`` is set; an error ends it."""
     done = threading.Event()
 
     def batch(records: DataFrame, batch_id: int) -> None:
@@ -54,43 +68,31 @@ def run(
 
 def _records(spark: SparkSession, events_topic: str) -> DataFrame:
     """A stream of the same records in every batch, from one literal: no Python worker is started for them."""
-    rows = json.dumps([*_events(events_topic), *_letters()])
+    rows = json.dumps([*_rows(events_topic)])
     ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    return ticks.select(F.inline(F.from_json(F.lit(rows), SCHEMA)))
+    return ticks.select(F.inline(F.from_json(F.lit(rows), f"array<struct<{SOURCE}>>")))
 
 
-def _events(topic: str) -> Iterator[dict[str, object]]:
+def _rows(events_topic: str) -> Iterator[dict[str, object]]:
+    same: dict[str, object] = {"partition": 0, "timestamp": "1970-01-01T00:00:00Z"}
     for offset, cls in enumerate(KINDS.values()):
-        key, value = encode(dataclasses.replace(_example(cls), position=Position(offset)))
-        yield _record(topic, offset, key, value, {})
-
-
-def _letters() -> Iterator[dict[str, object]]:
+        encoded = encode(dataclasses.replace(example(cls), position=Position(offset)))
+        key, value = (b64encode(part).decode() for part in encoded)
+        yield {"topic": events_topic, "offset": offset, "key": key, "value": value, "headers": [], **same}
+    text = b64encode(b"1").decode()
     for offset, dialect in enumerate(reading().dialects):
-        yield _record("dlq.warm-up", offset, b"key", b"value", _headers(dialect))
+        headers = [{"key": name, "value": text} for name in dialect.headers]
+        yield {
+            "topic": "dlq.warm-up",
+            "offset": offset,
+            "key": text,
+            "value": text,
+            "headers": headers,
+            **same,
+        }
 
 
-def _headers(dialect: Dialect) -> dict[str, str]:
-    return dict.fromkeys(dialect.headers, "1")
-
-
-def _record(
-    topic: str, offset: int, key: bytes, value: bytes, headers: Mapping[str, str]
-) -> dict[str, object]:
-    return {
-        "key": b64encode(key).decode(),
-        "value": b64encode(value).decode(),
-        "topic": topic,
-        "partition": 0,
-        "offset": offset,
-        "timestamp": "1970-01-01T00:00:00Z",
-        "headers": [
-            {"key": name, "value": b64encode(text.encode()).decode()} for name, text in headers.items()
-        ],
-    }
-
-
-def _example(cls: type) -> Any:  # noqa: ANN401 -- of the class that is asked for
+def example(cls: type) -> Any:  # noqa: ANN401 -- an instance of the class
     """An instance with something in every field, lists of one element included."""
     hints = typing.get_type_hints(cls)
     return cls(**{field.name: _value(hints[field.name]) for field in dataclasses.fields(cls)})
@@ -99,4 +101,42 @@ def _example(cls: type) -> Any:  # noqa: ANN401 -- of the class that is asked fo
 def _value(hint: Any) -> Any:  # noqa: ANN401 -- a type is what it is
     if typing.get_origin(hint) is tuple:
         return (_value(typing.get_args(hint)[0]),)
-    return _PLAIN[hint] if hint in _PLAIN else _example(hint)
+    return _PLAIN[hint] if hint in _PLAIN else example(hint)
+
+
+def make() -> None:
+    """Start Spark as streaming does, let it read what warms it up, and have its JVM write the file."""
+    file = session.class_archive()
+    jars_of_spark = Path(pyspark.__file__).parent.glob("jars/*.jar")
+    installed_at = max((jar.stat().st_mtime for jar in jars_of_spark), default=0.0)
+    if file.is_file() and file.stat().st_mtime > installed_at:
+        return
+    file.unlink(missing_ok=True)  # of an installation that was here before: no JVM would take it
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="draft-", dir=file.parent) as name:
+        directory, draft = Path(name), Path(name) / file.name
+        store_url = f"sqlite:///{directory}/store.db"
+        settings = StreamingSettings(store_url=store_url, checkpoint=directory / "batches")
+        java = session.configuration(settings)[JAVA_OPTIONS]
+        more = {JAVA_OPTIONS: f"{java} {QUICKLY} -XX:ArchiveClassesAtExit={draft}"}
+        spark = session.start(settings.model_copy(update={"spark": {**settings.spark, **more}}))
+        with Store(store_url) as store:
+            read = Batches(settings, store, clock_ms).read
+            run(spark, settings.events_topic, read, threading.Event())
+        [jvm] = [child for child in psutil.Process().children(recursive=True) if child.name() == "java"]
+        spark.stop()
+        jvm.terminate()
+        jvm.wait(ENDS_WITHIN_S)
+        draft.rename(file)
+
+
+def main() -> None:
+    """Make the file; where that fails, Spark starts slowly and works all the same."""
+    try:
+        make()
+    except FAILURES as error:
+        sys.stdout.write(f"Spark will start slowly, its classes were not prepared: {error}\n")
+
+
+if __name__ == "__main__":
+    main()

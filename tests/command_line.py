@@ -13,7 +13,7 @@ def deadwatch(
     environment = {name: value for name, value in os.environ.items() if "COLLECTOR_" not in name}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     return subprocess.run(
-        [sys.executable, "-m", "deadwatch", *arguments],
+        [sys.executable, "-m", "cli", *arguments],
         capture_output=True,
         text=True,
         timeout=within_s,

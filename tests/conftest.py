@@ -1,17 +1,20 @@
 """Databases for the tests that need one which is a process; a test leaves logging as it was; no property is
-tested against the clock; nothing but SQLite opens a store.
+tested against the clock; nothing but SQLite opens a store; a JVM starts quickly.
 """
 
 import logging
+import os
+import socketserver
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from sqlalchemy import Connection, create_engine
 
-from collector.process import QUIET
-from streaming.dialects import Reading, read_as
-from streaming.store.store import Store
+from deadwatch.deadletter.dialects import Reading, read_as
+from deadwatch.runtime.process import QUIET
+from deadwatch.store.store import Store
 from tests import postgres as servers
 from tests.hostile_headers import READINGS
 from tests.postgres import Postgres
@@ -20,8 +23,58 @@ from tests.store_guard import sitecustomize
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+# A JVM of a test lives for seconds: what C2 and G1 cost in them is half of a start of Spark, and never pays.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# A server of http.server ends when it looks next: not after half a second.
+socketserver.BaseServer.serve_forever.__defaults__ = (0.01,)
+
+DIRECTORY = Path(__file__).parent
+LONG = (
+    "integration/test_backfill.py",
+    "integration/test_chart_processes.py",
+    "chaos/test_years.py",
+    "integration/test_streaming_store.py",
+    "integration/test_dashboards.py",
+    "integration/test_rights.py",
+    "integration/test_demo.py",
+    "chaos/test_redrive_kills.py",
+    "integration/test_up.py",
+    "integration/test_lab.py",
+    "integration/test_redrive_service.py",
+    "integration/test_redrive_policies.py",
+    "integration/test_streaming.py",
+    "integration/test_redrive_spark.py",
+    "integration/test_gaps.py",
+    "chaos/test_operator.py",
+    "integration/test_console.py",
+    "integration/test_console_pages.py",
+    "chaos/test_hostile_network.py",
+    "integration/test_full_disk.py",
+    "integration/test_console_roles.py",
+    "chart/test_image.py",
+    "integration/test_collector.py",
+    "integration/test_redrive_refused.py",
+    "integration/test_redrive_guards.py",
+    "integration/test_redrive_rights.py",
+    "integration/test_spark_masters.py",
+    "integration/test_redrive_broker_killed.py",
+    "integration/test_connect.py",
+    "integration/test_redrive_mover.py",
+    "integration/test_api_schemathesis.py",
+    "integration/test_log_topics.py",
+    "chaos/test_collector.py",
+)
+"""What takes minutes begins first; what keeps the cores busy (Spark) stands between what waits (timeouts)."""
+
 opened_stores: list[str] = []
 sitecustomize.install(opened_stores.append)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers take modules in this order: the many short ones at the end keep all of them busy."""
+    places = {str(DIRECTORY / name): place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(str(item.path), len(places)))
 
 
 @pytest.fixture(autouse=True)

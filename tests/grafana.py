@@ -18,6 +18,7 @@ TOKEN = "glsa_double"
 VIEWER = "glsa_viewer"
 Answer = tuple[int, Any]
 Json = dict[str, Any]
+CHANGED = (412, {"message": "the folder has been changed by someone else", "status": "version-mismatch"})
 
 
 @dataclass
@@ -147,19 +148,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _create_folder(self, body: Json) -> Answer:
         if body["uid"] in self.held.folders:
-            return 412, {
-                "message": "the folder has been changed by someone else",
-                "status": "version-mismatch",
-            }
+            return CHANGED
         self.held.folders[body["uid"]] = {"id": 1, "version": 1, **body}
         return 200, self.held.folders[body["uid"]]
 
     def _rename_folder(self, folder: Json, body: Json) -> Answer:
         if body.get("version") != folder["version"] and not body.get("overwrite"):
-            return 412, {
-                "message": "the folder has been changed by someone else",
-                "status": "version-mismatch",
-            }
+            return CHANGED
         folder |= {"title": body["title"], "version": folder["version"] + 1}
         return 200, folder
 
@@ -187,12 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
         version = there["dashboard"]["version"] + 1 if there else 1
         number = there["dashboard"]["id"] if there else len(self.held.dashboards) + 1
         stored = {"liveNow": False, "weekStart": "", **sent, "id": number, "version": version}
-        self.held.dashboards[sent["uid"]] = {
-            "dashboard": stored,
-            "meta": {"folderUid": folder, "version": version, "type": "db"},
-        }
-        told = {"id": number, "uid": sent["uid"], "status": "success", "version": version}
-        return 200, told
+        meta = {"folderUid": folder, "version": version, "type": "db"}
+        self.held.dashboards[sent["uid"]] = {"dashboard": stored, "meta": meta}
+        return 200, {"id": number, "uid": sent["uid"], "status": "success", "version": version}
 
     def _replace_datasource(self, uid: str, body: Json) -> Answer:
         there = self.held.datasources[uid]

@@ -2,8 +2,9 @@
 
 from hypothesis import strategies as st
 
-from collector.contract import headers as names
-from streaming.dialects import DIALECTS, Dialect, Reading
+from deadwatch.contract import headers as names
+from deadwatch.deadletter.dialects import DIALECTS, Dialect, Reading
+from deadwatch.deadletter.dialects.dialect import FromTopic
 
 OWN = (
     Dialect(
@@ -16,6 +17,19 @@ OWN = (
         message="x-message",
     ),
     Dialect(name="x", source_offset="x-off", message="x", connector="x.y", binary_numbers=True),
+    Dialect(
+        name="wrapping",
+        source_topic=("y-topic", "y-from"),
+        error_class=("y-cause", "y-class"),
+        message="y-message",
+        cause_class="y-thrown",
+        cause_message="y-why",
+        stacktrace="y-trace",
+        others=("y-other",),
+        wrappers=frozenset({"7", "Offset rejected by client."}),
+        from_topic={"source_topic": FromTopic(r"dlq\.(.*)", r"\1"), "error_class": FromTopic(".*", "7")},
+        newest_first=True,
+    ),
 )
 READINGS = [
     Reading(),
@@ -24,14 +38,7 @@ READINGS = [
     Reading((*DIALECTS, *OWN), first_counts=True),
 ]
 NAMES = [
-    *(
-        name
-        for one in DIALECTS
-        for name in (one.source_topic, one.source_partition, one.source_offset, one.message)
-    ),
-    names.CONNECT_EXCEPTION,
-    names.CONNECT_CONNECTOR,
-    names.SHARE_GROUP,
+    *(header for one in DIALECTS for header in one.headers),
     names.SHARE_DELIVERY_COUNT,
     names.REDRIVE_ATTEMPTS,
     names.REDRIVE_ID,
@@ -60,6 +67,8 @@ VALUES = [
     b"\xf0\x9f\x98",
     "\u00a0\u06677".encode(),
     b"x" * 1_001,
+    b"org.springframework.kafka.listener.ListenerExecutionFailedException",
+    b"a.B: c\n\tat d\nCaused by: e.F: g\n\tat h\nCaused by: i.J\n\t... 2 more\n",
     (7).to_bytes(4, "big"),
     (-7).to_bytes(4, "big", signed=True),
     (1 << 40).to_bytes(8, "big"),

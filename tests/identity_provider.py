@@ -16,12 +16,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import jwt
-from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt.algorithms import RSAAlgorithm
+from joserfc import jwt
+from joserfc.jwk import Key, RSAKey
+
+from api.auth.identity_provider import PublicKeySignatures
 
 Claims = dict[str, Any]
-KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+KEY = RSAKey.generate_key(2_048, {"kid": "k1", "use": "sig"})
 CLIENT, SECRET = "deadwatch-console", "s3cret of the console"
 AUDIENCE = "deadwatch"
 SIGN_IN_PAGE = """<!doctype html><html lang="en"><title>Provider</title><link rel="icon" href="data:,">
@@ -31,7 +32,10 @@ SIGN_IN_PAGE = """<!doctype html><html lang="en"><title>Provider</title><link re
 
 @dataclass
 class Provider:
-    """``people`` are the claims of who may sign in; ``changes`` spoil an ID token, ``answer`` everything."""
+    """``people`` are the claims of who may sign in; ``changes`` spoil an ID token, ``answer`` everything.
+
+    ``public`` are its keys; ``keys_status`` and ``keys_body`` spoil the answer that has them.
+    """
 
     client: str = CLIENT
     secret: str = SECRET
@@ -43,15 +47,14 @@ class Provider:
     answer: bytes = b""
     codes: dict[str, Claims] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    public: list[Claims] = field(default_factory=lambda: [KEY.as_dict(private=False)])
+    keys_status: int = 200
+    keys_body: bytes = b""
+    keys_asked: int = 0
 
     def settings(self, **changes: object) -> Claims:
-        told = {
-            "issuer": self.issuer,
-            "audience": AUDIENCE,
-            "client_id": CLIENT,
-            "client_secret": SECRET,
-        }
-        return {**told, **changes}
+        client = {"client_id": CLIENT, "client_secret": SECRET}
+        return {"issuer": self.issuer, "audience": AUDIENCE, **client, **changes}
 
     def discovery(self) -> Claims:
         return {
@@ -62,10 +65,6 @@ class Provider:
             "token_endpoint_auth_methods_supported": self.methods,
         }
 
-    def keys(self) -> Claims:
-        key: Claims = RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
-        return {"keys": [{**key, "kid": "k1", "use": "sig"}]}
-
     def back(self, query: str, who: str) -> str:
         """Where the browser goes when somebody has signed in, or did not want to."""
         asked = dict(parse_qsl(query))
@@ -73,13 +72,13 @@ class Provider:
         assert asked["response_type"] == "code"
         assert asked["code_challenge_method"] == "S256"
         assert {"openid", "profile"} <= set(asked["scope"].split())
-        said = {"state": asked["state"], "iss": self.issuer}
+        answer = {"state": asked["state"], "iss": self.issuer}
         if who:
-            said["code"] = secrets.token_urlsafe(16)
-            self.codes[said["code"]] = {**asked, "who": who}
+            answer["code"] = secrets.token_urlsafe(16)
+            self.codes[answer["code"]] = {**asked, "who": who}
         else:
-            said |= {"error": "access_denied", "error_description": "<b>nobody</b> wanted to"}
-        return f"{asked['redirect_uri']}?{urlencode(said)}"
+            answer |= {"error": "access_denied", "error_description": "<b>nobody</b> wanted to"}
+        return f"{asked['redirect_uri']}?{urlencode(answer)}"
 
     def exchange(self, form: Claims, authorization: str) -> tuple[int, Claims]:
         """Tokens for a code."""
@@ -101,7 +100,7 @@ class Provider:
 
     def tokens(self, who: str, nonce: str) -> Claims:
         now_s = int(time.time())
-        said = {
+        claims = {
             "iss": self.issuer,
             "aud": self.client,
             "sub": f"u-{who}",
@@ -111,9 +110,9 @@ class Provider:
             **self.people[who],
             **self.changes,
         }
-        said = {name: value for name, value in said.items() if value is not None}
+        claims = {name: value for name, value in claims.items() if value is not None}
         return {
-            "id_token": jwt.encode(said, KEY, "RS256", headers={"kid": "k1"}),
+            "id_token": signed(claims),
             "access_token": self.access or "opaque",
             "token_type": "Bearer",
             "expires_in": 300,
@@ -121,8 +120,14 @@ class Provider:
 
     def access_token(self, who: str, **claims: object) -> str:
         """One that opens the api by itself."""
-        said = {"iss": self.issuer, "aud": AUDIENCE, "sub": f"u-{who}", "exp": int(time.time()) + 300}
-        return jwt.encode({**said, **claims}, KEY, "RS256", headers={"kid": "k1"})
+        usual = {"iss": self.issuer, "aud": AUDIENCE, "sub": f"u-{who}", "exp": int(time.time()) + 300}
+        return signed({**usual, **claims})
+
+
+def signed(claims: Claims, key: Key = KEY, alg: str = "RS256", kid: str | None = "k1") -> str:
+    """A JWT with these claims."""
+    header = {"alg": alg, "kid": kid} if kid else {"alg": alg}
+    return jwt.encode(header, claims, key, registry=PublicKeySignatures([alg]))
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -133,7 +138,9 @@ class Handler(BaseHTTPRequestHandler):
         if asked.path == "/.well-known/openid-configuration":
             self._json(200, made.discovery())
         elif asked.path == "/keys":
-            self._json(200, made.keys())
+            made.keys_asked += 1
+            keys = made.keys_body or json.dumps({"keys": made.public}).encode()
+            self._send(made.keys_status, keys, "application/json")
         else:
             self._send(200, SIGN_IN_PAGE.format(asked.query.replace("&", "&amp;")).encode(), "text/html")
 
@@ -152,8 +159,8 @@ class Handler(BaseHTTPRequestHandler):
         assert isinstance(self.server, Server)
         return self.server.provider
 
-    def _json(self, status: int, told: Claims) -> None:
-        self._send(status, json.dumps(told).encode(), "application/json")
+    def _json(self, status: int, answer: Claims) -> None:
+        self._send(status, json.dumps(answer).encode(), "application/json")
 
     def _send(self, status: int, body: bytes, kind: str, location: str = "") -> None:
         self.send_response(status)
@@ -180,7 +187,7 @@ class Server(ThreadingHTTPServer):
 def provider(host: str = "127.0.0.1") -> Iterator[Provider]:
     """One that runs; by the name ``localhost`` it is another site than 127.0.0.1."""
     with Server(host) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))  # seconds until it sees its end
         thread.start()
         yield server.provider
         server.shutdown()

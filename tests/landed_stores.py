@@ -14,9 +14,8 @@ from typing import Final
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Column, Connection, LargeBinary, Table, Text, func, select, update
 
-from streaming.store import migrate, schema, versions
-from streaming.store.engine import connect
-from streaming.store.urls import parsed
+from deadwatch.store import schema, versions
+from deadwatch.store.engine import connect, parse_url
 from tests import console_store, postgres
 
 DIRECTORY: Final = Path(__file__).with_name("data") / "stores"
@@ -31,7 +30,7 @@ def path(version: str, database: str) -> Path:
 
 def load(url: str, version: str) -> None:
     """Make the empty database at ``url`` the store of that version."""
-    address = parsed(url)
+    address = parse_url(url)
     if address.get_backend_name() == "sqlite":
         file = Path(address.database or "")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +59,7 @@ def write() -> None:
 
 def _fill(url: str) -> None:
     engine = connect(url)
-    migrate.upgrade(engine)
+    versions.upgrade(engine)
     console_store.fill(engine, NOW_MS)
     with engine.begin() as connection:
         too_long = schema.samples.c.fingerprint == console_store.HOSTILE_GROUP
@@ -90,7 +89,7 @@ def _value(connection: Connection, column: Column[object]) -> object:
 
 def _dump(url: str) -> str:
     """Without what belongs to one version of the server or of ``pg_dump``."""
-    address = parsed(url)
+    address = parse_url(url)
     program = [str(postgres.binaries() / "pg_dump"), "--inserts", "--no-owner", "--no-privileges"]
     place = ["-h", str(address.host), "-p", str(address.port), "-U", str(address.username)]
     dumped = subprocess.run(

@@ -5,14 +5,15 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from api.app import create_app, system_now_ms
+from api.app import create_app
 from api.settings import ApiSettings
-from deadwatch import local_token
+from cli import local_token
+from deadwatch.runtime.clock import clock_ms
 
 AT = "http://127.0.0.1:8000"
 
 
-def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] = system_now_ms) -> TestClient:
+def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] = clock_ms) -> TestClient:
     """A client of the api on ``settings``, with a new local token in ``directory``."""
     file = directory / local_token.NAME
     local_token.make(file)

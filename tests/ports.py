@@ -1,18 +1,10 @@
 """Loopback ports that are free now; another process may take one before it is used."""
 
-import socket
-from contextlib import ExitStack
+from lab.broker import free_ports
 
 LOOPBACK = "127.0.0.1"
 
 
-def free_ports(count: int) -> list[int]:
-    """As many."""
-    with ExitStack() as held:
-        servers = [held.enter_context(socket.create_server((LOOPBACK, 0))) for _ in range(count)]
-        return [server.getsockname()[1] for server in servers]
-
-
 def free_port() -> int:
-    """One."""
+    """A port that no outgoing connection is given either."""
     return free_ports(1)[0]

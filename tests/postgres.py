@@ -84,6 +84,12 @@ class Postgres:
             self._process.wait(LIMIT_S)
             self._process = None
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        assert self._process is not None
+        return self._process.pid
+
     def database(self) -> str:
         """The address of a new database."""
         self._databases += 1

@@ -11,10 +11,10 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from collector.printed import LINE
-from streaming.redrive import order
-from streaming.redrive.order import OrderRequest
-from streaming.redrive.policy import PolicyRequest
+from deadwatch.orders import order
+from deadwatch.orders.order import OrderRequest
+from deadwatch.orders.policy import PolicyRequest
+from deadwatch.runtime.logs import LINE
 
 Table = dict[str, st.SearchStrategy[Any]]
 
@@ -120,6 +120,7 @@ TERMS: Final[Table] = {
     "guards": st.fixed_dictionaries({}, optional=GUARDS),
     "task_timeout_ms": st.integers(0, LARGEST),
     "delivery_timeout_ms": st.integers(1, LARGEST),
+    "drop_headers": st.none() | st.lists(st.sampled_from(["x", "x-*", "*", " a b", "caf\u00e9"]), max_size=3),
 }
 ORDER: Final[Table] = {
     **TERMS,

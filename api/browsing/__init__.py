@@ -1,1 +1,1 @@
-"""Dead letters as they are in Kafka: read in windows, merged, filtered, rendered, masked."""
+"""Dead letters as they are in Kafka: read in windows, merged by time, filtered, rendered, masked."""

@@ -1,41 +1,102 @@
-"""Pages and single records of dead letter topics: bounded in time, bytes and records, a few at a time."""
+"""Pages and single records of dead letter topics: bounded in time, bytes and records, a few readers at a
+time.
 
+The cursor of a page holds the intervals of offsets that are left of every partition and a digest of the
+query: it continues the query that it came from and no other.
+"""
+
+import base64
+import hashlib
+import json
 import threading
-import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from api.browsing import query as queries
-from api.browsing.merge import Merge
-from api.browsing.query import Order, Query
-from api.browsing.windows import Budget, WindowReader
-from api.errors import BrowseBusyError, UnknownRecordError, UnknownTopicError
+from pydantic import TypeAdapter, ValidationError
+
+from api.browsing.merge import Budget, Merge, WindowReader
+from api.errors import BrowseBusyError, InvalidCursorError, UnknownRecordError, UnknownTopicError
 from api.settings import ApiSettings
 from api.store import Store
-from streaming.filter import Filter
-from streaming.letter import Letter
-from streaming.redrive.cluster import Cluster, Extents
-from streaming.redrive.errors import KafkaUnavailableError
-from streaming.redrive.order import Interval
-from streaming.redrive.targets import TargetRules
-from streaming.store.dlq_names import named_topics
+from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.record import DeadLetter
+from deadwatch.orders.errors import KafkaUnavailableError
+from deadwatch.orders.order import Interval
+from deadwatch.orders.selection import Extents
+from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.store.write.snapshots import named_topics
+from redrive.cluster import Cluster
 
-WAIT_S: Final = 2.0
-"""For another reading to end, before the caller is sent away."""
+MOST_BYTES: Final = 262_144
+"""Size of an unpacked cursor: enough for some thousand partitions."""
+MOST_OFFSET: Final = 2**63 - 1
+_LEFT: Final = TypeAdapter(list[tuple[int, int, int]])
+
+
+class RecordOrder(StrEnum):
+    """By time, between the partitions: which end comes first."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A page; ``left`` is what was not looked at, by partition, ``next`` the cursor that goes on there.
+class RecordQuery:
+    """Which records; None sets no bound. Times in ms: ``from_ms`` is included, ``to_ms`` is not."""
 
+    topic: str
+    partition: int | None = None
+    offset: int | None = None
+    from_ms: int | None = None
+    to_ms: int | None = None
+    filter: str | None = None
+    order: RecordOrder = RecordOrder.NEWEST
+
+    @property
+    def digest(self) -> str:
+        """A digest that differs from query to query."""
+        return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:16]
+
+
+def encode_cursor(query: RecordQuery, left: Mapping[int, Interval]) -> str:
+    """The cursor that continues the query with the intervals that are left."""
+    text = json.dumps([query.digest, [(partition, *left[partition]) for partition in sorted(left)]])
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def decode_cursor(query: RecordQuery, cursor: str) -> dict[int, Interval]:
+    """The intervals that are left. Raises ``InvalidCursorError`` for what ``encode_cursor`` did not make."""
+    try:
+        packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        digest, intervals = json.loads(zlib.decompressobj().decompress(packed, MOST_BYTES))
+        left = {partition: (first, end) for partition, first, end in _LEFT.validate_python(intervals)}
+    except (ValueError, TypeError, RecursionError, zlib.error, ValidationError):
+        raise InvalidCursorError from None
+    possible = all(
+        0 <= part < 2**31 and 0 <= first < end <= MOST_OFFSET for part, (first, end) in left.items()
+    )
+    if digest != query.digest or not left or not possible or encode_cursor(query, left) != cursor:
+        raise InvalidCursorError
+    return left
+
+
+WAIT_S: Final = 2.0
+"""How long a caller waits for another reading to end before it is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """A page; ``left`` are the intervals that were not read, by partition, ``next`` the cursor of the rest,
     ``problems`` counts why the filter could not be evaluated.
     """
 
-    letters: list[Letter]
+    records: list[DeadLetter]
     read: int
     left: Mapping[int, Interval]
     next: str | None
@@ -43,118 +104,108 @@ class Found:
 
 
 class Browser:
-    """Reads with a consumer without group, on the topics that hold dead letters or parked records."""
+    """Reads topics that hold dead letters or parked records, with a consumer that belongs to no group."""
 
     def __init__(self, settings: ApiSettings, store: Store) -> None:
         self._settings, self._store = settings, store
-        self._places = threading.BoundedSemaphore(settings.browse_max_readers)
+        self._slots = threading.BoundedSemaphore(settings.browse_max_readers)
 
-    def page(self, query: Query, matcher: Filter | None, after: str | None, limit: int) -> Found:
-        """Up to ``limit`` letters; fewer, even none, where the budget ends the reading before.
+    def page(self, query: RecordQuery, matcher: Filter | None, after: str | None, limit: int) -> RecordPage:
+        """Up to ``limit`` records; fewer, even none, where the budget ends the reading before.
 
-        Raises:
-            ApiError: the topic or the cursor is none, or too many read already.
-            KafkaUnavailableError: Kafka cannot be asked, or gives nothing in time.
+        Raises ``ApiError``: no such topic, the cursor is not valid, or too many read already;
+        ``KafkaUnavailableError``: Kafka does not answer, or gives nothing in time.
         """
-        with self._place():
+        with self._slot():
             extents = self._extents(query.topic, query.partition)
-            left = self._begin(query, extents) if after is None else queries.decode(query, after)
+            left = self._begin(query, extents) if after is None else decode_cursor(query, after)
             return self._page(query, matcher, _within(left, extents), limit)
 
-    def record(self, topic: str, partition: int, offset: int) -> Letter:
-        """The record that is there.
+    def record(self, topic: str, partition: int, offset: int) -> DeadLetter:
+        """The record at one offset.
 
-        Raises:
-            ApiError: there is none, or too many read already.
-            KafkaUnavailableError: Kafka cannot be asked, or gives nothing in time.
+        Raises ``ApiError``: there is no such record, or too many read already; ``KafkaUnavailableError``:
+        Kafka does not answer, or gives nothing in time.
         """
-        with self._place():
+        with self._slot():
             extents = self._extents(topic, partition)
             first, end = extents.begin[partition], extents.end[partition]
             if not first <= offset < end:
                 raise UnknownRecordError(topic, partition, offset, first, end)
-            with WindowReader(self._settings.kafka, topic) as reader:
-                budget = self._budget()
-                (reading,) = reader.read({partition: (offset, offset + 1)}, budget).values()
-            if reading.letters:
-                return reading.letters[0]
+            with closing(WindowReader(self._settings.kafka, topic)) as reader:
+                (reading,) = reader.read({partition: (offset, offset + 1)}, self._budget()).values()
+            if reading.records:
+                return reading.records[0]
             if reading.position <= offset:
-                raise self._silent(topic)
+                raise self._unanswered(topic)
             raise UnknownRecordError(topic, partition, offset, first, end)
 
-    def _page(self, query: Query, matcher: Filter | None, left: Mapping[int, Interval], limit: int) -> Found:
-        letters: list[Letter] = []
+    def _page(
+        self, query: RecordQuery, matcher: Filter | None, left: Mapping[int, Interval], limit: int
+    ) -> RecordPage:
+        records: list[DeadLetter] = []
         problems: Counter[str] = Counter()
         read = 0
-        with WindowReader(self._settings.kafka, query.topic) as reader:
-            merge = Merge(left, reader.read, newest_first=query.order is Order.NEWEST)
+        with closing(WindowReader(self._settings.kafka, query.topic)) as reader:
+            merge = Merge(left, reader.read, newest_first=query.order is RecordOrder.NEWEST)
             budget = self._budget()
-            for letter in merge.letters(budget):
+            for record in merge.records(budget):
                 read += 1
-                if _in_time(query, letter) and _matches(matcher, letter, problems):
-                    letters.append(letter)
-                if len(letters) >= limit or budget.late:
+                late = query.to_ms is not None and record.timestamp_ms >= query.to_ms
+                early = query.from_ms is not None and record.timestamp_ms < query.from_ms
+                if not (early or late) and _matches(matcher, record, problems):
+                    records.append(record)
+                if len(records) >= limit or budget.late:
                     break
             if left and not merge.moved:
-                raise self._silent(query.topic)
-            following = queries.encode(query, merge.left) if merge.left else None
-            return Found(letters, read, merge.left, following, dict(problems.most_common(10)))
+                raise self._unanswered(query.topic)
+            following = encode_cursor(query, merge.left) if merge.left else None
+            return RecordPage(records, read, merge.left, following, dict(problems.most_common(10)))
 
     def _budget(self) -> Budget:
         settings = self._settings
-        until_ms = _monotonic_ms() + settings.browse_timeout_ms
-        return Budget(settings.browse_max_records, settings.browse_max_bytes, until_ms, _monotonic_ms)
+        until_ms = monotonic_ms() + settings.browse_timeout_ms
+        return Budget(settings.browse_max_records, settings.browse_max_bytes, until_ms, monotonic_ms)
 
-    def _silent(self, topic: str) -> KafkaUnavailableError:
+    def _unanswered(self, topic: str) -> KafkaUnavailableError:
         return KafkaUnavailableError(
             f"topic {topic} gave no record within {self._settings.browse_timeout_ms} ms; try again, or raise "
             "browse_timeout_ms"
         )
 
     def _extents(self, topic: str, partition: int | None) -> Extents:
-        """What the topic holds, or one partition of it."""
+        """The offsets that the topic holds, or one partition of it."""
         partitions = self._cluster.partitions()
-        if topic not in partitions or not self._rules(partitions).is_dlq(topic):
+        if topic not in partitions:
+            raise UnknownTopicError(topic)
+        with self._store.read() as connection:
+            rules = self._settings.target_rules(named_topics(connection), partitions)
+        if not rules.is_dlq(topic):
             raise UnknownTopicError(topic)
         if partition is not None and partition >= partitions[topic]:
             raise UnknownTopicError(topic, partition)
         extents = self._cluster.extents(topic, partitions[topic])
-        if partition is None:
-            return extents
-        return Extents({partition: extents.begin[partition]}, {partition: extents.end[partition]})
+        only = extents.end if partition is None else (partition,)
+        return Extents({at: extents.begin[at] for at in only}, {at: extents.end[at] for at in only})
 
-    def _rules(self, partitions: Mapping[str, int]) -> TargetRules:
-        settings = self._settings
-        with self._store.read() as connection:
-            named = named_topics(connection)
-        return TargetRules(
-            partitions, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny, named
-        )
-
-    def _begin(self, query: Query, extents: Extents) -> dict[int, Interval]:
-        """The offsets that the question is about, before a record is read."""
+    def _begin(self, query: RecordQuery, extents: Extents) -> dict[int, Interval]:
+        """The offsets that the query covers, before a record is read."""
         first = dict(extents.begin)
-        if query.from_ms is not None:
-            first |= self._offsets_of(query.topic, query.from_ms, extents)
+        if query.from_ms is not None:  # -1 stands for a partition without such a record
+            begins = self._cluster.begin_at(query.topic, extents.end, query.from_ms)
+            first |= {part: extents.end[part] if offset < 0 else offset for part, offset in begins.items()}
         if query.offset is not None and query.partition is not None:
             first[query.partition] = max(first[query.partition], query.offset)
         return {partition: (first[partition], end) for partition, end in extents.end.items()}
 
-    def _offsets_of(self, topic: str, time_ms: int, extents: Extents) -> dict[int, int]:
-        """The first offset of each partition whose record is not before the time."""
-        told = self._cluster.begin_at(topic, extents.end, time_ms)
-        return {
-            partition: extents.end[partition] if offset < 0 else offset for partition, offset in told.items()
-        }
-
     @contextmanager
-    def _place(self) -> Iterator[None]:
-        if not self._places.acquire(timeout=WAIT_S):
+    def _slot(self) -> Iterator[None]:
+        if not self._slots.acquire(timeout=WAIT_S):
             raise BrowseBusyError(self._settings.browse_max_readers)
         try:
             yield
         finally:
-            self._places.release()
+            self._slots.release()
 
     @cached_property
     def _cluster(self) -> Cluster:
@@ -162,7 +213,7 @@ class Browser:
 
 
 def _within(left: Mapping[int, Interval], extents: Extents) -> dict[int, Interval]:
-    """What is still there of what was left."""
+    """The part of the intervals that still exists on the topic."""
     cut = {
         partition: (max(first, extents.begin[partition]), min(end, extents.end[partition]))
         for partition, (first, end) in left.items()
@@ -171,19 +222,9 @@ def _within(left: Mapping[int, Interval], extents: Extents) -> dict[int, Interva
     return {partition: (first, end) for partition, (first, end) in cut.items() if first < end}
 
 
-def _in_time(query: Query, letter: Letter) -> bool:
-    after = query.from_ms is None or letter.timestamp_ms >= query.from_ms
-    return after and (query.to_ms is None or letter.timestamp_ms < query.to_ms)
-
-
-def _matches(matcher: Filter | None, letter: Letter, problems: Counter[str]) -> bool:
+def _matches(matcher: Filter | None, record: DeadLetter, problems: Counter[str]) -> bool:
     if matcher is None:
         return True
-    verdict = matcher.verdict(letter)
-    if verdict.problem:
-        problems[verdict.problem] += 1
+    verdict = matcher.verdict(record)
+    problems.update([verdict.problem] if verdict.problem else [])
     return verdict.matches
-
-
-def _monotonic_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

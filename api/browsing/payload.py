@@ -1,10 +1,15 @@
 """What a key or a value is, as something that can be shown: JSON, Avro, Protobuf, text or bytes in hex.
 
 Nothing here fails: what cannot be read as one thing is shown as the next, down to hex, and says why.
+
+Callers who may not read payloads see their structure, never a value. Of JSON, Avro and Protobuf the names
+and the types stay; a name that looks like data (a map by address or by number) is masked as well. Of text and
+bytes only the size is shown. Headers that describe the failure are no payload: they stay.
 """
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,13 +17,14 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from api.browsing.avro import AvroError, decoded
-from api.browsing.registry import Registry, RegistryError
+from api.browsing.registry import AvroError, Registry, RegistryError, decode_avro
 
 MAGIC: Final = 0
 ID_BYTES: Final = 4
 MOST_DEPTH: Final = 64
 MOST_INDEXES: Final = 32
+HALF_PAIR: Final = re.compile(r"\\u[dD][89A-Fa-f]")
+"""The escape in JSON of a half of a surrogate pair, or of a whole pair."""
 
 
 class Format(StrEnum):
@@ -33,7 +39,7 @@ class Format(StrEnum):
 
 
 class View(StrEnum):
-    """What the reader wants to see: what it is, or the bytes in a fixed way."""
+    """How the reader wants to see it: as what it is, or the bytes in a fixed way."""
 
     AUTO = "auto"
     PROTOBUF = "protobuf"
@@ -63,7 +69,7 @@ class Renderer:
         self._most_bytes, self._registry = most_bytes, registry
 
     def show(self, raw: bytes | None, view: View = View.AUTO) -> Shown:
-        """The payload as it is asked for."""
+        """The payload in the requested view."""
         if raw is None:
             return Shown(Format.NULL, None)
         if len(raw) > self._most_bytes:
@@ -77,7 +83,7 @@ class Renderer:
         return self._framed(raw) if _is_framed(raw) else plain(raw)
 
     def header(self, raw: bytes | None) -> Shown:
-        """A header's value: text where it is one, else hex."""
+        """A header's value: as text where it is text, else as hex."""
         if raw is None:
             return Shown(Format.NULL, None)
         if len(raw) > self._most_bytes:
@@ -103,11 +109,11 @@ class Renderer:
         try:
             schema = self._registry.schema(schema_id)
             if schema.kind == "AVRO":
-                return Shown(Format.AVRO, decoded(body, schema.avro), schema_id)
+                return Shown(Format.AVRO, decode_avro(body, schema.avro), schema_id)
         except (RegistryError, AvroError) as error:
             return Shown(Format.HEX, raw.hex(), schema_id, str(error))
         shown = plain(body) if schema.kind == "JSON" else _protobuf(_after_indexes(body))
-        return Shown(shown.format, shown.content, schema_id, shown.note)
+        return replace(shown, schema_id=schema_id)
 
 
 def plain(raw: bytes) -> Shown:
@@ -118,21 +124,30 @@ def plain(raw: bytes) -> Shown:
     try:
         content = json.loads(text, parse_constant=_refuse)
         if _depth_within(content, MOST_DEPTH):
-            return Shown(Format.JSON, content)
+            return Shown(Format.JSON, _escaped(content) if HALF_PAIR.search(text) else content)
     except (ValueError, RecursionError):
         pass
     return Shown(Format.TEXT, text)
 
 
 def _text(raw: bytes, *, cut: bool = False) -> str | None:
-    """As text, where it is one that can be printed; the last character may have been cut through."""
+    """The bytes as text if it can be printed, else None; if ``cut``, the last character may be incomplete."""
     for end in range(len(raw), len(raw) - (4 if cut else 1), -1):
         try:
             text = raw[:end].decode()
         except UnicodeDecodeError:
             continue
-        return text if all(one.isprintable() or one in "\t\n\r" for one in text) else None
+        return text if all(char.isprintable() or char in "\t\n\r" for char in text) else None
     return None
+
+
+def _escaped(content: Any) -> Any:  # noqa: ANN401 -- JSON
+    r"""The content with half surrogate pairs written as ``\ud800``: no encoding has them."""
+    if isinstance(content, dict):
+        return {_escaped(name): _escaped(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_escaped(item) for item in content]
+    return content.encode(errors="backslashreplace").decode() if isinstance(content, str) else content
 
 
 def _refuse(constant: str) -> Any:  # noqa: ANN401 -- never returns
@@ -141,9 +156,9 @@ def _refuse(constant: str) -> Any:  # noqa: ANN401 -- never returns
 
 def _depth_within(content: object, levels: int) -> bool:
     if isinstance(content, dict):
-        return levels > 0 and all(_depth_within(one, levels - 1) for one in content.values())
+        return levels > 0 and all(_depth_within(inner, levels - 1) for inner in content.values())
     if isinstance(content, list):
-        return levels > 0 and all(_depth_within(one, levels - 1) for one in content)
+        return levels > 0 and all(_depth_within(inner, levels - 1) for inner in content)
     return True
 
 
@@ -170,13 +185,15 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _protobuf(raw: bytes) -> Shown:
-    """The fields by number, as far as the wire tells them; their names are in a schema."""
+    """The fields by number, as far as the wire format says; their names would be in a schema."""
     message = Empty()
     try:
         message.ParseFromString(raw)
     except DecodeError:
         return Shown(Format.HEX, raw.hex(), note="is no Protobuf message")
-    fields = [{"field": one.field_number, "value": _field(one.data)} for one in UnknownFieldSet(message)]
+    fields = [
+        {"field": field.field_number, "value": _field(field.data)} for field in UnknownFieldSet(message)
+    ]
     return Shown(Format.PROTOBUF, fields)
 
 
@@ -185,3 +202,44 @@ def _field(data: object) -> object:
         text = _text(data)
         return {"hex": data.hex()} if text is None else text
     return data if isinstance(data, int) else str(type(data).__name__)
+
+
+MOST_NAMES: Final = 1_000
+"""Of one object; the rest is counted."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_.-]*[0-9]{0,3}")
+_NAME_CHARS: Final = 64
+_STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
+
+
+def masked(shown: Shown) -> Shown:
+    """The payload without its values."""
+    if shown.format is Format.PROTOBUF:
+        fields = [{"field": field["field"], "value": _hidden(field["value"])} for field in shown.content]
+        return replace(shown, content=fields)
+    return replace(shown, content=_hidden(shown.content) if shown.format in _STRUCTURED else None)
+
+
+def _hidden(content: Any) -> Any:  # noqa: ANN401 -- JSON
+    if isinstance(content, dict):
+        return _names(content)
+    if isinstance(content, list):
+        shown = [_hidden(item) for item in content[:MOST_NAMES]]
+        rest = len(content) - len(shown)
+        return [*shown, f"<{rest} more>"] if rest else shown
+    if isinstance(content, bool):
+        return "<boolean>"
+    if isinstance(content, int | float):
+        return "<number>"
+    return f"<text of {len(content)}>" if isinstance(content, str) else content
+
+
+def _names(content: dict[str, Any]) -> dict[str, Any]:
+    hidden: dict[str, Any] = {}
+    for number, (name, value) in enumerate(content.items(), 1):
+        if number > MOST_NAMES:
+            hidden["<more>"] = f"<{len(content) - MOST_NAMES} more>"
+            break
+        plain = len(name) <= _NAME_CHARS and _NAME.fullmatch(name)
+        hidden[name if plain else f"<name {number}>"] = _hidden(value)
+    return hidden

@@ -1,26 +1,35 @@
-"""Schemas by their ids, from a registry with Confluent's API (``GET /schemas/ids/{id}``).
+"""Schemas by their ids from a registry with Confluent's API (``GET /schemas/ids/{id}``), and Avro decoded by
+them.
 
-A schema never changes, so it is asked for once; one that cannot be had is asked for again after a while.
+A schema never changes, so it is asked for once; one that cannot be read is asked for again after 30 s.
 Answers are bounded in time and size; whatever goes wrong is one sentence for the reader of the record.
+
+Avro bytes come from whoever may write to a dead letter topic. Fastavro's compiled reader ends the process
+when they nest deeper than its stack; its reader in Python raises instead, and is the one that is used. An
+array whose items take no bytes can claim any length: schemas with such arrays are not decoded with.
 """
 
+import io
 import json
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 from urllib.parse import quote
+from uuid import UUID
 
 import httpx2
+from fastavro import _read_py
 from fastavro.schema import SchemaParseException, parse_schema
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError
 
-from api.browsing.avro import may_be_endless
-from collector.sources.http_client import client
+from api.settings import SchemaRegistry
+from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.runtime.http_client import client
 
 MOST_SCHEMAS: Final = 1_000
 MOST_BYTES: Final = 1 << 20
@@ -28,33 +37,8 @@ MOST_REFERENCES: Final = 50
 AGAIN_MS: Final = 30_000
 
 
-class SchemaRegistry(BaseModel):
-    """How to reach the registry."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    url: str = Field(description="HTTP(S) address; a path is kept.", examples=["http://127.0.0.1:8081"])
-    username: str | None = Field(None, description="For basic authentication.")
-    password: SecretStr | None = None
-    ca_location: Path | None = Field(None, description="PEM file of the authorities that sign its address.")
-    timeout_ms: int = Field(2_000, ge=10, description="Of one question.")
-
-    @field_validator("url")
-    @classmethod
-    def _refuse_other_urls(cls, url: str) -> str:
-        parsed = httpx2.URL(url)
-        if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.userinfo:
-            raise ValueError("must be http(s)://HOST…; name and password are settings of their own")
-        return url.rstrip("/")
-
-
-def monotonic_ms() -> int:
-    """A clock that only ever grows."""
-    return time.monotonic_ns() // 1_000_000
-
-
 class RegistryError(Exception):
-    """Why a schema cannot be had, in a sentence without address and password."""
+    """A schema cannot be read; the text says why, without address and password."""
 
 
 class _Reference(BaseModel):
@@ -64,7 +48,7 @@ class _Reference(BaseModel):
 
 
 class _Answer(BaseModel):
-    """What the API tells of a schema; Avro is its unspoken type."""
+    """The registry's answer for a schema; without a type it is Avro."""
 
     schema_: str = Field(alias="schema")
     schemaType: Literal["AVRO", "JSON", "PROTOBUF"] = "AVRO"  # noqa: N815 -- the API's name
@@ -80,33 +64,31 @@ class Schema:
 
 
 class Registry:
-    """Asks and remembers; may be used by several threads. ``now_ms`` only ever grows."""
+    """Fetches schemas and caches them; used by many threads. ``now_ms`` is a monotonic clock."""
 
     def __init__(self, settings: SchemaRegistry, now_ms: Callable[[], int] = monotonic_ms) -> None:
         self._settings, self._now_ms = settings, now_ms
         self._lock = threading.Lock()
-        self._known: OrderedDict[int, Schema | tuple[str, int]] = OrderedDict()
+        self._known: OrderedDict[int, tuple[Schema | RegistryError, int]] = OrderedDict()
+        """Schemas, and errors with the time from which the schema is asked for again."""
         self._client = client(settings.timeout_ms, MOST_BYTES, ca_location=settings.ca_location)
 
     def schema(self, schema_id: int) -> Schema:
-        """The schema. Raises ``RegistryError``."""
+        """The schema of this id. Raises ``RegistryError``."""
         with self._lock:
-            known = self._known.get(schema_id)
-        if isinstance(known, Schema):
-            return known
-        if known is not None and self._now_ms() < known[1]:
-            raise RegistryError(known[0])
-        try:
-            found: Schema | tuple[str, int] = self._asked(schema_id)
-        except RegistryError as error:
-            found = (str(error), self._now_ms() + AGAIN_MS)
-        with self._lock:
-            self._known[schema_id] = found
-            while len(self._known) > MOST_SCHEMAS:
-                self._known.popitem(last=False)
+            found, again_ms = self._known.get(schema_id, (None, 0))
+        if found is None or (isinstance(found, RegistryError) and self._now_ms() >= again_ms):
+            try:
+                found = self._asked(schema_id)
+            except RegistryError as error:
+                found = RegistryError(str(error))  # as it was raised it would hold the whole answer
+            with self._lock:
+                self._known[schema_id] = found, self._now_ms() + AGAIN_MS
+                while len(self._known) > MOST_SCHEMAS:
+                    self._known.popitem(last=False)
         if isinstance(found, Schema):
             return found
-        raise RegistryError(found[0])
+        raise RegistryError(str(found))
 
     def _asked(self, schema_id: int) -> Schema:
         answer = self._get(f"/schemas/ids/{schema_id}")
@@ -124,14 +106,13 @@ class Registry:
 
     def _references(self, answer: _Answer, named: dict[str, Any], seen: set[tuple[str, int]]) -> None:
         """Parse what the schema builds on, before the schema itself."""
-        for one in answer.references:
-            place = (one.subject, one.version)
-            if place in seen:
+        for subject, version in ((reference.subject, reference.version) for reference in answer.references):
+            if (subject, version) in seen:
                 continue
-            seen.add(place)
+            seen.add((subject, version))
             if len(seen) > MOST_REFERENCES:
                 raise RegistryError(f"the schema refers to more than {MOST_REFERENCES} others")
-            other = self._get(f"/subjects/{quote(one.subject, safe='')}/versions/{one.version}")
+            other = self._get(f"/subjects/{quote(subject, safe='')}/versions/{version}")
             self._references(other, named, seen)
             parse_schema(json.loads(other.schema_), named_schemas=named)
 
@@ -141,12 +122,9 @@ class Registry:
         if settings.username is not None:
             password = settings.password.get_secret_value() if settings.password else ""
             auth = httpx2.BasicAuth(settings.username, password)
+        accept = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
         try:
-            answer = self._client.get(
-                settings.url + path,
-                auth=auth,
-                headers={"Accept": "application/vnd.schemaregistry.v1+json, application/json"},
-            )
+            answer = self._client.get(settings.url + path, auth=auth, headers=accept)
         except httpx2.HTTPError as error:
             raise RegistryError(f"the schema registry does not answer: {type(error).__name__}") from error
         if answer.status_code == HTTPStatus.NOT_FOUND:
@@ -157,3 +135,73 @@ class Registry:
             return _Answer.model_validate_json(answer.content)
         except ValidationError:
             raise RegistryError("the schema registry answers with something else than a schema") from None
+
+
+MOST_DEPTH: Final = 64
+
+
+class AvroError(Exception):
+    """The bytes cannot be shown; the text says why in one sentence."""
+
+
+def decode_avro(raw: bytes, schema: Any) -> Any:  # noqa: ANN401 -- what Avro can say
+    """The datum in types of JSON: bytes are hex, times ISO 8601, decimals text. Raises ``AvroError``."""
+    stream = io.BytesIO(raw)
+    try:
+        datum = _read_py.schemaless_reader(stream, schema, None)
+    except RecursionError:
+        raise AvroError(f"the record is nested more than {MOST_DEPTH} levels deep") from None
+    except Exception as error:  # noqa: BLE001 -- whatever broken bytes make a decoder raise
+        raise AvroError(f"does not fit its schema: {type(error).__name__}") from None
+    if stream.read(1):
+        raise AvroError("does not fit its schema: bytes are left over")
+    return _plain(datum, MOST_DEPTH)
+
+
+def _plain(datum: object, levels: int) -> object:
+    if levels == 0:
+        raise AvroError(f"the record is nested more than {MOST_DEPTH} levels deep")
+    if isinstance(datum, dict):
+        return {str(name): _plain(value, levels - 1) for name, value in datum.items()}
+    if isinstance(datum, list):
+        return [_plain(value, levels - 1) for value in datum]
+    if isinstance(datum, bytes):
+        return datum.hex()
+    if isinstance(datum, float) and not -float("inf") < datum < float("inf"):
+        return str(datum)
+    if isinstance(datum, datetime | date | time):
+        return datum.isoformat()
+    return str(datum) if isinstance(datum, Decimal | UUID) else datum
+
+
+def may_be_endless(schema: object, named: Mapping[str, object]) -> bool:
+    """Whether an array of the schema, or of a named one, has items that may take no bytes."""
+    return any(_has_free_items(inner, named) for inner in (schema, *named.values()))
+
+
+def _has_free_items(schema: object, named: Mapping[str, object]) -> bool:
+    if isinstance(schema, list):
+        return any(_has_free_items(inner, named) for inner in schema)
+    if not isinstance(schema, Mapping):
+        return False
+    if schema.get("type") == "array" and _is_free(schema["items"], named, frozenset()):
+        return True
+    fields = [field["type"] for field in schema.get("fields", ())]
+    return any(
+        _has_free_items(inner, named) for inner in (*fields, schema.get("items"), schema.get("values"))
+    )
+
+
+def _is_free(schema: object, named: Mapping[str, object], within: frozenset[str]) -> bool:
+    """Whether a datum of the schema may be written as no byte at all; a union has its branch at least."""
+    if isinstance(schema, str):
+        inside = schema in within
+        return schema == "null" or inside or _is_free(named.get(schema), named, within | {schema})
+    if not isinstance(schema, Mapping):
+        return False
+    kind = schema.get("type")
+    if kind == "fixed":
+        return cast("int", schema["size"]) == 0
+    if kind in {"record", "error"}:
+        return all(_is_free(field["type"], named, within) for field in schema["fields"])
+    return kind == "null"

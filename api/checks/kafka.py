@@ -1,4 +1,4 @@
-"""What the service needs of Kafka. A network, TLS or login problem is told from the others."""
+"""What the service needs of Kafka. Network, TLS and login problems are distinguished from others."""
 
 import socket
 import ssl
@@ -13,19 +13,17 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from kafka.errors import AuthorizationError, KafkaError
 
-from api.checks.finding import Finding, fail, ok, short, warn
-from collector.kafka import KafkaConnection
+from api.checks import Finding, fail, ok, short, warn
+from deadwatch.runtime.kafka import KafkaConnection
 
 WITHIN_S = 5
 REASON_CHARS = 200
-
-
 Look = Callable[[KafkaAdminClient], Iterable[Finding]]
-"""What a client that was let in is used for."""
+"""A check with a client that is logged in."""
 
 
 def kafka(connection: KafkaConnection, looks: Sequence[Look]) -> Iterator[Finding]:
-    """A broker answers, lets us in, and shows what is looked for."""
+    """Whether a broker answers and accepts our login; then what ``looks`` find with the client."""
     problem = _unreachable(connection)
     if problem is not None:
         yield problem
@@ -33,9 +31,8 @@ def kafka(connection: KafkaConnection, looks: Sequence[Look]) -> Iterator[Findin
     try:
         admin = KafkaAdminClient(**connection.kafka_python(), bootstrap_timeout_ms=WITHIN_S * 1_000)
     except KafkaError as error:
-        seen = (
-            f"{connection.bootstrap_servers} answers, but refuses us: {_reason(connection) or short(error)}"
-        )
+        reason = _reason(connection) or short(error)
+        seen = f"{connection.bootstrap_servers} answers, but refuses us: {reason}"
         yield fail("Kafka", seen, _login_advice(connection))
         return
     try:
@@ -49,7 +46,7 @@ def kafka(connection: KafkaConnection, looks: Sequence[Look]) -> Iterator[Findin
 
 
 def _unreachable(connection: KafkaConnection) -> Finding | None:
-    """Why no bootstrap server takes a connection; None as soon as one does."""
+    """Why no bootstrap server accepts a connection; None as soon as one does."""
     problem = None
     for address in connection.bootstrap_servers.split(","):
         problem = _dial(connection, address.strip())
@@ -87,14 +84,14 @@ def _shake_hands(connection: KafkaConnection, plain: socket.socket, host: str) -
 
 
 def _reason(connection: KafkaConnection) -> str:
-    """Why a broker refuses us, in librdkafka's words: kafka-python keeps them to itself."""
-    said: list[ConfluentError] = []
-    config: dict[str, Any] = {**connection.librdkafka(), "error_cb": said.append, "log_level": 0}
+    """Why a broker refuses us, in librdkafka's words: kafka-python does not report them."""
+    errors: list[ConfluentError] = []
+    config: dict[str, Any] = {**connection.librdkafka(), "error_cb": errors.append, "log_level": 0}
     client = AdminClient(config)
     with suppress(KafkaException):
         client.list_topics(timeout=WITHIN_S)
     client.poll(0)
-    reasons = [error for error in said if error.code() != ConfluentError._ALL_BROKERS_DOWN]  # noqa: SLF001 -- its public name
+    reasons = [error for error in errors if error.code() != ConfluentError._ALL_BROKERS_DOWN]  # noqa: SLF001 -- its public name
     return " ".join(reasons[-1].str().split())[:REASON_CHARS] if reasons else ""
 
 
@@ -106,17 +103,32 @@ def _login_advice(connection: KafkaConnection) -> str:
 
 def _cluster(admin: KafkaAdminClient) -> Iterator[Finding]:
     cluster = admin.describe_cluster()
-    yield ok("Kafka", f"cluster {cluster['cluster_id']}, {len(cluster['brokers'])} broker(s)")
+    brokers = len(cluster["brokers"])
+    yield ok("Kafka", f"cluster {cluster['cluster_id']}, {brokers} {'broker' if brokers == 1 else 'brokers'}")
     features = admin.describe_features().get("share.version", {})
     level = features.get("finalized", (0, 0))[1]
-    yield ok(
-        "share groups", f"share.version {level}" + (", dead letter queues are possible" if level > 1 else "")
-    )
+    possible = ", dead letter queues are possible" if level > 1 else ""
+    yield ok("share groups", f"share.version {level}{possible}")
 
 
 def events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Iterator[Finding]:
     """We may read and write the topic of events, or create it with so many partitions."""
-    yield _events_topic(topic, partitions, admin)
+    found: Mapping[str, Any] = admin.describe_topics([topic])[0]
+    if found["error_code"] == 0:
+        missing = {"READ", "WRITE"} - set(found["authorized_operations"] or ())
+        if missing:
+            seen = f"no {' and '.join(sorted(missing))} on {topic}"
+            yield fail("permissions", seen, "add the ACL for this user")
+        else:
+            yield ok("permissions", f"{topic} may be read and written")
+        return
+    try:
+        admin.create_topics([NewTopic(topic, partitions, -1)], validate_only=True)
+    except AuthorizationError as error:
+        seen = f"{topic} is missing and may not be created: {short(error)}"
+        yield fail("permissions", seen, "create it, or add the ACL")
+    else:
+        yield ok("permissions", f"{topic} may be created")
 
 
 def log_topics(names: Sequence[str], admin: KafkaAdminClient) -> Iterator[Finding]:
@@ -124,30 +136,9 @@ def log_topics(names: Sequence[str], admin: KafkaAdminClient) -> Iterator[Findin
     for topic in admin.describe_topics([*names]) if names else ():
         name = topic["name"]
         if topic["error_code"] != 0:
-            advice = "fine if it is still to come; else correct log_topics, or add the ACL for this user"
-            yield warn("log", f"topic {name} is missing, or not for us", advice)
+            advice = "nothing to do if it is created later; else correct log_topics, or add the ACL"
+            yield warn("log", f"topic {name} is missing, or may not be seen", advice)
         elif "READ" not in (topic["authorized_operations"] or ()):
             yield fail("log", f"no READ on topic {name}", "add the ACL for this user")
         else:
             yield ok("log", f"topic {name} may be read")
-
-
-def _events_topic(topic: str, partitions: int, admin: KafkaAdminClient) -> Finding:
-    found: Mapping[str, Any] = admin.describe_topics([topic])[0]
-    if found["error_code"] == 0:
-        missing = {"READ", "WRITE"} - set(found["authorized_operations"] or ())
-        if missing:
-            return fail(
-                "permissions", f"no {' and '.join(sorted(missing))} on {topic}", "add the ACL for this user"
-            )
-        return ok("permissions", f"{topic} may be read and written")
-    try:
-        new = NewTopic(topic, partitions, -1)
-        admin.create_topics([new], validate_only=True)
-    except AuthorizationError as error:
-        return fail(
-            "permissions",
-            f"{topic} is missing and may not be created: {short(error)}",
-            "create it, or add the ACL",
-        )
-    return ok("permissions", f"{topic} may be created")

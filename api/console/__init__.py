@@ -1,1 +1,1 @@
-"""The console: pages for people, rendered by the api from the answers that its JSON routes give."""
+"""The console: web pages, which the api renders from the same answers that its JSON routes give."""

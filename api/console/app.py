@@ -1,84 +1,175 @@
-"""The console put together: an application of its own below ``/console``, with pages for its failures."""
+"""The console put together: an application below ``/console`` with its own error pages.
 
+A page may load files of the console and send forms to it, no more: the headers of every answer say so.
+The page for a failure says what happened, and what to do.
+"""
+
+import logging
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode, urlsplit
 
-from fastapi import Depends, FastAPI
-from starlette.datastructures import State
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import MutableHeaders, State
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.auth import admitted
-from api.checks.examination import Examination
-from api.console import failures
-from api.console.headers import ConsoleHeaders
-from api.console.sessions import Sessions, SignedIn
-from api.console.views import (
-    audit,
-    checks,
-    deliveries,
-    findings,
-    group,
-    group_notes,
-    groups,
-    health,
-    live,
-    overview,
-    parked,
-    policies,
-    records,
-    redrive,
-    redrive_new,
-    redrives,
-    settings_page,
-    sign_in,
-    sign_in_oidc,
-    tasks,
-    tokens,
-    topics,
-)
+from api.auth.roles import READING, admitted
+from api.checks.api_checks import Doctor
+from api.console import sessions
+from api.console.rendering import path_in_console, redirect, render, root, validation_text
+from api.console.sessions import CookieCipher, SessionMiddleware
+from api.console.views import administration, groups, lists, overview, policies, records, redrives, sign_in
+from api.console.visitor import ConsoleError
+from api.errors import STATUSES, ApiError, UnauthenticatedError
+from api.routes import live
 from api.settings import ApiSettings
+from api.telemetry import request_id
+from deadwatch.contract.errors import RequestError
+from deadwatch.store.write.tokens import TokenError
 
 PATH: Final = "/console"
 STATIC: Final = Path(__file__).parent / "static"
 COMPRESSED_FROM_BYTES: Final = 1_000
-VIEWS: Final = (
-    overview,
-    groups,
-    group,
-    topics,
-    records,
-    group_notes,
-    redrive_new,
-    redrive,
-    redrives,
-    policies,
-    parked,
-    tasks,
-    deliveries,
-    findings,
-    checks,
-    health,
-    live,
-    settings_page,
-    audit,
-    tokens,
+VIEWS: Final = (overview, groups, records, redrives, policies, lists, administration, live)
+"""Modules whose routes need at least the role viewer; the sign-in needs none."""
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+STATIC_CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
+"""For files below ``/static``, whose addresses change with every version."""
 
 
 def create_console(state: State, settings: ApiSettings) -> FastAPI:
-    """The console of the api whose ``state`` this is; to be mounted at ``PATH``."""
+    """The console of the api with this ``state``, to be mounted at ``PATH``."""
     console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     console.state = state
-    sessions = state.console_sessions = Sessions(settings.token_pepper.get_secret_value())
-    state.console_examination = Examination(settings, state.service.now_ms)
-    console.add_middleware(SignedIn, sessions=sessions)
-    console.add_middleware(ConsoleHeaders)
+    state.console_cipher = CookieCipher(settings.token_pepper.get_secret_value())
+    state.console_doctor = Doctor(settings, state.service.now_ms)
+    console.add_middleware(SessionMiddleware, cipher=state.console_cipher, idle_ms=settings.session_idle_ms)
+    console.add_middleware(SecurityHeaders)
     console.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM_BYTES)
-    failures.install(console)
+    _install_error_pages(console)
     for view in VIEWS:
         console.include_router(view.router, dependencies=[Depends(admitted)])
     console.include_router(sign_in.router)
-    console.include_router(sign_in_oidc.router)
     console.mount("/static", StaticFiles(directory=STATIC), name="static")
     return console
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds these headers to every answer of the console."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on and complete the headers of its answer."""
+
+        async def send_completed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if "/static/" in scope["path"] and message["status"] == 200:  # noqa: PLR2004 -- OK
+                    headers["Cache-Control"] = STATIC_CACHE_CONTROL
+            await send(message)
+
+        await self._app(scope, receive, send_completed)
+
+
+EVENT_STREAM: Final = "text/event-stream"
+
+logger = logging.getLogger(__name__)
+
+
+def _install_error_pages(console: FastAPI) -> None:
+    """Answer every failure of the console with a page."""
+    console.exception_handler(UnauthenticatedError)(_unauthenticated)
+    for error in (ApiError, TokenError, RequestError, ConsoleError):
+        console.exception_handler(error)(_known)
+    console.exception_handler(RequestValidationError)(_invalid)
+    console.exception_handler(HTTPException)(_http)
+    console.exception_handler(Exception)(_unexpected)
+
+
+def _error_page(
+    request: Request, kind: str, status: int, title: str, detail: str, *, sign_in: str = ""
+) -> HTMLResponse:
+    """``sign_in`` is the address of the sign-in page; "" shows no link to it."""
+    request.state.problem = kind
+    return render(request, "problem.html", status, title=title, detail=detail, code=status, sign_in=sign_in)
+
+
+def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
+    """Redirect a page to the sign-in and a form to an error page; both lead back to where the person was.
+
+    A fragment (htmx, server-sent events) gets 401 and keeps the session cookie: its script loads the whole
+    page again, and that request ends the session. If the fragment ended it, the page would go on as an
+    anonymous one where anonymous reading is allowed.
+    """
+    request.state.problem = error.kind
+    if "hx-request" in request.headers or EVENT_STREAM in request.headers.get("accept", ""):
+        return _error_page(request, error.kind, 401, error.title, "sign in, then do it again")
+    query = {"next": _page_to_return_to(request)} | ({"ended": "1"} if error.invalid else {})
+    address = f"/sign-in?{urlencode(query)}"
+    if request.method in READING:
+        answer: Response = redirect(request, address)
+    else:
+        detail = "nothing was changed: sign in, then do it again"
+        answer = _error_page(request, error.kind, 401, error.title, detail, sign_in=address)
+    if error.invalid:
+        sessions.end(answer)
+    return answer
+
+
+def _page_to_return_to(request: Request) -> str:
+    """The requested page; for a form, the page that has sent it."""
+    if request.method in READING:
+        page = urlsplit(str(request.url))
+    else:
+        page = urlsplit(request.headers.get("referer", ""))
+        if page.netloc != request.headers.get("host") or not page.path.startswith(f"{root(request)}/"):
+            return "/"
+    query = f"?{page.query}" if page.query else ""
+    return path_in_console(request, page.path) + query
+
+
+def _known(request: Request, error: ApiError | TokenError | RequestError | ConsoleError) -> HTMLResponse:
+    status = error.status if isinstance(error, ConsoleError) else STATUSES[type(error)]
+    return _error_page(request, error.kind, status, error.title, str(error))
+
+
+def _invalid(request: Request, error: RequestValidationError) -> HTMLResponse:
+    detail = validation_text(error.errors(), "parameter", depth=1)
+    return _error_page(request, "invalid-request", 422, "The address is not valid", detail)
+
+
+def _http(request: Request, error: HTTPException) -> HTMLResponse:
+    status = HTTPStatus(error.status_code)
+    kind = status.phrase.lower().replace(" ", "-")
+    if status == HTTPStatus.NOT_FOUND:
+        detail = "the address is wrong, or what it showed has been deleted"
+        return _error_page(request, kind, status, "There is no such page", detail)
+    return _error_page(request, kind, status, status.phrase, status.description or status.phrase)
+
+
+def _unexpected(request: Request, error: Exception) -> HTMLResponse:
+    identifier = request_id()
+    error.add_note(f"request id {identifier}")
+    logger.error(
+        "%s %r failed, request id %s: %s", request.method, request.url.path, identifier, type(error).__name__
+    )
+    detail = f"this is a defect; look for the request id {identifier} in the log of the api"
+    return _error_page(request, "unexpected", 500, "The server failed", detail)

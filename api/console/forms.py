@@ -1,41 +1,172 @@
-"""Forms as browsers send them: read with a bound, refused without the page's own token."""
+"""How the controls of a form become the JSON document of a request, and how a request fills a form.
 
-from collections.abc import Mapping
-from typing import Annotated, Final
-from urllib.parse import parse_qsl
+A control holds one field of the request. Fields without a control, and values that no control can show
+exactly, stand in the text area ``also``, one ``path=value`` a line: so they can be seen and changed, and are
+not lost when a form is filled from a request.
+"""
 
-from fastapi import Depends, Request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
-from api.console.errors import FormError
-from api.console.visitor import require_token
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ValidationError
 
-MAX_BYTES: Final = 524_288
-"""Ten thousand records that a redrive is asked for one by one have their place in it."""
-MAX_FIELDS: Final = 100
-KIND: Final = "application/x-www-form-urlencoded"
+from api.console.rendering import UNPROCESSABLE, render
+from api.console.visitor import Form
+from api.errors import STATUSES
+from deadwatch.contract.errors import RequestError
+from deadwatch.deadletter.filter.errors import FilterError
+from deadwatch.orders.options import Fields, add_setting, gathered, setting, spread
+from deadwatch.orders.texts import PAIRS, TEXT, Kind
 
-Form = Mapping[str, str]
-
-
-async def _form(request: Request) -> Form:
-    """The fields; the last of one name counts. Raises ``FormError`` and ``CrossSiteError``."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != KIND:
-        raise FormError("it is no form of this page")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BYTES:
-            raise FormError(f"it is longer than {MAX_BYTES:,} bytes")
-    try:
-        fields = parse_qsl(
-            body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"
-        )
-    except ValueError:
-        raise FormError("it cannot be read") from None
-    form = {name: value.replace("\r\n", "\n").strip() for name, value in fields}
-    require_token(request, form.pop("csrf", ""))
-    return form
+WHOLE_FORM: Final = "form"
+"""The key of a problem that belongs to no single field."""
+ALSO: Final = "also"
 
 
-Filled = Annotated[Form, Depends(_form)]
-"""The fields of a form that changes something; a request from another site never gets here."""
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A control of a form by its name, and the field of the request by its path.
+
+    With ``when``, such as ``target=topic``, it counts only while the control ``target`` has this value. An
+    empty control means the text ``blank``, or that the field is not set. ``needed`` is the message where
+    neither the control nor ``also`` sets the field.
+    """
+
+    name: str
+    path: str
+    kind: Kind = TEXT
+    when: str = ""
+    blank: str = ""
+    needed: str = ""
+
+    def counts(self, form: Form) -> bool:
+        """Whether the choices that are made in the form ask for this control."""
+        choice, _, value = self.when.partition("=")
+        return not choice or form[choice] == value
+
+
+TARGETS: Final[Sequence[Control]] = (
+    Control("target", "target.kind"),
+    Control("target_topic", "target.topic", when="target=topic", needed="enter the topic"),
+    Control("target_group", "target.consumergroup", when="target=retry", needed="enter the consumer group"),
+    Control("target_retry_topic", "target.topic", when="target=retry"),
+    Control(
+        "target_map",
+        "target.map",
+        PAIRS,
+        "target=map",
+        needed="enter pairs such as old=new, one on each line",
+    ),
+)
+"""Where the records go: the controls that redrives and policies share."""
+
+
+class FieldsError(Exception):
+    """Fields of a form are missing or cannot be read; ``problems`` has a message by the name of each."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = dict(problems)
+
+
+Refusal = FieldsError | ValidationError | RequestError
+"""Why a form is shown again instead of its request being carried out."""
+
+
+class RequestForm:
+    """The form of one kind of request: its controls and their initial values ("" unless given)."""
+
+    def __init__(self, controls: Sequence[Control], initial: Form) -> None:
+        self._controls = controls
+        self.initial: Form = {
+            **{control.name: "" for control in controls},
+            "target": "origin",
+            ALSO: "",
+            **initial,
+        }
+
+    def page(
+        self, request: Request, template: str, form: Form, refusal: Refusal | None, **context: object
+    ) -> HTMLResponse:
+        """The page of the form; what is wrong stands beside each field, and the status says so too."""
+        status = 200 if refusal is None else UNPROCESSABLE
+        if isinstance(refusal, RequestError):
+            status = STATUSES[type(refusal)]
+        problems = {} if refusal is None else self._problems(refusal, form)
+        return render(request, template, status, form=self.complete(form), problems=problems, **context)
+
+    def complete(self, form: Form) -> dict[str, str]:
+        """Every field of the form: as it was sent, else its initial value."""
+        return {name: form.get(name, initial) for name, initial in self.initial.items()}
+
+    def document(self, form: Form) -> dict[str, Any]:
+        """The JSON document of the request that a complete form asks for.
+
+        Raises ``FieldsError``: a field is missing or cannot be read.
+        """
+        counting = [control for control in self._controls if control.counts(form)]
+        fields, problems = _read(counting, form)
+        try:
+            for line in _settings(form):
+                add_setting(fields, line)
+        except ValueError as error:
+            problems[ALSO] = str(error)
+        for control in counting:
+            if control.needed and control.path not in fields:
+                problems.setdefault(control.name, control.needed)
+        if problems:
+            raise FieldsError(problems)
+        return gathered(fields)
+
+    def filled(self, request: BaseModel, choices: Form) -> dict[str, str]:
+        """The form as it asks for this request; ``choices`` are the values that ``when`` refers to."""
+        paths = {control.path for control in self._controls}
+        values, also = spread(request, paths, defaults=True), spread(request, paths)
+        form = {**{control.name: "" for control in self._controls}, **choices}
+        for control in self._controls:
+            value = values.get(control.path)
+            if control.counts(form) and control.kind.carries(value):
+                text = control.kind.write(value)
+                form[control.name] = "" if text == control.blank else text
+                also.pop(control.path, None)
+        return form | {ALSO: "\n".join(setting(path, value) for path, value in also.items())}
+
+    def _problems(self, refusal: Refusal, form: Form) -> dict[str, str]:
+        """What is wrong, by the name of the control that it is shown beside."""
+        if isinstance(refusal, FieldsError):
+            return refusal.problems
+        if isinstance(refusal, RequestError):
+            return {"filter" if isinstance(refusal, FilterError) else WHOLE_FORM: str(refusal)}
+        complete = self.complete(form)
+        names = {control.path: control.name for control in self._controls if control.counts(complete)}
+        names |= {line.partition("=")[0].strip(): ALSO for line in _settings(complete)}
+        problems: dict[str, str] = {}
+        for error in refusal.errors():
+            location = [str(part) for part in error["loc"]]
+            if location[:1] == ["target"]:
+                del location[1:2]  # the kind of target, which pydantic inserts for a tagged union
+            paths = [".".join(location[:length]) for length in range(len(location), 0, -1)]
+            name, path = next(((names[path], path) for path in paths if path in names), (WHOLE_FORM, ""))
+            problem = error["msg"].removeprefix("Value error, ")
+            problems[name] = f"{path}: {problem}" if name == ALSO else problem
+        return problems
+
+
+def _read(controls: Sequence[Control], form: Form) -> tuple[Fields, dict[str, str]]:
+    """The values by path, and what cannot be read by control."""
+    fields: Fields = {}
+    problems: dict[str, str] = {}
+    for control in controls:
+        text = form[control.name] or control.blank
+        try:
+            fields |= {control.path: control.kind.read(text)} if text else {}
+        except ValueError:
+            problems[control.name] = f"this field takes {control.kind.form}"
+    return fields, problems
+
+
+def _settings(form: Form) -> list[str]:
+    return [line for line in form[ALSO].split("\n") if line.strip()]

@@ -8,11 +8,11 @@ import hashlib
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Final, TypeVar
+from typing import Final
 
 from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
@@ -20,13 +20,13 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 from sqlalchemy import Connection
 
+from api.cache import CommitCache
 from api.errors import ApiError
-from api.kept import Kept
 from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
-from api.metrics.samples import READERS, TIMED_READERS, Moment, Reader, Sample
-from api.store import Store, reported
-from collector.version import VERSION
+from api.metrics.samples import READERS, Moment, OfMoment, Sample
+from api.store import Store, database_errors
+from deadwatch.runtime import VERSION
 
 MAX_LABEL_CHARS: Final = 256
 DIGEST_CHARS: Final = 12
@@ -35,117 +35,105 @@ MOST_KNOWN: Final = 65_536
 PLAIN: Final = 1_000_000
 """Larger numbers are written with an exponent."""
 OPENMETRICS: Final = "application/openmetrics-text"
-
 _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 _NAMES = frozenset(metric.name for metric in catalog.ALL)
-
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a store tells: lines by metric, also with exemplars, and what depends on the moment."""
+class StoreSamples:
+    """What was read from the store: lines by metric, without and with exemplars, and samples that depend on
+    time.
+    """
 
     lines: Mapping[str, str]
     traced: Mapping[str, str]
-    timed: Sequence[Callable[[Moment], list[Sample]]]
+    timed: Sequence[OfMoment]
     complete: bool
 
 
-NOTHING: Final = Told({}, {}, (), complete=False)
+NOTHING: Final = StoreSamples({}, {}, (), complete=False)
 
 
 class Exposition:
-    """Scrapes of one store. What was committed before a scrape began is in it."""
+    """Scrapes of one store. What was committed before a scrape began is part of it."""
 
     def __init__(self, store: Store) -> None:
-        self._told = Kept(store, _told, lambda told: told.complete)
+        self._cached = CommitCache(store, _read_store, lambda found: found.complete)
 
     def body(self, moment: Moment, accept: str) -> tuple[bytes, str]:
         """The body of a scrape and its content type."""
         _, content_type = choose_encoder(accept)
         try:
-            told = self._told.get()
+            found = self._cached.get()
         except ApiError as error:
             logger.warning("nothing of the store can be scraped: %s", error)
-            told = NOTHING
+            found = NOTHING
         samples = [
-            *chain.from_iterable(samples(moment) for samples in told.timed),
-            Sample(catalog.STORE_UP, (), told.complete),
+            *chain.from_iterable(samples(moment) for samples in found.timed),
+            Sample(catalog.STORE_UP, (), found.complete),
             Sample(catalog.BUILD_INFO, (VERSION,), 1),
         ]
-        traced = told.traced if content_type.startswith(OPENMETRICS) else {}
-        return _written({**told.lines, **traced, **lines(samples)}, content_type), content_type
+        traced = found.traced if content_type.startswith(OPENMETRICS) else {}
+        return _written({**found.lines, **traced, **lines(samples)}, content_type), content_type
 
 
-def encoded(samples: Iterable[Sample], content_type: str) -> bytes:
+def encoded(samples: Sequence[Sample], content_type: str) -> bytes:
     """The families of the catalogue in its order, with the samples they have, in the format of the type."""
-    told = list(samples)
-    traced = with_exemplars(told) if content_type.startswith(OPENMETRICS) else {}
-    return _written({**lines(told), **traced}, content_type)
+    traced = lines(samples, traced=True) if content_type.startswith(OPENMETRICS) else {}
+    return _written({**lines(samples), **traced}, content_type)
 
 
-def lines(samples: Iterable[Sample]) -> dict[str, str]:
-    """The lines of the samples by metric.
+def lines(samples: Sequence[Sample], *, traced: bool = False) -> dict[str, str]:
+    """The lines of the samples by metric; ``traced``: of the metrics that have exemplars alone, with them.
 
-    The library writes what stands before them; they are written here, because a row keeps its labels from
-    scrape to scrape and only the value has to be written anew.
+    Only OpenMetrics has a place for exemplars. The library writes the head of a family. Its lines are written
+    here, because a row keeps its labels from scrape to scrape and only the value is new.
     """
+    names = {sample.metric.name for sample in samples if sample.exemplar is not None} if traced else _NAMES
     written: dict[str, list[str]] = defaultdict(list)
-    for metric, labels, value, _ in samples:
-        written[metric.name].append(f"{metric.name}{_labels(metric.labels)(labels)} {_number(value)}\n")
-    return {name: "".join(told) for name, told in written.items()}
-
-
-def with_exemplars(samples: Sequence[Sample]) -> dict[str, str]:
-    """The lines of the metrics that have exemplars; only OpenMetrics has a place for them."""
-    names = {sample.metric.name for sample in samples if sample.exemplar is not None}
-    written: dict[str, list[str]] = {name: [] for name in names}
     for metric, labels, value, exemplar in samples:
         if metric.name in names:
-            behind = "" if exemplar is None else exemplar
-            written[metric.name].append(
-                f"{metric.name}{_labels(metric.labels)(labels)} {_number(value)}{behind}\n"
-            )
-    return {name: "".join(told) for name, told in written.items()}
+            written[metric.name].append(_line(metric, labels, value, (traced and exemplar) or ""))
+    return {name: "".join(parts) for name, parts in written.items()}
 
 
-def _written(told: Mapping[str, str], content_type: str) -> bytes:
+def _line(metric: Metric, labels: tuple[str, ...], value: float, behind: object = "") -> str:
+    return f"{metric.name}{_labels(metric.labels)(labels)} {_number(value)}{behind}\n"
+
+
+def _written(lines_of: Mapping[str, str], content_type: str) -> bytes:
     parts = [
-        part for metric in catalog.ALL for part in (_head(metric, content_type), told.get(metric.name, ""))
+        part
+        for metric in catalog.ALL
+        for part in (_head(metric, content_type), lines_of.get(metric.name, ""))
     ]
     return "".join([*parts, "# EOF\n" if content_type.startswith(OPENMETRICS) else ""]).encode()
 
 
-def _told(connection: Connection) -> Told:
-    """The samples of every reading that succeeds as a whole."""
-    parts = [_read_part(connection, reader) for reader in READERS]
-    timed = [_read_part(connection, reader) for reader in TIMED_READERS]
-    samples = [*chain.from_iterable(part for part in parts if part is not None)]
-    return Told(
-        lines(samples),
-        with_exemplars(samples),
-        tuple(part for part in timed if part is not None),
-        complete=None not in parts and None not in timed,
-    )
-
-
-def _read_part(connection: Connection, reader: Reader[T]) -> T | None:
-    try:
-        with reported():
-            return reader.read(connection)
-    except ApiError as error:
-        logger.warning("%s withheld from the scrape: %s", ", ".join(m.name for m in reader.metrics), error)
-        return None
+def _read_store(connection: Connection) -> StoreSamples:
+    """The samples of every reader that succeeds as a whole."""
+    samples: list[Sample] = []
+    timed: list[OfMoment] = []
+    complete = True
+    for reader in READERS:
+        try:
+            with database_errors():
+                samples += list(reader.read(connection))
+                timed += [reader.read_timed(connection)] if reader.read_timed else []
+        except ApiError as error:
+            complete = False
+            names = ", ".join(metric.name for metric in reader.metrics)
+            logger.warning("%s withheld from the scrape: %s", names, error)
+    return StoreSamples(lines(samples), lines(samples, traced=True), timed, complete)
 
 
 @cache
 def _head(metric: Metric, content_type: str) -> str:
-    """Help and type of a family.
+    """The lines HELP and TYPE of a family.
 
-    To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the latter has no type.
+    To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the counter gets the type
+    unknown.
     """
     openmetrics = content_type.startswith(OPENMETRICS)
     if openmetrics and metric.kind is Kind.COUNTER and metric.family in _NAMES:
@@ -153,15 +141,15 @@ def _head(metric: Metric, content_type: str) -> str:
     else:
         family = Family(metric.family, metric.help, metric.kind)
     encode, _ = choose_encoder(content_type)
-    return encode(_One(family)).decode().removesuffix("# EOF\n")
+    return encode(_OneFamily(family)).decode().removesuffix("# EOF\n")
 
 
-class _One(Collector):
+class _OneFamily(Collector):
     def __init__(self, family: Family) -> None:
         self._family = family
 
     def collect(self) -> Iterator[Family]:
-        """The family."""
+        """Yield the family."""
         yield self._family
 
 
@@ -171,11 +159,11 @@ def _labels(names: tuple[str, ...]) -> Callable[[tuple[str, ...]], str]:
 
     @lru_cache(MOST_KNOWN)
     def written(values: tuple[str, ...]) -> str:
-        told = (
+        pairs = (
             f'{name}="{_escaped(label_value(value))}"'
             for name, value in sorted(zip(names, values, strict=True))
         )
-        return f"{{{','.join(told)}}}" if names else ""
+        return f"{{{','.join(pairs)}}}" if names else ""
 
     return written
 
@@ -192,7 +180,7 @@ def _escaped(text: str) -> str:
 
 
 def label_value(text: str) -> str:
-    """``text`` made printable and bounded; what had to be changed still differs from all others."""
+    """``text`` made printable and bounded; a text that had to be changed still differs from all others."""
     if len(text) <= MAX_LABEL_CHARS and text.isprintable():
         return text
     clean = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text[:MAX_LABEL_CHARS])

@@ -1,30 +1,64 @@
-"""From rows of the store to samples: one pure function a signal, and which metrics each of them completes."""
+"""From rows of the store to samples: a reader for each group of metrics that is read whole or not at all."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from api.abandoned import Abandoned, differences, evidence_rows, reconcile
-from api.brokers import QueueRow, ShareGroupRow, queue_rows, share_group_rows
-from api.collectors import CollectorRow, collector_rows
-from api.connect_tasks import connect_task_rows
-from api.findings import FindingRow, finding_rows
-from api.metrics import catalog, connect_tasks, stream
+from api.metrics import catalog
 from api.metrics.catalog import Metric
-from api.metrics.exemplars import Exemplar, exemplar_of
-from api.rows import BatchRow, InstanceRow, instance_rows, last_batch, series_values
-from api.sources import SourceRow, source_rows
-from api.task_timers import TimerRow, counts, timer_rows
-from api.waiting import Parked, parked
-from collector.contract import conduct
-from streaming.redrive.order import Status
-from streaming.store import stream_figures
-from streaming.store.orders import count_by_status
-from streaming.store.series import Series
+from api.signals.abandoned import differences, evidence_rows, reconcile
+from api.signals.dead_letter_topics import queue_rows, share_group_rows
+from api.signals.findings import finding_rows
+from api.signals.pipeline import collector_rows, last_batch, silent_of, source_rows
+from api.signals.series import decoded, series_rows
+from api.signals.tasks import (
+    ConnectTaskRow,
+    connect_task_rows,
+    counts,
+    instance_rows,
+    known_now,
+    timer_rows,
+)
+from api.signals.waiting import parked
+from deadwatch.contract.events import self_report
+from deadwatch.contract.headers import SPAN_ID, TRACE_ID, TRACED_MS
+from deadwatch.orders.order import Status
+from deadwatch.store.series import Series
+from deadwatch.store.write.orders import count_by_status
+from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures, read_figures
+
+MS_PER_S: Final = 1_000
+_HEX = re.compile("[0-9a-f]{16,32}")
+
+
+class Exemplar(NamedTuple):
+    """The trace of one of the counted things, and when it happened."""
+
+    trace_id: str
+    span_id: str
+    at_ms: int
+
+    def __str__(self) -> str:
+        """The text behind a sample's value."""
+        labels = f'{SPAN_ID}="{self.span_id}",{TRACE_ID}="{self.trace_id}"'
+        return f" # {{{labels}}} 1.0 {self.at_ms / MS_PER_S}"
+
+
+def exemplar_of(detail: str) -> Exemplar | None:
+    """The trace in the detail of a series; None: it has none."""
+    if TRACE_ID not in detail:  # checked first: of ten thousand rows a scrape nearly none has one
+        return None
+    facts = decoded(detail)
+    if not isinstance(facts, dict):
+        return None
+    match facts.get(TRACE_ID), facts.get(SPAN_ID), facts.get(TRACED_MS):
+        case str(trace_id), str(span_id), int(at_ms) if _HEX.fullmatch(trace_id) and _HEX.fullmatch(span_id):
+            return Exemplar(trace_id, span_id, at_ms)
+    return None
 
 
 class Sample(NamedTuple):
@@ -44,202 +78,216 @@ class Moment:
     source_stale_ms: int
 
 
-T = TypeVar("T")
+Samples = Iterable[Sample]
+OfMoment = Callable[[Moment], Samples]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader(Generic[T]):
-    """A reading that completes these metrics: all of their samples or none."""
+class Reader:
+    """Reads all samples of these metrics; ``read_timed`` reads what makes them at the moment of a scrape."""
 
     metrics: tuple[Metric, ...]
-    read: Callable[[Connection], T]
+    read: Callable[[Connection], Samples] = lambda _: ()
+    read_timed: Callable[[Connection], OfMoment] | None = None
 
 
-def of_series(metric: Metric, rows: Iterable[tuple[tuple[str, ...], int, str]]) -> list[Sample]:
-    """A sample a row."""
-    return [Sample(metric, labels, value, exemplar_of(detail)) for labels, value, detail in rows]
+READERS: Final[list[Reader]] = []
+"""Every metric of the catalogue but those of the api itself belongs to exactly one."""
 
 
-def of_abandoned(instances: Iterable[Abandoned]) -> list[Sample]:
-    """Current and total of each; current stays at 0 once it is over."""
-    samples = []
-    for instance in instances:
-        labels: tuple[str, ...] = (instance.kafka_cluster, instance.worker, instance.connector)
+def _reads(*metrics: Metric) -> Callable[[Callable[[Connection], Samples]], None]:
+    return lambda read: READERS.append(Reader(metrics, read))
+
+
+def _series_reader(metric: Metric, series: Series) -> Reader:
+    def read(connection: Connection) -> Iterator[Sample]:
+        for labels, value, *_, detail in series_rows(connection, series):
+            yield Sample(metric, labels, value, exemplar_of(detail))
+
+    return Reader((metric,), read)
+
+
+READERS.extend(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None)
+
+
+@_reads(
+    catalog.ABANDONED_TASKS,
+    catalog.ABANDONED_TASKS_TOTAL,
+    catalog.ABANDONED_CONNECTORS,
+    catalog.ABANDONED_CONNECTORS_TOTAL,
+    catalog.ABANDONED_DISAGREEMENT,
+)
+def _abandoned(connection: Connection) -> Iterator[Sample]:
+    """Current and total of each instance; current stays at 0 once it has ended."""
+    for instance in reconcile(evidence_rows(connection)):
+        place = (instance.kafka_cluster, instance.worker, instance.connector)
+        labels = (*place, instance.task) if instance.task else place
         current, total = catalog.ABANDONED_CONNECTORS, catalog.ABANDONED_CONNECTORS_TOTAL
         if instance.task:
-            labels += (instance.task,)
             current, total = catalog.ABANDONED_TASKS, catalog.ABANDONED_TASKS_TOTAL
-        samples += [Sample(current, labels, instance.current), Sample(total, labels, instance.total)]
-        samples += _disagreements(instance) if instance.compared else ()
-    return samples
+        yield Sample(current, labels, instance.current)
+        yield Sample(total, labels, instance.total)
+        if instance.compared:
+            for figure, value in zip(("current", "total"), differences(instance), strict=True):
+                yield Sample(catalog.ABANDONED_DISAGREEMENT, (*place, instance.task, figure), value)
 
 
-def _disagreements(instance: Abandoned) -> list[Sample]:
-    labels = (instance.kafka_cluster, instance.worker, instance.connector, instance.task)
-    return [
-        Sample(catalog.ABANDONED_DISAGREEMENT, (*labels, figure), value)
-        for figure, value in zip(("current", "total"), differences(instance), strict=True)
-    ]
-
-
-def of_instances(instances: Iterable[InstanceRow]) -> list[Sample]:
-    """The state of every task that REST knows."""
-    return [
-        Sample(
-            catalog.CONNECT_TASK_STATE,
-            (row.kafka_cluster, row.worker, row.connector, row.task, row.state),
-            1,
-        )
-        for row in instances
-        if row.task and row.state
-    ]
-
-
-def of_backlogs(topics: Iterable[QueueRow]) -> list[Sample]:
-    """What each dead letter topic holds, and since when; a topic that does not exist has neither."""
-    samples = []
-    for row in topics:
+@_reads(catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST)
+def _backlogs(connection: Connection) -> Iterator[Sample]:
+    """How many records each dead letter topic holds, since when; one that does not exist has no sample."""
+    for row in queue_rows(connection):
         labels = (row.kafka_cluster, row.dlq_topic)
         if row.partitions:
-            samples.append(Sample(catalog.DEAD_LETTER_BACKLOG, labels, row.records))
+            yield Sample(catalog.DEAD_LETTER_BACKLOG, labels, row.records)
         if row.oldest_at_ms:
-            samples.append(Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / 1_000))
-    return samples
+            yield Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / MS_PER_S)
 
 
-def of_parked(topics: Iterable[Parked]) -> list[Sample]:
-    """What waits on each topic of parked records."""
-    return [Sample(catalog.PARKED_BACKLOG, (one.kafka_cluster, one.dlq_topic), one.waiting) for one in topics]
+@_reads(catalog.PARKED_BACKLOG)
+def _parked(connection: Connection) -> Iterator[Sample]:
+    for row in parked(connection):
+        yield Sample(catalog.PARKED_BACKLOG, (row.kafka_cluster, row.dlq_topic), row.waiting)
 
 
-def of_share_groups(groups: Iterable[ShareGroupRow]) -> list[Sample]:
-    """The meters of every group and broker, as totals."""
-    return [
-        Sample(metric, (row.kafka_cluster, row.consumergroup, row.broker), value)
-        for row in groups
-        for metric, value in (
-            (catalog.SHARE_RECORDS, row.records_total),
-            (catalog.SHARE_REQUESTS, row.produce_requests_total),
-            (catalog.SHARE_FAILED_REQUESTS, row.failed_produce_requests_total),
-        )
-    ]
+@_reads(catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS)
+def _share_groups(connection: Connection) -> Iterator[Sample]:
+    for row in share_group_rows(connection):
+        labels = (row.kafka_cluster, row.consumergroup, row.broker)
+        yield Sample(catalog.SHARE_RECORDS, labels, row.records_total)
+        yield Sample(catalog.SHARE_REQUESTS, labels, row.produce_requests_total)
+        yield Sample(catalog.SHARE_FAILED_REQUESTS, labels, row.failed_produce_requests_total)
 
 
-def of_findings(findings: Iterable[FindingRow]) -> list[Sample]:
-    """1 for every finding that holds."""
-    return [Sample(catalog.FINDINGS, (row.kafka_cluster, row.kind, row.subject), 1) for row in findings]
-
-
-def of_timers(timers: Iterable[TimerRow], moment: Moment) -> list[Sample]:
-    """How many run, for every application that had one lately."""
-    return [
-        Sample(catalog.TASK_TIMERS, labels, count) for labels, count in counts(timers, moment.now_ms).items()
-    ]
+@_reads(catalog.FINDINGS)
+def _findings(connection: Connection) -> Iterator[Sample]:
+    for row in finding_rows(connection):
+        yield Sample(catalog.FINDINGS, (row.kafka_cluster, row.kind, row.subject), 1)
 
 
 COLLECTOR_TOTALS: Final = {
-    conduct.DEAD_LETTERS: catalog.COLLECTOR_DEAD_LETTERS,
-    conduct.PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_REQUESTS,
-    conduct.FAILED_PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_FAILED_REQUESTS,
-    conduct.LOST: catalog.COLLECTOR_DEAD_LETTERS_LOST,
+    self_report.DEAD_LETTERS: catalog.COLLECTOR_DEAD_LETTERS,
+    self_report.PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_REQUESTS,
+    self_report.FAILED_PRODUCE_REQUESTS: catalog.COLLECTOR_DEAD_LETTER_FAILED_REQUESTS,
+    self_report.LOST: catalog.COLLECTOR_DEAD_LETTERS_LOST,
 }
 COLLECTOR_ABANDONED: Final = {
-    conduct.ABANDONED_TASKS: (catalog.COLLECTOR_ABANDONED_TASKS, catalog.COLLECTOR_ABANDONED_TASKS_TOTAL),
-    conduct.ABANDONED_CONNECTORS: (
+    self_report.ABANDONED_TASKS: (catalog.COLLECTOR_ABANDONED_TASKS, catalog.COLLECTOR_ABANDONED_TASKS_TOTAL),
+    self_report.ABANDONED_CONNECTORS: (
         catalog.COLLECTOR_ABANDONED_CONNECTORS,
         catalog.COLLECTOR_ABANDONED_CONNECTORS_TOTAL,
     ),
 }
 
 
-def of_collectors(rows: Iterable[CollectorRow]) -> list[Sample]:
-    """What collectors count of themselves; a count of a newer collector is passed over."""
-    samples = []
-    for row in rows:
+@_reads(*COLLECTOR_TOTALS.values(), *chain.from_iterable(COLLECTOR_ABANDONED.values()))
+def _collectors(connection: Connection) -> Iterator[Sample]:
+    """What collectors count of themselves; a count that only a newer collector has is ignored."""
+    for row in collector_rows(connection):
         labels = (row.kafka_cluster, row.collector)
         if row.name in COLLECTOR_TOTALS:
-            samples.append(Sample(COLLECTOR_TOTALS[row.name], labels, row.total))
+            yield Sample(COLLECTOR_TOTALS[row.name], labels, row.total)
         elif row.name in COLLECTOR_ABANDONED:
             current, total = COLLECTOR_ABANDONED[row.name]
-            samples.append(Sample(current, (*labels, row.subject), row.current))
-            samples.append(Sample(total, (*labels, row.subject), row.total))
+            yield Sample(current, (*labels, row.subject), row.current)
+            yield Sample(total, (*labels, row.subject), row.total)
+
+
+@_reads(catalog.REDRIVE_JOBS)
+def _redrives(connection: Connection) -> Iterator[Sample]:
+    """How many orders are in each state; nothing before the first order."""
+    if found := count_by_status(connection):
+        for status in Status:
+            yield Sample(catalog.REDRIVE_JOBS, (status,), found.get(status, 0))
+
+
+@_reads(catalog.PIPELINE_LAG, catalog.BATCH_DURATION)
+def _batch(connection: Connection) -> Iterator[Sample]:
+    """Lag and duration of the last batch, in seconds; nothing before the first."""
+    if batch := last_batch(connection):
+        yield Sample(catalog.PIPELINE_LAG, (), batch.lag_ms / MS_PER_S)
+        yield Sample(catalog.BATCH_DURATION, (), batch.duration_ms / MS_PER_S)
+
+
+def _timers(connection: Connection) -> OfMoment:
+    """How many timers run, for every application that had one lately."""
+    rows = timer_rows(connection)
+    return lambda moment: [
+        Sample(catalog.TASK_TIMERS, labels, count) for labels, count in counts(rows, moment.now_ms).items()
+    ]
+
+
+def _sources(connection: Connection) -> OfMoment:
+    """1 or 0 for every source."""
+    rows = source_rows(connection)
+    return lambda moment: [
+        Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment.now_ms, moment.source_stale_ms))
+        for row in rows
+    ]
+
+
+def _instances(connection: Connection) -> OfMoment:
+    """The state of every connector and task that REST knows; none where its cluster cannot be asked now."""
+    rows, sources = instance_rows(connection), source_rows(connection)
+
+    def samples(moment: Moment) -> Iterator[Sample]:
+        for row in known_now(rows, silent_of(sources, moment.now_ms, moment.source_stale_ms)):
+            place = (row.kafka_cluster, row.worker, row.connector)
+            if row.state and row.task:
+                yield Sample(catalog.CONNECT_TASK_STATE, (*place, row.task, row.state), 1)
+            elif row.state:
+                yield Sample(catalog.CONNECT_CONNECTOR_STATE, (*place, row.state), 1)
+
     return samples
 
 
-def of_sources(sources: Iterable[SourceRow], moment: Moment) -> list[Sample]:
-    """1 or 0 for every source."""
-    return [
-        Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment.now_ms, moment.source_stale_ms))
-        for row in sources
-    ]
+READERS.append(Reader((catalog.TASK_TIMERS,), read_timed=_timers))
+READERS.append(Reader((catalog.CONNECT_TASK_STATE, catalog.CONNECT_CONNECTOR_STATE), read_timed=_instances))
+READERS.append(Reader((catalog.SOURCE_UP,), read_timed=_sources))
+
+CONNECT_TASK_TOTALS: Final[Mapping[str, Metric]] = {
+    "record_failures_total": catalog.CONNECT_RECORD_FAILURES,
+    "record_errors_total": catalog.CONNECT_RECORD_ERRORS,
+    "records_skipped_total": catalog.CONNECT_RECORDS_SKIPPED,
+    "retries_total": catalog.CONNECT_RETRIES,
+    "errors_logged_total": catalog.CONNECT_ERRORS_LOGGED,
+    "dlq_produce_requests_total": catalog.CONNECT_DLQ_REQUESTS,
+    "dlq_produce_failures_total": catalog.CONNECT_DLQ_FAILURES,
+}
+"""The metric of each total of a Connect task, by its column."""
 
 
-def of_batch(batch: BatchRow | None) -> list[Sample]:
-    """Lag and duration of the last batch, in seconds; nothing before the first."""
-    if batch is None:
-        return []
-    return [
-        Sample(catalog.PIPELINE_LAG, (), batch.lag_ms / 1_000),
-        Sample(catalog.BATCH_DURATION, (), batch.duration_ms / 1_000),
-    ]
+@_reads(catalog.CONNECT_TASK_STALLED, catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
+def _connect_tasks(connection: Connection) -> Samples:
+    return connect_task_samples(connect_task_rows(connection))
 
 
-def of_redrives(counts: Mapping[Status, int]) -> list[Sample]:
-    """How many orders are in each state; nothing before the first order."""
-    if not counts:
-        return []
-    return [Sample(catalog.REDRIVE_JOBS, (status,), counts.get(status, 0)) for status in Status]
+def connect_task_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
+    """Errors of every task whose agent has reported them, and whether each task that is judged is stalled."""
+    stalled: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        labels = (row.kafka_cluster, row.worker, row.connector, row.task)
+        if row.counted:
+            for name, metric in CONNECT_TASK_TOTALS.items():
+                yield Sample(metric, labels, getattr(row, name))
+        if row.counted and row.last_error_at_ms > 0:
+            yield Sample(catalog.CONNECT_LAST_ERROR, labels, row.last_error_at_ms / MS_PER_S)
+        if row.judged:  # where two Connect clusters have a task of this name, one that is stalled shows
+            task = (row.kafka_cluster, row.connector, row.task)
+            stalled[task] = max(stalled.get(task, 0), row.stalled_since_ms > 0)
+    for task, value in stalled.items():
+        yield Sample(catalog.CONNECT_TASK_STALLED, task, value)
 
 
-def _series_reader(metric: Metric, series: Series) -> Reader[list[Sample]]:
-    return Reader((metric,), lambda connection: of_series(metric, series_values(connection, series)))
+@_reads(catalog.STREAM_BEHIND, catalog.BATCH_PHASE_DURATION, catalog.STREAM_RATE)
+def _streams(connection: Connection) -> Samples:
+    return stream_samples(read_figures(connection))
 
 
-READERS: Final[tuple[Reader[list[Sample]], ...]] = (
-    *(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None),
-    Reader(
-        (
-            catalog.ABANDONED_TASKS,
-            catalog.ABANDONED_TASKS_TOTAL,
-            catalog.ABANDONED_CONNECTORS,
-            catalog.ABANDONED_CONNECTORS_TOTAL,
-            catalog.ABANDONED_DISAGREEMENT,
-        ),
-        lambda connection: of_abandoned(reconcile(evidence_rows(connection))),
-    ),
-    Reader(
-        (catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST),
-        lambda connection: of_backlogs(queue_rows(connection)),
-    ),
-    Reader((catalog.PARKED_BACKLOG,), lambda connection: of_parked(parked(connection))),
-    Reader(
-        (catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS),
-        lambda connection: of_share_groups(share_group_rows(connection)),
-    ),
-    Reader((catalog.FINDINGS,), lambda connection: of_findings(finding_rows(connection))),
-    Reader(
-        connect_tasks.METRICS,
-        lambda connection: [
-            Sample(*figure) for figure in connect_tasks.figures(connect_task_rows(connection))
-        ],
-    ),
-    Reader(
-        (*COLLECTOR_TOTALS.values(), *chain.from_iterable(COLLECTOR_ABANDONED.values())),
-        lambda connection: of_collectors(collector_rows(connection)),
-    ),
-    Reader((catalog.CONNECT_TASK_STATE,), lambda connection: of_instances(instance_rows(connection))),
-    Reader(
-        stream.METRICS,
-        lambda connection: [Sample(*figure) for figure in stream.figures(stream_figures.read(connection))],
-    ),
-    Reader((catalog.REDRIVE_JOBS,), lambda connection: of_redrives(count_by_status(connection))),
-    Reader(
-        (catalog.PIPELINE_LAG, catalog.BATCH_DURATION), lambda connection: of_batch(last_batch(connection))
-    ),
-)
-
-TIMED_READERS: Final[tuple[Reader[Callable[[Moment], list[Sample]]], ...]] = (
-    Reader((catalog.TASK_TIMERS,), lambda connection: partial(of_timers, timer_rows(connection))),
-    Reader((catalog.SOURCE_UP,), lambda connection: partial(of_sources, source_rows(connection))),
-)
-"""What the same rows say depends on when they are asked."""
+def stream_samples(figures: Figures) -> Iterator[Sample]:
+    """What streaming reports of its own queries; nothing before the first batch."""
+    for topic, records in figures.get(BEHIND, {}).items():
+        yield Sample(catalog.STREAM_BEHIND, (topic,), records)
+    for phase, took_ms in figures.get(PHASE, {}).items():
+        yield Sample(catalog.BATCH_PHASE_DURATION, (phase,), took_ms / MS_PER_S)
+    for rate in figures.get(RATE, {}).values():
+        yield Sample(catalog.STREAM_RATE, (), rate)

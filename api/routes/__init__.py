@@ -1,1 +1,1 @@
-"""One router a signal."""
+"""HTTP routes: a module for each group of paths, with the answers that no signal has."""

@@ -1,61 +1,64 @@
-"""Dead letters by topic and by cause."""
+"""Dead letters by topic and by cause, and the notes that people make about a cause: owner, comment, archived.
 
-from typing import Annotated
+The ETag of a note is its version. A request that sends it as ``If-Match`` changes that version or none.
+"""
 
-from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Final
 
-from api import dead_letter_topics, dead_letters, group_lists, redrives
-from api.brokers import QueueRow
-from api.browsing.masking import is_open
-from api.dead_letter_topics import TopicRow
-from api.dead_letters import GroupRow, SampleRow, Shelf
-from api.group_lists import Asked, Order
-from api.schemas import (
-    DeadLetterGroup,
+from fastapi import APIRouter, Body, Header, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.answers import TIME, Answer, answer_of, instant
+from api.audit import Acting, Action
+from api.errors import NoteChangedError, UnknownGroupError
+from api.routes.records import Unmasking, allow_look
+from api.service import NoParameters, PageQuery, Searching, Service, Serving
+from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
+from api.signals.dead_letter_groups import (
     DeadLetterGroupDetail,
     DeadLetterGroups,
-    DeadLetterQueue,
-    DeadLetterTopic,
-    DeadLetterTopics,
-    Header,
-    Sample,
-    SeriesPoint,
+    Shelf,
+    group_answer,
+    sample_answer,
 )
-from api.service import PageQuery, Service, Serving
-from api.times import instant
-from api.unmasking import Seeing, Unmasking
-from streaming.filter import MAX_CHARS
-from streaming.store import trends
+from api.signals.dead_letter_topics import DeadLetterTopics, topic_answer
+from api.signals.group_lists import GroupListRequest, GroupOrder
+from api.signals.series import SeriesPoint
+from deadwatch.deadletter.filter import MAX_CHARS
+from deadwatch.store.write.dead_letters import Change, Note, change_note, find_note, read_trend
 
 router = APIRouter(prefix="/dead-letters", tags=["dead letters"])
-
-
 Fingerprint = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z_-]+$")]
 
 
 class TopicsQuery(PageQuery):
-    """Which topics."""
+    """Which topics, in which order."""
 
-    order: dead_letter_topics.Order = Field(
-        dead_letter_topics.Order.LATEST,
-        description="First: the newest record; most waiting, of as many the newest record.",
+    order: dead_letter_topics.TopicOrder = Field(
+        dead_letter_topics.TopicOrder.LATEST,
+        description="What comes first: the newest record; or most waiting, among equals the newest record.",
     )
 
 
 class GroupsQuery(PageQuery):
-    """Which groups."""
+    """Which groups, in which order."""
 
     shelf: Shelf = Field(
         Shelf.ACTIVE, description="active: not archived, or grown since; archived: those that did not; all."
     )
-    order: Order = Field(
-        Order.LATEST,
-        description="First: the newest record; most waiting, of as many the newest record; most records; "
-        "newest cause.",
+    order: GroupOrder = Field(
+        GroupOrder.LATEST,
+        description="What comes first: the newest record; most waiting, among equals the newest record; most "
+        "records; newest cause.",
     )
     filter: str | None = Field(
-        None, max_length=MAX_CHARS, description="CEL over what the records of a group have in common."
+        None,
+        max_length=MAX_CHARS,
+        description="Words that must all occur, in upper or lower case, in message, error class, dead letter "
+        'topic, source topic, consumer or owner (`"not a number"` is one word); or, with an operator or a '
+        "function, CEL over what the records of a group have in common.",
     )
 
 
@@ -64,17 +67,17 @@ def topics(service: Serving, query: Annotated[TopicsQuery, Query()]) -> DeadLett
     """Dead letter topics, the one with the newest record first unless asked otherwise."""
     rows = service.waiting.get().topics
     page, following = dead_letter_topics.page(rows, query.order, query.after, query.limit)
-    return DeadLetterTopics(items=[_topic(row) for row in page], next=following)
+    return DeadLetterTopics(items=[topic_answer(row) for row in page], next=following)
 
 
-@router.get("/groups")
+@router.get("/groups", dependencies=[Searching])
 def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLetterGroups:
     """Dead letters grouped by cause, the group with the newest record first unless asked otherwise.
 
     A filter looks at a limited number of groups at a time: while `next` is set there may be more, even on an
     empty page.
     """
-    asked = Asked(
+    asked = GroupListRequest(
         order=query.order,
         filter=(query.filter or "").strip(),
         shelf=query.shelf,
@@ -84,109 +87,160 @@ def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLett
     waiting = service.waiting.get()
     with service.store.read() as connection:
         found = group_lists.find(connection, asked, waiting, service.now_ms())
-    return DeadLetterGroups(items=[_group(row, waiting.of(row)) for row in found.rows], next=found.next)
+    return DeadLetterGroups(items=[group_answer(row, waiting.of(row)) for row in found.rows], next=found.next)
 
 
 @router.get("/groups/{fingerprint}")
 def group(
-    service: Serving, sight: Seeing, fingerprint: Fingerprint, asked: Annotated[Unmasking, Query()]
+    action: Acting, fingerprint: Fingerprint, asked: Annotated[Unmasking, Query()]
 ) -> DeadLetterGroupDetail:
     """One group and its newest records; payloads are not shown, only their sizes.
 
-    Headers that tell of the failure are; others with `unmasked`, which needs the role and is in the audit.
+    Headers that describe the failure are shown; others with `unmasked`, which needs the role and is in the
+    audit.
     """
     if asked.unmasked:
-        with service.store.read() as connection:
-            dead_letters.group(connection, fingerprint)
-    sight.look(asked, fingerprint)
-    return detail(service, fingerprint, unmasked=asked.unmasked)
+        with action.service.store.read() as connection:
+            dead_letter_groups.group(connection, fingerprint)
+    allow_look(action, asked, fingerprint)
+    return detail(action.service, fingerprint, unmasked=asked.unmasked)
 
 
 def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> DeadLetterGroupDetail:
-    """One group. Raises ``UnknownGroupError``."""
+    """One group with its trend and samples. Raises ``UnknownGroupError``."""
     waiting = service.waiting.get()
     with service.store.read() as connection:
-        row = dead_letters.group(connection, fingerprint)
-        samples = dead_letters.samples(connection, fingerprint)
-        trend = trends.read(connection, fingerprint, service.now_ms())
+        row = dead_letter_groups.group(connection, fingerprint)
+        samples = dead_letter_groups.samples(connection, fingerprint)
+        trend = read_trend(connection, fingerprint, service.now_ms())
         loop = redrives.of_group(connection, row.dlq_topic, fingerprint, service.now_ms())
     return DeadLetterGroupDetail(
-        **dict(_group(row, waiting.of(row))),
+        **dict(group_answer(row, waiting.of(row))),
         redriven=loop.sent,
         parked=waiting.parked.get(fingerprint, 0),
         returned=loop.bounced,
         settled=loop.settled,
         success_rate=loop.success_rate,
         trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
-        samples=[_sample(sample, unmasked=unmasked) for sample in samples],
+        samples=[sample_answer(sample, unmasked=unmasked) for sample in samples],
     )
 
 
-def _topic(row: TopicRow) -> DeadLetterTopic:
-    return DeadLetterTopic(
-        kafka_cluster=row.kafka_cluster,
-        dlq_topic=row.dlq_topic,
-        records=row.records,
-        waiting=row.waiting,
-        dialects=list(row.dialects),
-        source_topics=list(row.source_topics),
-        first_seen=instant(row.first_ms),
-        last_seen=instant(row.last_ms),
-        queue=None if row.queue is None else _queue(row.queue),
+STORABLE: Final = r"^[^\x00]*$"
+"""Texts of several lines; PostgreSQL holds no null character."""
+
+
+class GroupNoteRequest(BaseModel):
+    """The note of a group; it replaces the note before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    owner: str = Field(
+        "",
+        max_length=200,
+        pattern=STORABLE,
+        description="Who takes care of it.",
+        examples=["team payments"],
+    )
+    comment: str = Field("", max_length=4_000, pattern=STORABLE, examples=["converter is being fixed"])
+
+
+class ArchiveRequest(BaseModel):
+    """Why a group is archived."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: str = Field(
+        min_length=1, max_length=1_000, pattern=STORABLE, examples=["fixed in 4.1, records redriven"]
     )
 
 
-def _queue(row: QueueRow) -> DeadLetterQueue:
-    return DeadLetterQueue(
-        exists=row.partitions > 0,
-        backlog_records=row.records,
-        oldest_record=instant(row.oldest_at_ms),
-        named_by=row.named_by,
-        read=row.read,
-        to_do=""
-        if row.read
-        else f"add {row.dlq_topic!r} to dlq_topics, at the top level of the settings file",
-    )
+class GroupNote(Answer):
+    """The note that people made about a group."""
+
+    fingerprint: str = Field(examples=["3f1c0a9be27d4455"])
+    version: int = Field(description="Counts the changes; the ETag.", examples=[1])
+    owner: str = Field(examples=["team payments"])
+    comment: str = Field(examples=["converter is being fixed"])
+    archive_reason: str = Field(examples=[""])
+    archived_at: datetime | None = Field(examples=[None])
+    archived_records: int = Field(description="Records the group had then.", examples=[0])
+    changed_by: str = Field(examples=["alice"])
+    changed_at: datetime | None = Field(examples=[TIME])
 
 
-def _group(row: GroupRow, waiting: int) -> DeadLetterGroup:
-    return DeadLetterGroup(
-        fingerprint=row.fingerprint,
-        kafka_cluster=row.kafka_cluster,
-        dlq_topic=row.dlq_topic,
-        dialect=row.dialect,
-        source_topic=row.source_topic,
-        consumer=row.consumer,
-        error_class=row.error_class,
-        message=row.message,
-        message_pattern=row.message_pattern,
-        records=row.records,
-        waiting=waiting,
-        first_seen=instant(row.first_ms),
-        last_seen=instant(row.last_ms),
-        owner=row.owner,
-        comment=row.comment,
-        archived=row.archived,
-        archive_reason=row.archive_reason,
-        archived_at=instant(row.archived_at_ms),
-    )
+IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
 
 
-def _sample(row: SampleRow, *, unmasked: bool) -> Sample:
-    return Sample(
-        dlq_topic=row.dlq_topic,
-        partition=row.partition,
-        offset=row.offset,
-        timestamp=instant(row.timestamp_ms),
-        headers=[_header(name, value, shown=unmasked or is_open(name)) for name, value in row.headers],
-        key_bytes=_size(row.key_bytes),
-        value_bytes=_size(row.value_bytes),
-    )
+@router.get("/groups/{fingerprint}/note", dependencies=[NoParameters])
+def note(service: Serving, fingerprint: Fingerprint, response: Response) -> GroupNote:
+    """The latest note; version 0: there is none."""
+    with service.store.read() as connection:
+        dead_letter_groups.group(connection, fingerprint)
+        return _answer(find_note(connection, fingerprint), response)
 
 
-def _header(name: str, value: str | None, *, shown: bool) -> Header:
-    return Header(name=name, value=value if shown else None, masked=not shown and value is not None)
+@router.put("/groups/{fingerprint}/note", dependencies=[NoParameters])
+def write_note(
+    action: Acting,
+    fingerprint: Fingerprint,
+    request: Annotated[GroupNoteRequest, Body()],
+    response: Response,
+    if_match: IfMatch = None,
+) -> GroupNote:
+    """Say who cares for the group, and what others should know."""
+
+    def changed(before: Note, _: int) -> Note:
+        _check(before, if_match)
+        return replace(before, owner=request.owner, comment=request.comment)
+
+    return _changed(action, fingerprint, response, changed)
 
 
-def _size(size: int) -> int | None:
-    return None if size < 0 else size
+@router.post("/groups/{fingerprint}/archive", dependencies=[NoParameters])
+def archive(
+    action: Acting, fingerprint: Fingerprint, request: Annotated[ArchiveRequest, Body()], response: Response
+) -> GroupNote:
+    """Take the group off the list until it grows."""
+
+    def archived(before: Note, records: int) -> Note:
+        at_ms = action.service.now_ms()
+        return replace(before, archive_reason=request.reason, archived_at_ms=at_ms, archived_records=records)
+
+    return _changed(action, fingerprint, response, archived, request.reason)
+
+
+@router.post("/groups/{fingerprint}/unarchive", dependencies=[NoParameters])
+def unarchive(action: Acting, fingerprint: Fingerprint, response: Response) -> GroupNote:
+    """Put the group back on the list."""
+
+    def unarchived(before: Note, _: int) -> Note:
+        return replace(before, archive_reason="", archived_at_ms=0, archived_records=0)
+
+    return _changed(action, fingerprint, response, unarchived)
+
+
+def _check(before: Note, if_match: str | None) -> None:
+    if if_match is not None and if_match.strip() not in {"*", f'"{before.version}"'}:
+        raise NoteChangedError(before.fingerprint, before.version, if_match)
+
+
+def _changed(
+    action: Action, fingerprint: str, response: Response, change: Change, reason: str = ""
+) -> GroupNote:
+    service = action.service
+
+    def signed(before: Note, records: int) -> Note:
+        note = change(before, records)
+        return replace(note, changed_by=action.caller.name, changed_at_ms=service.now_ms())
+
+    with service.writer.writing() as connection:
+        changed = change_note(connection, fingerprint, signed, action.witness(reason))
+    if changed is None:
+        raise UnknownGroupError(fingerprint)
+    return _answer(changed, response)
+
+
+def _answer(note: Note, response: Response) -> GroupNote:
+    response.headers["ETag"] = f'"{note.version}"'
+    return answer_of(GroupNote, note)

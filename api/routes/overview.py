@@ -1,149 +1,222 @@
 """One screen: what is dead, late or abandoned now."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
-from fastapi import APIRouter, Depends
-from sqlalchemy import Connection
+from fastapi import APIRouter
+from pydantic import Field
 
-from api.abandoned import Abandoned, evidence_rows, reconcile
-from api.connect_tasks import connect_task_rows
-from api.dead_letters import count_groups
-from api.findings import FindingRow, finding_rows
-from api.redrive_workers import workforce
-from api.rows import BatchRow, SeriesTotal, last_batch, series_totals
-from api.schemas import (
-    AbandonedNow,
-    Count,
-    DeadLettersNow,
-    DeliveryTimeoutsNow,
-    FindingsNow,
-    Overview,
-    Pipeline,
-    RedrivesNow,
-    Source,
-    Sources,
-    StalledNow,
-)
-from api.service import Service, Serving, no_parameters
-from api.sources import SourceRow, source_rows
-from api.times import instant
-from api.waiting import Waiting
-from streaming.redrive.order import Status
-from streaming.store import series
-from streaming.store.series import Series
+from api.answers import TIME, Answer, answer_of, instant
+from api.service import NoParameters, Serving
+from api.signals.abandoned import Abandoned, evidence_rows, reconcile
+from api.signals.dead_letter_groups import count_groups
+from api.signals.findings import finding_rows
+from api.signals.pipeline import SourceRow, last_batch, silent_of, source_rows, workforce
+from api.signals.series import SeriesTotal, series_totals
+from api.signals.tasks import connect_task_rows, failed, instance_rows, known_now
+from deadwatch.orders.order import Status
+from deadwatch.store import series
+from deadwatch.store.series import Series
 
-router = APIRouter(tags=["overview"], dependencies=[Depends(no_parameters)])
 
-Totals = Mapping[str, SeriesTotal]
+class Count(Answer):
+    """A total since the store began, and when it last grew."""
+
+    total: int = Field(examples=[3])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class DeadLettersNow(Count):
+    """Dead letters over all topics."""
+
+    waiting: int = Field(
+        description="Neither moved nor parked by a redrive, nor known to be gone; without archived causes.",
+        examples=[12],
+    )
+    topics: int = Field(description="Dead letter topics with records.", examples=[2])
+    groups: int = Field(description="Causes.", examples=[4])
+    lost: Count = Field(description="Times a broker could not write share-group dead letters.")
+
+
+class DeliveryTimeoutsNow(Answer):
+    """Batches and records that producers gave up."""
+
+    batches: int = Field(examples=[7])
+    records: int = Field(examples=[21])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class AbandonedNow(Answer):
+    """Abandoned instances: those that still run, and all there ever were."""
+
+    current: int = Field(examples=[1])
+    total: int = Field(examples=[1])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class FindingsNow(Answer):
+    """Configurations that would lose or strand records: how many hold now, the newest since when."""
+
+    current: int = Field(examples=[2])
+    newest_since: datetime | None = Field(examples=[TIME])
+
+
+class FailedNow(Answer):
+    """Connectors and tasks of Connect that are FAILED or RUNNING_WITHOUT_THREAD: dead until a restart."""
+
+    tasks: int = Field(examples=[1])
+    connectors: int = Field(examples=[0])
+    latest_since: datetime | None = Field(examples=[TIME])
+
+
+class StalledNow(Answer):
+    """Tasks of Connect for which records wait while nothing moves."""
+
+    current: int = Field(examples=[0])
+    longest_since: datetime | None = Field(examples=[None])
+
+
+class Source(Answer):
+    """A source that does not work, or is silent."""
+
+    name: str = Field(examples=["connect:127.0.0.1:8083"])
+    kind: str = Field(examples=["connect"])
+    message: str = Field(examples=["connection refused"])
+    down_since: datetime | None = Field(examples=[TIME])
+    last_heard: datetime | None = Field(examples=[TIME])
+
+
+class Sources(Answer):
+    """How many sources there are, and those that are down."""
+
+    total: int = Field(examples=[3])
+    down: list[Source]
+
+
+class Pipeline(Answer):
+    """The last batch of streaming; nulls before the first."""
+
+    lag_ms: int | None = Field(description="Age of its newest event when it was committed.", examples=[240])
+    batch_duration_ms: int | None = Field(examples=[130])
+    batch_records: int | None = Field(examples=[12])
+    last_batch: datetime | None = Field(examples=[TIME])
+
+
+class RedrivesNow(Answer):
+    """Redrives that are not over, and who moves them."""
+
+    running: int = Field(examples=[1])
+    paused: int = Field(examples=[0])
+    workers: int = Field(description="Workers that were heard lately.", examples=[1])
+    warning: str | None = Field(description="Redrives wait and no worker runs.", examples=[None])
+
+
+class Overview(Answer):
+    """One screen: what is dead, late or abandoned now."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    at: datetime | None = Field(examples=[TIME])
+    dead_letters: DeadLettersNow
+    task_timeouts: Count
+    delivery_timeouts: DeliveryTimeoutsNow
+    client_timeouts: Count
+    abandoned_tasks: AbandonedNow
+    abandoned_connectors: AbandonedNow
+    findings: FindingsNow
+    failed: FailedNow
+    stalled_tasks: StalledNow
+    quarantined: Count
+    redrives: RedrivesNow
+    sources: Sources
+    pipeline: Pipeline
+
+
+router = APIRouter(tags=["overview"], dependencies=[NoParameters])
 
 
 @router.get("/overview")
 def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
-    waiting = service.waiting.get()
+    waiting, now_ms, stale_ms = service.waiting.get(), service.now_ms(), service.settings.source_stale_ms
     with service.store.read() as connection:
         totals = series_totals(connection)
+        groups = count_groups(connection)
         instances = reconcile(evidence_rows(connection))
-        return Overview(
-            kafka_cluster=service.settings.kafka_cluster,
-            at=instant(service.now_ms()),
-            dead_letters=_dead_letters(connection, totals, waiting),
-            task_timeouts=_count(totals, series.TASK_TIMEOUTS),
-            delivery_timeouts=_delivery_timeouts(totals),
-            client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
-            abandoned_tasks=_abandoned(instance for instance in instances if instance.task),
-            abandoned_connectors=_abandoned(instance for instance in instances if not instance.task),
-            findings=_findings(finding_rows(connection)),
-            stalled_tasks=_stalled(connection),
-            quarantined=_count(totals, series.QUARANTINED),
-            redrives=_redrives(connection, service),
-            sources=_sources(source_rows(connection), service),
-            pipeline=_pipeline(last_batch(connection)),
-        )
+        found = finding_rows(connection)
+        stalled_ms = [row.stalled_since_ms for row in connect_task_rows(connection) if row.stalled_since_ms]
+        redrives = workforce(connection, now_ms, stale_ms)
+        sources = source_rows(connection)
+        batch = last_batch(connection)
+        failures = failed(known_now(instance_rows(connection), silent_of(sources, now_ms, stale_ms)))
+    batches = totals.get(series.DELIVERY_TIMEOUT_BATCHES.name, SeriesTotal())
+    records = totals.get(series.DELIVERY_TIMEOUT_RECORDS.name, SeriesTotal())
+    return Overview(
+        kafka_cluster=service.settings.kafka_cluster,
+        at=instant(now_ms),
+        dead_letters=DeadLettersNow(
+            **dict(_count(totals, series.DEAD_LETTERS)),
+            waiting=waiting.total,
+            topics=sum(topic.records > 0 for topic in waiting.topics),
+            groups=groups,
+            lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
+        ),
+        task_timeouts=_count(totals, series.TASK_TIMEOUTS),
+        delivery_timeouts=DeliveryTimeoutsNow(
+            batches=batches.value,
+            records=records.value,
+            last_seen=instant(max(batches.last_ms, records.last_ms)),
+        ),
+        client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
+        abandoned_tasks=_abandoned([instance for instance in instances if instance.task]),
+        abandoned_connectors=_abandoned([instance for instance in instances if not instance.task]),
+        findings=FindingsNow(
+            current=len(found), newest_since=instant(max((row.first_ms for row in found), default=0))
+        ),
+        failed=FailedNow(
+            tasks=sum(row.task != "" for row in failures),
+            connectors=sum(row.task == "" for row in failures),
+            latest_since=instant(max((row.state_since_ms for row in failures), default=0)),
+        ),
+        stalled_tasks=StalledNow(current=len(stalled_ms), longest_since=instant(min(stalled_ms, default=0))),
+        quarantined=_count(totals, series.QUARANTINED),
+        redrives=RedrivesNow(
+            running=redrives.orders.get(Status.RUNNING, 0),
+            paused=redrives.orders.get(Status.PAUSED, 0),
+            workers=redrives.workers,
+            warning=redrives.warning or None,
+        ),
+        sources=Sources(
+            total=len(sources),
+            down=[_down(row, stale_ms) for row in sources if not row.is_up(now_ms, stale_ms)],
+        ),
+        pipeline=Pipeline(
+            lag_ms=batch and batch.lag_ms,
+            batch_duration_ms=batch and batch.duration_ms,
+            batch_records=batch and batch.records,
+            last_batch=batch and instant(batch.committed_at_ms),
+        ),
+    )
 
 
-def _total(totals: Totals, counted: Series) -> SeriesTotal:
-    return totals.get(counted.name, SeriesTotal())
-
-
-def _count(totals: Totals, counted: Series) -> Count:
-    total = _total(totals, counted)
+def _count(totals: Mapping[str, SeriesTotal], counted: Series) -> Count:
+    total = totals.get(counted.name, SeriesTotal())
     return Count(total=total.value, last_seen=instant(total.last_ms))
 
 
-def _dead_letters(connection: Connection, totals: Totals, waiting: Waiting) -> DeadLettersNow:
-    total = _total(totals, series.DEAD_LETTERS)
-    return DeadLettersNow(
-        total=total.value,
-        waiting=waiting.total,
-        last_seen=instant(total.last_ms),
-        topics=sum(topic.records > 0 for topic in waiting.topics),
-        groups=count_groups(connection),
-        lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
-    )
-
-
-def _delivery_timeouts(totals: Totals) -> DeliveryTimeoutsNow:
-    batches = _total(totals, series.DELIVERY_TIMEOUT_BATCHES)
-    records = _total(totals, series.DELIVERY_TIMEOUT_RECORDS)
-    return DeliveryTimeoutsNow(
-        batches=batches.value, records=records.value, last_seen=instant(max(batches.last_ms, records.last_ms))
-    )
-
-
-def _abandoned(instances: Iterable[Abandoned]) -> AbandonedNow:
-    counted = list(instances)
+def _abandoned(instances: Sequence[Abandoned]) -> AbandonedNow:
     return AbandonedNow(
-        current=sum(instance.current for instance in counted),
-        total=sum(instance.total for instance in counted),
-        last_seen=instant(max((instance.last_ms for instance in counted), default=0)),
+        current=sum(instance.current for instance in instances),
+        total=sum(instance.total for instance in instances),
+        last_seen=instant(max((instance.last_ms for instance in instances), default=0)),
     )
 
 
-def _findings(rows: list[FindingRow]) -> FindingsNow:
-    return FindingsNow(
-        current=len(rows), newest_since=instant(max((row.first_ms for row in rows), default=0))
-    )
-
-
-def _stalled(connection: Connection) -> StalledNow:
-    since_ms = [row.stalled_since_ms for row in connect_task_rows(connection) if row.stalled_since_ms]
-    return StalledNow(current=len(since_ms), longest_since=instant(min(since_ms, default=0)))
-
-
-def _redrives(connection: Connection, service: Service) -> RedrivesNow:
-    found = workforce(connection, service.now_ms(), service.settings.source_stale_ms)
-    return RedrivesNow(
-        running=found.orders.get(Status.RUNNING, 0),
-        paused=found.orders.get(Status.PAUSED, 0),
-        workers=found.workers,
-        warning=found.warning or None,
-    )
-
-
-def _sources(rows: list[SourceRow], service: Service) -> Sources:
-    stale_ms, now_ms = service.settings.source_stale_ms, service.now_ms()
-    return Sources(
-        total=len(rows),
-        down=[_source(row, stale_ms) for row in rows if not row.is_up(now_ms, stale_ms)],
-    )
-
-
-def _source(row: SourceRow, stale_ms: int) -> Source:
-    """A source that was up and went silent is down since its last heartbeat."""
-    return Source(
-        name=row.name,
-        kind=row.kind,
+def _down(row: SourceRow, stale_ms: int) -> Source:
+    """A source that is down; one that went silent is down since its last heartbeat."""
+    return answer_of(
+        Source,
+        row,
         message=f"nothing heard for more than {stale_ms} ms" if row.up else row.message,
         down_since=instant(row.heartbeat_ms if row.up else row.since_ms),
         last_heard=instant(row.heartbeat_ms),
-    )
-
-
-def _pipeline(batch: BatchRow | None) -> Pipeline:
-    return Pipeline(
-        lag_ms=batch and batch.lag_ms,
-        batch_duration_ms=batch and batch.duration_ms,
-        batch_records=batch and batch.records,
-        last_batch=batch and instant(batch.committed_at_ms),
     )

@@ -1,34 +1,76 @@
-"""Records of dead letter topics, as they are in Kafka: browsed, looked at, downloaded."""
+"""Records of dead letter topics, as they are in Kafka: browsed, looked at, downloaded.
 
-from collections.abc import Callable
+Payloads are masked, except for callers with the role of ``api.unmask_role``; every look, and every filter
+over payloads, is in the audit.
+"""
+
 from datetime import datetime
 from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from api.browsing import query as queries
-from api.browsing.browser import Found
-from api.browsing.download import File, lines
+from api.audit import FILTERED, UNMASKED, Acting, Action
+from api.auth.roles import checked
+from api.auth.settings import Role
+from api.browsing import browser as queries
+from api.browsing.browser import RecordPage
 from api.browsing.payload import View
+from api.browsing.records import DeadLetterRecord, DeadLetterRecords, File, RecordRenderer, lines
 from api.errors import InvalidSelectionError
-from api.record_schemas import DeadLetterRecord, DeadLetterRecords
-from api.records import Presentation
-from api.service import Service, Serving
-from api.unmasking import Seeing, Sight, Unmasking
-from streaming.filter import MAX_CHARS, Filter
+from api.service import Searching
+from deadwatch.deadletter.filter import MAX_CHARS, Filter
+from deadwatch.deadletter.filter.fields import PAYLOAD
+
+
+class Unmasking(BaseModel):
+    """Whether payloads are shown unmasked; any other parameter of the query is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    unmasked: bool = Field(False, description="Payloads as they are: needs the role of `api.unmask_role`.")
+    why: str = Field("", max_length=500, description="For the audit; needed when unmasked.")
+
+    @model_validator(mode="after")
+    def _refuse_looks_without_a_reason(self) -> Self:
+        if self.unmasked and not self.why.strip():
+            raise ValueError("say why payloads are shown unmasked: the audit keeps it")
+        return self
+
+
+def allow_look(action: Action, asked: Unmasking, subject: str) -> None:
+    """Allow the request to show payloads unmasked, if it asks for that, after an entry in the audit.
+
+    Raises ``ApiError`` where the caller may not, or the entry cannot be written.
+    """
+    if asked.unmasked:
+        _check_role(action)
+        action.record(UNMASKED, subject, asked.why)
+
+
+def allow_filter(action: Action, asked: Filter, topic: str) -> None:
+    """Allow a filter on records of the topic, after an entry in the audit where it asks about payloads.
+
+    Raises ``ApiError`` where the caller may not, or the entry cannot be written.
+    """
+    if not PAYLOAD.isdisjoint(asked.fields):
+        _check_role(action)
+        action.record(FILTERED, topic, f"filter: {asked.text}")
+
+
+def _check_role(action: Action) -> None:
+    checked(action.caller, Role(action.service.settings.unmask_role))
+
 
 TOPIC: Final = r"^(\.*[A-Za-z0-9_-][A-Za-z0-9._-]*|\.{3,})$"
 MOST_CHARS: Final = 249
 """Every name that Kafka allows: neither . nor .. is one."""
 MOST_OFFSET: Final = 2**63 - 1
 MOST_PARTITION: Final = 2**31 - 1
-
 PAGE: Final = 500
 FILES: Final = {file.media_type: {"schema": {"type": "string"}} for file in File}
-
-router = APIRouter(prefix="/dead-letters/records", tags=["records"])
+router = APIRouter(prefix="/dead-letters/records", tags=["records"], dependencies=[Searching])
 
 
 class Looking(Unmasking):
@@ -38,7 +80,7 @@ class Looking(Unmasking):
 
 
 class Selecting(Looking):
-    """Which records; all that are given must hold."""
+    """Which records; all conditions must hold."""
 
     topic: str = Field(
         pattern=TOPIC, max_length=MOST_CHARS, description="A dead letter topic, or one of parked records."
@@ -53,7 +95,7 @@ class Selecting(Looking):
         description="CEL, as for redrives; key, value and headers need the role of `api.unmask_role`.",
         examples=['error_class.endsWith("DataException") && attempts < 3'],
     )
-    order: queries.Order = Field(queries.Order.NEWEST, description="Which end comes first.")
+    order: queries.RecordOrder = Field(queries.RecordOrder.NEWEST, description="Which end comes first.")
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:
@@ -61,41 +103,41 @@ class Selecting(Looking):
             raise ValueError("offset needs a partition: an offset is a place in one")
         return self
 
-    def query(self) -> queries.Query:
-        """The question. Raises ``InvalidSelectionError``."""
+    def query(self) -> queries.RecordQuery:
+        """The query of Kafka. Raises ``InvalidSelectionError``."""
         begin_ms, end_ms = _ms("from", self.begin), _ms("to", self.end)
         if begin_ms is not None and end_ms is not None and begin_ms >= end_ms:
             raise InvalidSelectionError("from", "must be before 'to'")
-        return queries.Query(
+        return queries.RecordQuery(
             self.topic, self.partition, self.offset, begin_ms, end_ms, self.filter, self.order
         )
 
 
 class Browsing(Selecting):
-    """A page of them."""
+    """Which records, and which page of them."""
 
     limit: int = Field(50, ge=1, le=500, description="How many records at most.")
     after: str | None = Field(None, max_length=50_000, description="``next`` of the page before.")
 
 
 class Downloading(Selecting):
-    """All of them."""
+    """Which records, and in which format."""
 
     file: File = Field(File.JSONL, alias="as", description="JSON Lines, or CSV.")
     after: str | None = Field(None, max_length=50_000, description="Go on where a download was cut.")
 
 
 @router.get("")
-def browse(service: Serving, sight: Seeing, asked: Annotated[Browsing, Query()]) -> DeadLetterRecords:
+def browse(action: Acting, asked: Annotated[Browsing, Query()]) -> DeadLetterRecords:
     """Records of a dead letter topic by time; moves no consumer's offset.
 
-    A page ends with what was asked for, or when a bound of reading is met: `next` goes on from there, and
-    `unread` says what has not been looked at. While `next` is set there may be more, even on an empty page.
+    A page ends with `limit` records, or when a bound of reading is met: `next` continues there, and `unread`
+    says which offsets were not read. While `next` is set there may be more, even on an empty page.
     """
-    query, matcher = _asked(asked, sight)
-    sight.look(asked, query.topic)
-    found = service.browser.page(query, matcher, asked.after, asked.limit)
-    return _presentation(service, asked).page(found)
+    query, record_filter = _query_and_filter(action, asked)
+    allow_look(action, asked, query.topic)
+    found = action.service.browser.page(query, record_filter, asked.after, asked.limit)
+    return _presentation(action, asked).page(found)
 
 
 @router.get(
@@ -103,16 +145,23 @@ def browse(service: Serving, sight: Seeing, asked: Annotated[Browsing, Query()])
     response_class=StreamingResponse,
     responses={200: {"content": FILES, "description": "The file."}},
 )
-def download(service: Serving, sight: Seeing, asked: Annotated[Downloading, Query()]) -> StreamingResponse:
-    """The same as a file. One that is cut says so in its last line, with the cursor of the rest."""
-    query, matcher = _asked(asked, sight)
-    sight.look(asked, query.topic)
-    most = service.settings.browse_download_max_records
-    pages = _pages(service, query, matcher, most)
-    first = pages(asked.after, 0)  # what is wrong is told before the file begins
-    told = lines(asked.file, _presentation(service, asked), first, pages)
+def download(action: Acting, asked: Annotated[Downloading, Query()]) -> StreamingResponse:
+    """The same records as a file. A file that is cut says so in its last line, with the cursor of the
+    rest.
+    """
+    query, record_filter = _query_and_filter(action, asked)
+    allow_look(action, asked, query.topic)
+    most = action.service.settings.browse_download_max_records
+
+    def page(after: str | None, written: int) -> RecordPage | None:
+        """The next page of a file that has so many records already; None when it may have no more."""
+        left = min(PAGE, most - written)
+        return action.service.browser.page(query, record_filter, after, left) if left > 0 else None
+
+    first = page(asked.after, 0)  # an error is answered before the file begins
+    content = lines(asked.file, _presentation(action, asked), first, page)
     return StreamingResponse(
-        told,
+        content,
         media_type=asked.file.media_type,
         headers={"Content-Disposition": f'attachment; filename="{query.topic}.{asked.file}"'},
     )
@@ -123,44 +172,31 @@ def place(
     partition: Annotated[int, Path(ge=0, le=MOST_PARTITION)],
     offset: Annotated[int, Path(ge=0, le=MOST_OFFSET)],
 ) -> tuple[str, int, int]:
-    """Where a record is."""
+    """The place of a record: topic, partition, offset."""
     return topic, partition, offset
 
 
 @router.get("/{topic}/{partition}/{offset}")
 def one(
-    service: Serving,
-    sight: Seeing,
+    action: Acting,
     where: Annotated[tuple[str, int, int], Depends(place)],
     asked: Annotated[Looking, Query()],
 ) -> DeadLetterRecord:
-    """One record."""
-    sight.look(asked, "/".join(map(str, where)))
-    return _presentation(service, asked).record(service.browser.record(*where))
+    """One record, by its place."""
+    allow_look(action, asked, "/".join(map(str, where)))
+    return _presentation(action, asked).record(action.service.browser.record(*where))
 
 
-def _asked(asked: Selecting, sight: Sight) -> tuple[queries.Query, Filter | None]:
+def _query_and_filter(action: Action, asked: Selecting) -> tuple[queries.RecordQuery, Filter | None]:
     query = asked.query()
-    matcher = None if query.filter is None else Filter(query.filter)
-    if matcher is not None:
-        sight.filter_by(matcher.fields)
-    return query, matcher
+    record_filter = None if query.filter is None else Filter(query.filter)
+    if record_filter is not None:
+        allow_filter(action, record_filter, query.topic)
+    return query, record_filter
 
 
-def _presentation(service: Service, asked: Looking) -> Presentation:
-    return Presentation(service.renderer, asked.view, asked.unmasked)
-
-
-def _pages(
-    service: Service, query: queries.Query, matcher: Filter | None, most: int
-) -> Callable[[str | None, int], Found | None]:
-    """The next page of a file that has so many records already; None when it may have no more."""
-
-    def following(after: str | None, written: int) -> Found | None:
-        left = min(PAGE, most - written)
-        return service.browser.page(query, matcher, after, left) if left > 0 else None
-
-    return following
+def _presentation(action: Action, asked: Looking) -> RecordRenderer:
+    return RecordRenderer(action.service.renderer, asked.view, asked.unmasked)
 
 
 def _ms(name: str, moment: datetime | None) -> int | None:

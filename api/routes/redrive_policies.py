@@ -1,48 +1,84 @@
-"""Policies: made, looked at, changed, deleted; their orders and their history.
+"""Policies: standing orders that make redrives; created, read, changed, deleted; their redrives and their
+history.
 
-The ETag of a policy is its version. Whoever sends it as ``If-Match`` changes that version or none.
+The ETag of a policy is its version. A request that sends it as ``If-Match`` changes that version or none. The
+request's body is ``deadwatch.orders.policy.PolicyRequest``.
 """
 
 import re
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Path, Response
+from pydantic import Field
 from sqlalchemy import Connection
 
 from api import cursor
-from api.audit import Auditing
-from api.auth import Calling
+from api.answers import TIME, Answer, Page, answer_of, instant
+from api.audit import Acting
 from api.cursor import Key
-from api.policy_schemas import (
-    EXAMPLE,
-    RedrivePolicies,
-    RedrivePolicy,
-    RedrivePolicyChange,
-    RedrivePolicyChanges,
-)
-from api.redrive_schemas import Redrives
-from api.routes.redrives import NoParameters, answers
-from api.service import Paging, Service, Serving
-from api.times import instant
-from streaming.redrive.errors import RefusedOrderError
-from streaming.redrive.policy import Policy, PolicyRequest
-from streaming.store import orders, policies
+from api.routes.redrives import ID, Redrives, page_of
+from api.service import NoParameters, Paging, Service, Serving
+from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.policy import Policy, PolicyRequest
+from deadwatch.store.write import policies
+
+EXAMPLE = {
+    "dlq_topics": ["dlq\\.orders"],
+    "filter": 'connector == "sink"',
+    "exclude_error_classes": ["org.apache.kafka.common.errors.SerializationException"],
+    "retry": {"max_attempts": 3, "retry_backoff_ms": 60000, "retry_backoff_max_ms": 900000},
+    "reason": "the database is away now and then",
+}
+
+
+class RedrivePolicy(Answer):
+    """A standing order, as it is now; ``version`` is its ETag."""
+
+    id: str = Field(examples=[ID])
+    version: int = Field(examples=[1])
+    enabled: bool = Field(examples=[True])
+    status_reason: str | None = Field(
+        description="Why it makes no order; null: nothing keeps it.", examples=[None]
+    )
+    latest_order: str | None = Field(description="Its newest redrive.", examples=[ID])
+    dlq_topics: list[str] = Field(description="Topics that it has looked at.", examples=[["dlq.orders"]])
+    changed_by: str = Field(examples=["anonymous"])
+    created_at: datetime | None = Field(examples=[TIME])
+    changed_at: datetime | None = Field(examples=[TIME])
+    request: PolicyRequest
+
+
+class RedrivePolicies(Page[RedrivePolicy]):
+    """Policies, the oldest first."""
+
+
+class RedrivePolicyChange(Answer):
+    """One version of a policy."""
+
+    version: int = Field(examples=[2])
+    change: str = Field(description="created, changed or deleted.", examples=["changed"])
+    changed_by: str = Field(examples=["anonymous"])
+    changed_at: datetime | None = Field(examples=[TIME])
+    request: PolicyRequest
+
+
+class RedrivePolicyChanges(Page[RedrivePolicyChange]):
+    """The newest first; also of a policy that was deleted."""
+
 
 router = APIRouter(prefix="/redrive-policies", tags=["redrive policies"])
-
 PolicyId = Annotated[str, Path(pattern=r"^[0-9a-f-]{1,36}$")]
 Request = Annotated[PolicyRequest, Body(examples=[EXAMPLE])]
 IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
 
 
 @router.post("", status_code=201, dependencies=[NoParameters])
-def create(
-    service: Serving, who: Calling, audit: Auditing, request: Request, response: Response
-) -> RedrivePolicy:
-    """Make a standing order; its redrives are made by the workers."""
-    return _answer(
-        service, service.standing.create(request, who.name, audit.witness(request.reason)), response
-    )
+def create(action: Acting, request: Request, response: Response) -> RedrivePolicy:
+    """Create a standing order; the workers make its redrives."""
+    also = action.witness(request.audited)
+    made = action.service.policies.create(request, action.caller, also)
+    return _answer(action.service, made, response)
 
 
 @router.get("")
@@ -52,55 +88,43 @@ def listed(service: Serving, query: Paging) -> RedrivePolicies:
         found, following = cursor.page(
             policies.every(connection), _age, query.after, query.limit, numbers=1, names=1
         )
-        return RedrivePolicies(items=[_shown(connection, one) for one in found], next=following)
+        return RedrivePolicies(items=[_policy_answer(connection, one) for one in found], next=following)
 
 
 @router.get("/{policy}", dependencies=[NoParameters])
 def one(service: Serving, policy: PolicyId, response: Response) -> RedrivePolicy:
-    """One, as it is now."""
+    """One policy, as it is now."""
     with service.store.read() as connection:
         found = policies.find(connection, policy)
     return _answer(service, found, response)
 
 
 @router.put("/{policy}", dependencies=[NoParameters])
-def change(  # noqa: PLR0917 -- what the framework hands over
-    service: Serving,
-    who: Calling,
-    audit: Auditing,
-    policy: PolicyId,
-    request: Request,
-    response: Response,
-    if_match: IfMatch = None,
+def change(
+    action: Acting, policy: PolicyId, request: Request, response: Response, if_match: IfMatch = None
 ) -> RedrivePolicy:
-    """Put this in its place; how far it has looked stays. `enabled` false pauses it, its order goes on."""
-    also = audit.witness(request.reason)
-    changed = service.standing.change(policy, request, who.name, _version(if_match), also)
-    return _answer(service, changed, response)
+    """Replace the policy; how far it has read stays. `enabled` false pauses it, its order continues."""
+    also = action.witness(request.audited)
+    changed = action.service.policies.change(policy, request, action.caller, _version(if_match), also)
+    return _answer(action.service, changed, response)
 
 
 @router.delete("/{policy}", status_code=204, dependencies=[NoParameters])
-def delete(
-    service: Serving, who: Calling, audit: Auditing, policy: PolicyId, if_match: IfMatch = None
-) -> None:
-    """No more redrives of it; one that is active goes on."""
-    service.standing.delete(policy, who.name, _version(if_match), audit.witness())
+def delete(action: Acting, policy: PolicyId, if_match: IfMatch = None) -> None:
+    """Delete the policy; it makes no more redrives, one that is active continues."""
+    by = action.caller.name
+    action.service.policies.delete(policy, by, _version(if_match), action.witness())
 
 
 @router.get("/{policy}/redrives")
 def its_redrives(service: Serving, policy: PolicyId, query: Paging) -> Redrives:
     """Its redrives, the newest first; also of a policy that was deleted."""
-    after = None if query.after is None else cursor.decode(query.after, names=1)
-    with service.store.read() as connection:
-        policies.changes(connection, policy)
-        rows = orders.page(connection, after, query.limit + 1, policy)
-    page, following = cursor.cut(rows, query.limit)
-    return Redrives(items=answers(service, page), next=following)
+    return page_of(service, query, policy)
 
 
 @router.get("/{policy}/changes")
 def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyChanges:
-    """Who made what of it, the newest first."""
+    """Every change of the policy, the newest first."""
     with service.store.read() as connection:
         every = policies.changes(connection, policy)
     rows, following = cursor.page(
@@ -137,20 +161,15 @@ def _version(if_match: str | None) -> int | None:
 def _answer(service: Service, policy: Policy, response: Response) -> RedrivePolicy:
     response.headers["ETag"] = f'"{policy.version}"'
     with service.store.read() as connection:
-        return _shown(connection, policy)
+        return _policy_answer(connection, policy)
 
 
-def _shown(connection: Connection, policy: Policy) -> RedrivePolicy:
+def _policy_answer(connection: Connection, policy: Policy) -> RedrivePolicy:
     latest = policies.latest(connection, policy.id)
-    return RedrivePolicy(
-        id=policy.id,
-        version=policy.version,
+    return answer_of(
+        RedrivePolicy,
+        policy,
         enabled=policy.request.enabled,
-        status_reason=policy.status_reason or None,
         latest_order=None if latest is None else latest.id,
         dlq_topics=sorted(policy.positions),
-        changed_by=policy.changed_by,
-        created_at=instant(policy.created_at_ms),
-        changed_at=instant(policy.changed_at_ms),
-        request=policy.request,
     )

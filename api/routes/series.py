@@ -1,18 +1,117 @@
-"""Counters over time, for charts."""
+"""Counters over time, for charts: which queries the time buckets answer, and the answer."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import time_series
-from api.schemas import SeriesAnswer, SeriesLine, SeriesPoint
+from api.answers import TIME, Answer, instant
+from api.errors import InvalidSeriesError
+from api.metrics import catalog
 from api.service import Serving
-from api.time_series import Asked, Step
-from api.times import instant
-from streaming.store import bucket_reader
-from streaming.store.bucket_reader import Line
+from api.signals.series import SeriesPoint
+from deadwatch.store.read import buckets
+from deadwatch.store.read.buckets import Line, Window, finest_step_s
+from deadwatch.store.series import Series
+
+HOUR_S: Final = 3_600
+MAX_STEPS: Final = 2_200
+GOOD_STEPS: Final = 400
+"""How many steps an answer has at most when the query names no step."""
+
+
+class Step(StrEnum):
+    """The widths of a step."""
+
+    SECONDS_10 = "10s"
+    MINUTE = "1m"
+    MINUTES_5 = "5m"
+    MINUTES_15 = "15m"
+    HOUR = "1h"
+    HOURS_6 = "6h"
+    DAY = "1d"
+
+
+UNIT_S: Final = {"s": 1, "m": 60, "h": HOUR_S, "d": 24 * HOUR_S}
+WIDTH_S: Final = {step: int(step[:-1]) * UNIT_S[step[-1]] for step in Step}
+COUNTERS: Final = {metric.name: metric.series for metric in catalog.ALL if metric.series is not None}
+
+
+def _checked(metric: str, labels: Sequence[str], by: Sequence[str]) -> tuple[Series, dict[str, str]]:
+    """The counter that is asked for, and the values that its labels must have.
+
+    Raises ``InvalidSeriesError``: the metric has no buckets, or not these labels.
+    """
+    if metric not in COUNTERS:
+        raise InvalidSeriesError("metric", f"must be one of {', '.join(sorted(COUNTERS))}")
+    series, where = COUNTERS[metric], {}
+    for text in labels:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidSeriesError("label", f"must be NAME=VALUE, got {text[:100]!r}")
+        where[name] = value
+    for parameter, names in (("label", where), ("by", by)):
+        for name in names:
+            if name not in series.labels:
+                raise InvalidSeriesError(
+                    parameter, f"{name[:100]!r} is no label of {metric}: {', '.join(series.labels)}"
+                )
+    return series, where
+
+
+def _window(begin: datetime | None, end: datetime | None, step: Step | None, now_ms: int) -> Window:
+    """The time range, widened to whole steps; by default the last hour.
+
+    Raises ``InvalidSeriesError``: the range is empty or too long, or the step is too narrow for its age.
+    """
+    now_s = now_ms // 1_000
+    to_s = now_s if end is None else _seconds("to", end)
+    from_s = to_s - HOUR_S if begin is None else _seconds("from", begin)
+    if from_s >= to_s:
+        raise InvalidSeriesError("from", "must be before 'to'")
+    finest_s = finest_step_s(from_s, now_s)
+    step_s = _good_step_s(finest_s, to_s - from_s) if step is None else WIDTH_S[step]
+    if step_s < finest_s:
+        least = next(wide for wide, width_s in WIDTH_S.items() if width_s >= finest_s)
+        raise InvalidSeriesError("step", f"must be at least {least} for a 'from' of that age")
+    if to_s - from_s > step_s * MAX_STEPS:
+        raise InvalidSeriesError("step", f"gives more than {MAX_STEPS} steps: take a wider one")
+    return Window(from_s // step_s * step_s, -(-to_s // step_s) * step_s, step_s)
+
+
+def _seconds(name: str, time: datetime) -> int:
+    if time.tzinfo is None:
+        raise InvalidSeriesError(name, "must have a time zone, as in 2026-11-21T12:00:00Z")
+    return int(time.timestamp())
+
+
+def _good_step_s(finest_s: int, length_s: int) -> int:
+    widths = [width_s for width_s in WIDTH_S.values() if width_s >= finest_s]
+    return next((width_s for width_s in widths if length_s <= width_s * GOOD_STEPS), widths[-1])
+
+
+class SeriesLine(Answer):
+    """The counters with these labels, added up."""
+
+    labels: dict[str, str] = Field(examples=[{"connector": "pipe"}])
+    total: int = Field(examples=[3])
+    points: list[SeriesPoint]
+
+
+class SeriesAnswer(Answer):
+    """A counter over time; a step without a point is 0."""
+
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True, validate_by_name=True)
+
+    metric: str = Field(examples=["deadwatch_dead_letter_queue_records_total"])
+    begin: datetime | None = Field(alias="from", examples=[TIME])
+    end: datetime | None = Field(alias="to", examples=[TIME])
+    step_ms: int = Field(examples=[60_000])
+    lines: list[SeriesLine]
+
 
 router = APIRouter(tags=["series"])
 
@@ -27,7 +126,7 @@ class SeriesQuery(BaseModel):
     by: list[str] = Field([], max_length=10, description="A line for every value of these labels.")
     begin: datetime | None = Field(None, alias="from", description="Default: an hour before 'to'.")
     end: datetime | None = Field(None, alias="to", description="Not included. Default: now.")
-    step: Step | None = Field(None, description="Default: what gives at most 400 steps.")
+    step: Step | None = Field(None, description="Default: so wide that there are at most 400 steps.")
 
 
 @router.get("/series")
@@ -37,22 +136,23 @@ def series(service: Serving, query: Annotated[SeriesQuery, Query()]) -> SeriesAn
     Kept by 10 s for 6 hours, by 1 min for 7 days, by 1 h for a year. A step that is missing is 0. Lines
     beyond the hundred greatest are added up as ``other``.
     """
-    window = time_series.window(query.begin, query.end, query.step, service.now_ms())
-    asked = time_series.asked(query.metric, query.label, query.by, window)
+    window = _window(query.begin, query.end, query.step, service.now_ms())
+    counted, where = _checked(query.metric, query.label, query.by)
+    by = tuple(dict.fromkeys(query.by))
     with service.store.read() as connection:
-        lines = bucket_reader.read(connection, asked.series, asked.where, asked.by, window)
+        lines = buckets.read(connection, counted, where, by, window)
     return SeriesAnswer(
         metric=query.metric,
         begin=instant(window.from_s * 1_000),
         end=instant(window.to_s * 1_000),
         step_ms=window.step_s * 1_000,
-        lines=[_line(asked, line) for line in lines],
+        lines=[_line(by, line) for line in lines],
     )
 
 
-def _line(asked: Asked, line: Line) -> SeriesLine:
+def _line(by: tuple[str, ...], line: Line) -> SeriesLine:
     return SeriesLine(
-        labels=dict(zip(asked.by, line.labels, strict=True)),
+        labels=dict(zip(by, line.labels, strict=True)),
         total=sum(value for _, value in line.points),
         points=[SeriesPoint(at=instant(start_s * 1_000), value=value) for start_s, value in line.points],
     )

@@ -1,73 +1,215 @@
-"""Tokens: made, listed, revoked by an admin; and who asks."""
+"""Who may come in and what they did: tokens, who the caller is, and the audit."""
 
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Path
+from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api import cursor
-from api.audit import Auditing
-from api.auth import Calling, Role, require
-from api.errors import UnauthenticatedError
-from api.service import Paging, Serving, no_parameters
-from api.times import instant
-from api.token_schemas import Me, NewToken, Token, TokenRequest, Tokens
-from streaming.store import tokens
+from api.answers import TIME, Answer, Page, answer_of, milliseconds
+from api.audit import Acting
+from api.auth.roles import Calling, require
+from api.auth.settings import Role
+from api.errors import InvalidCursorError, UnauthenticatedError
+from api.service import NoParameters, Paging, Service, Serving
+from deadwatch.runtime.logs import LINE
+from deadwatch.store.write import audit, tokens
+from deadwatch.store.write.audit import EntryFilter, StoredEntry
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=LINE)]
+"""A name: one printable line."""
+ID = "5f2a9c01d4e7"
+
+
+class TokenRequest(BaseModel):
+    """A token to create."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Line = Field(
+        description="Name of who will use it; the audit shows it.", examples=["deploy pipeline"]
+    )
+    role: Role = Field(examples=["operator"])
+    expires_in_days: int | None = Field(90, ge=1, le=3_650, description="null: it never expires.")
+
+
+class Token(Answer):
+    """What is known of a token; its secret was shown once."""
+
+    id: str = Field(description="The part of the token that is not secret.", examples=[ID])
+    name: str = Field(examples=["deploy pipeline"])
+    role: Role = Field(examples=["operator"])
+    valid: bool = Field(examples=[True])
+    created_by: str = Field(examples=["ann"])
+    created_at: datetime | None = Field(examples=[TIME])
+    expires_at: datetime | None = Field(description="null: never.", examples=[TIME])
+    revoked_at: datetime | None = Field(examples=[None])
+    revoked_by: str | None = Field(examples=[None])
+    used_at: datetime | None = Field(description="Within five minutes; null: never.", examples=[TIME])
+
+
+class NewToken(Token):
+    """A token with its secret, which is never shown again."""
+
+    token: str = Field(examples=[f"dw_{ID}_..."])
+
+
+class Tokens(Page[Token]):
+    """Tokens, the newest first; those that ended more than 90 days ago are forgotten."""
+
+
+class Me(Answer):
+    """The caller, as the service sees it."""
+
+    name: str = Field(examples=["deploy pipeline"])
+    role: Role = Field(examples=["operator"])
+    token: str | None = Field(description="Its id; null: the caller is anonymous.", examples=[ID])
+
 
 DAY_MS = 86_400_000
+EXPORTED_AT_ONCE = 500
 ADMIN = Depends(require(Role.ADMIN))
-NoParameters = Depends(no_parameters)
-
-router = APIRouter(tags=["tokens"])
-
+token_routes = APIRouter(tags=["tokens"])
+audit_routes = APIRouter(prefix="/audit", tags=["audit"], dependencies=[Depends(require(Role.OPERATOR))])
 TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$")]
 
 
-@router.post("/tokens", status_code=201, dependencies=[ADMIN, NoParameters])
-def create(
-    service: Serving, who: Calling, audit: Auditing, request: Annotated[TokenRequest, Body()]
-) -> NewToken:
-    """Make a token. The answer shows it, and nothing will ever again."""
-    days = request.expires_in_days
-    expires_at_ms = 0 if days is None else service.now_ms() + days * DAY_MS
-    also = audit.witness(f"{request.role} for {request.name}")
-    made, credential = service.desk.create(request.name, request.role, expires_at_ms, who.name, also)
-    return NewToken(**dict(told_of(made, service.now_ms())), token=credential.text)
+@token_routes.post("/tokens", status_code=201, dependencies=[ADMIN, NoParameters])
+def create(action: Acting, request: Annotated[TokenRequest, Body()]) -> NewToken:
+    """Create a token. The answer shows its secret, and nothing will ever show it again."""
+    days, now_ms = request.expires_in_days, action.service.now_ms()
+    expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
+    by, also = action.caller.name, action.witness(f"{request.role} for {request.name}")
+    made, credential = action.service.desk.create(request.name, request.role, expires_at_ms, by, also)
+    return NewToken(**dict(token_answer(made, now_ms)), token=credential.text)
 
 
-@router.get("/tokens", dependencies=[ADMIN])
+@token_routes.get("/tokens", dependencies=[ADMIN])
 def listed(service: Serving, query: Paging) -> Tokens:
-    """Tokens, the newest first, without what makes them one."""
-    after = None if query.after is None else cursor.decode(query.after, names=1)
-    rows = [row for row in service.desk.every() if after is None or row.key < after]
-    page, following = cursor.cut(rows[: query.limit + 1], query.limit)
-    return Tokens(items=[told_of(row, service.now_ms()) for row in page], next=following)
+    """Tokens, the newest first, without their secrets."""
+    page, following = cursor.page(
+        service.desk.every(),
+        lambda row: row.key,
+        query.after,
+        query.limit,
+        numbers=1,
+        names=1,
+        backwards=True,
+    )
+    return Tokens(items=[token_answer(row, service.now_ms()) for row in page], next=following)
 
 
-@router.delete("/tokens/{token}", status_code=204, dependencies=[ADMIN, NoParameters])
-def revoke(service: Serving, who: Calling, audit: Auditing, token: TokenId) -> None:
-    """Revoke a token: it opens nothing any more."""
-    service.desk.revoke(token, who.name, audit.witness())
+@token_routes.delete("/tokens/{token}", status_code=204, dependencies=[ADMIN, NoParameters])
+def revoke(action: Acting, token: TokenId) -> None:
+    """Revoke a token: it is not accepted any more."""
+    action.service.desk.revoke(token, action.caller.name, action.witness())
 
 
-@router.get("/me", dependencies=[NoParameters])
+@token_routes.get("/me", dependencies=[NoParameters])
 def me(who: Calling) -> Me:
-    """Who asks."""
+    """Who the caller is."""
     if who.role is None:
         raise UnauthenticatedError(Role.VIEWER)
     return Me(name=who.name, role=who.role, token=who.token or None)
 
 
-def told_of(row: tokens.Token, now_ms: int) -> Token:
-    """A token as the api tells of it."""
-    return Token(
-        id=row.id,
-        name=row.name,
-        role=Role(row.role),
-        valid=row.valid(now_ms),
-        created_by=row.created_by,
-        created_at=instant(row.created_at_ms),
-        expires_at=instant(row.expires_at_ms),
-        revoked_at=instant(row.revoked_at_ms),
-        revoked_by=row.revoked_by or None,
-        used_at=instant(row.used_at_ms),
-    )
+def token_answer(row: tokens.Token, now_ms: int) -> Token:
+    """The token as the api answers it."""
+    return answer_of(Token, row, valid=row.valid(now_ms))
+
+
+class AuditEntry(Answer):
+    """One action, or the attempt at one."""
+
+    number: int = Field(description="Grows; a number that is missing was never used.", examples=[42])
+    at: datetime | None = Field(examples=[TIME])
+    who: str = Field(description="The token's name, or `redrive worker`.", examples=["ann"])
+    role: Role | None = Field(examples=["operator"])
+    token: str | None = Field(description="The id of the token.", examples=["5f2a9c01d4e7"])
+    action: str = Field(examples=["redrives.create"])
+    subject: str = Field(examples=["0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a"])
+    why: str = Field(examples=["converter fixed in 4.1"])
+    outcome: str = Field(description="`done`, or the status and kind of the problem.", examples=["done"])
+    request_id: str = Field(examples=["9d1e6a4f"])
+    address: str = Field(examples=["127.0.0.1"])
+
+
+class AuditEntries(Page[AuditEntry]):
+    """Entries, the newest first."""
+
+
+class AuditFilter(BaseModel):
+    """Which entries; anything else in the query is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    who: str | None = Field(None, max_length=200, pattern=LINE, description="Exactly this name.")
+    action: str | None = Field(None, max_length=100, pattern=LINE, description="Exactly this action.")
+    begin: datetime | None = Field(None, alias="from", description="The first time.")
+    end: datetime | None = Field(None, alias="to", description="Not included.")
+
+    @property
+    def entries(self) -> EntryFilter:
+        """The filter for the query of the store."""
+        return EntryFilter(
+            who=self.who,
+            action=self.action,
+            from_ms=milliseconds(self.begin),
+            until_ms=milliseconds(self.end),
+        )
+
+
+class AuditQuery(AuditFilter):
+    """Which entries, and which page of them."""
+
+    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
+    after: str | None = Field(None, description="``next`` of the page before.")
+
+
+@audit_routes.get("", name="listed")
+def entries(service: Serving, query: Annotated[AuditQuery, Query()]) -> AuditEntries:
+    """Entries, the newest first."""
+    before = None if query.after is None else _entry_number(query.after)
+    with service.store.read() as connection:
+        rows = audit.page(connection, query.entries, before, query.limit + 1)
+    page, following = cursor.cut(rows, query.limit)
+    return AuditEntries(items=[answer_of(AuditEntry, row) for row in page], next=following)
+
+
+class JsonLines(StreamingResponse):
+    """One JSON object a line."""
+
+    media_type = "application/jsonl"
+
+
+@audit_routes.get("/export", response_class=JsonLines)
+def export(service: Serving, query: Annotated[AuditFilter, Query()]) -> JsonLines:
+    """All of them as JSON Lines, the newest first; a cursor is not needed."""
+    first = _read_entries(service, query.entries)  # an unreadable store is a problem, not a file that is cut
+    return JsonLines(_entry_lines(service, query.entries, first))
+
+
+def _entry_lines(service: Service, entries: EntryFilter, rows: list[StoredEntry]) -> Iterator[str]:
+    while rows:
+        yield "".join(answer_of(AuditEntry, row).model_dump_json() + "\n" for row in rows)
+        rows = _read_entries(service, entries, rows[-1].number) if len(rows) == EXPORTED_AT_ONCE else []
+
+
+def _read_entries(service: Service, entries: EntryFilter, before: int | None = None) -> list[StoredEntry]:
+    with service.store.read() as connection:
+        return list(audit.page(connection, entries, before, EXPORTED_AT_ONCE))
+
+
+def _entry_number(after: str) -> int:
+    (number,) = cursor.decode(after, names=0)
+    if not isinstance(number, int):
+        raise InvalidCursorError
+    return number
+
+
+router = APIRouter()
+router.include_router(token_routes)
+router.include_router(audit_routes)

@@ -4,7 +4,7 @@
     ConfluentKafkaTimeoutInstrumentor().instrument(meter_provider=...)
 
 Nothing in here raises into the application, waits, or starts before something has gone wrong. What each
-library can tell, and what it keeps to itself, stands in ``kafka_python`` and ``confluent``.
+library can report, and what it does not expose, is described in ``kafka_python`` and ``confluent``.
 
 Names are OpenTelemetry's for messaging, schema 1.43: ``messaging.system`` (kafka), ``messaging.client.id``,
 ``messaging.destination.name``, ``messaging.destination.partition.id``, ``messaging.batch.message_count``,
@@ -13,11 +13,17 @@ librdkafka), ``deadwatch.timeout`` (metadata, buffer, commit, request or poll), 
 """
 
 from collector.clients.confluent import ConfluentKafkaTimeoutInstrumentor, DeliveryReports
-from collector.clients.events import EventsReporter
 from collector.clients.kafka_python import KafkaPythonTimeoutInstrumentor
-from collector.clients.observations import CommitFailed, Expired, Observation, Reporter, Retried, TimedOut
-from collector.clients.telemetry import OpenTelemetryReporter
-from collector.clients.timeouts import Timeout
+from collector.clients.observations import (
+    CommitFailed,
+    Expired,
+    Observation,
+    Reporter,
+    Retried,
+    TimedOut,
+    Timeout,
+)
+from collector.clients.reporters import EventsReporter, OpenTelemetryReporter
 
 __all__ = [
     "CommitFailed",

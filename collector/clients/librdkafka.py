@@ -1,24 +1,42 @@
-"""What every client on librdkafka can tell beside deliveries: errors, commits, ``max.poll.interval.ms``.
+"""What every client on librdkafka can report: errors, failed commits, ``max.poll.interval.ms``, and
+deliveries.
 
-Without ``error_cb`` librdkafka logs its errors; so ours stands only where the application has one.
+Without ``error_cb`` librdkafka logs its errors; so ours is set only if the application has one.
+
+librdkafka reports failed deliveries record by record and not by batch. It looks for expired records once
+a second: so what expires for one partition within ``GROUP_WITHIN_MS`` of the first is one batch. A
+process that ends waits that long for its last one.
 """
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition, cimpl
+from confluent_kafka import KafkaError, Message, TopicPartition
 
-from collector.clients.observations import CommitFailed, TimedOut, Watch
-from collector.clients.timeouts import LIBRDKAFKA, LIBRDKAFKA_TOO_LATE_TO_COMMIT, Timeout
+from collector.clients.observations import (
+    LIBRDKAFKA,
+    LIBRDKAFKA_TOO_LATE_TO_COMMIT,
+    UNKNOWN_PARTITION,
+    Expired,
+    TimedOut,
+    Timeout,
+    Watch,
+)
 
-CLIENT: Final = "librdkafka"
 DEFAULT_CLIENT_ID: Final = "rdkafka"
+GROUP_WITHIN_MS: Final = 200
 
 Config = dict[str, Any]
+OnDelivery = Callable[[KafkaError | None, Message], None]
+Group = tuple[str, int, str]
+"""Topic, partition, name of the error."""
 
 
-class Teller:
-    """Tells what befalls one client; puts itself between the application and its ``error_cb``."""
+class CallbackReporter:
+    """Reports the errors of one client; called in place of the application's ``error_cb``, which it calls."""
 
     def __init__(self, watch: Watch, config: Config, options: Config) -> None:
         self.client_id = str(config.get("client.id") or options.get("client_id") or DEFAULT_CLIENT_ID)
@@ -28,77 +46,95 @@ class Teller:
         if self._on_error is not None:
             config["error_cb"] = self.error
 
-    def watch_commits(self, config: Config) -> None:
-        """Stand between, or in, for the ``on_commit`` of asynchronous and automatic commits."""
-        config["on_commit"] = self.committed
-
     def error(self, error: KafkaError) -> None:
-        """``error_cb``."""
+        """Called by librdkafka as ``error_cb``."""
         self.failed(error)
         self._on_error(error)
 
     def committed(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        """``on_commit``."""
+        """Called by librdkafka as ``on_commit``, also for automatic commits; calls the application's."""
         if error is not None:
             self.commit_failed(error)
         if self._on_commit is not None:
             self._on_commit(error, partitions)
 
     def failed(self, error: KafkaError) -> None:
-        """An error by itself: told when it is a timeout."""
+        """Report an error if it is a timeout."""
         with self._watch:
             timeout = LIBRDKAFKA.get(error.name())
             if timeout is not None:
                 self.timed_out(timeout, error.name(), error.str())
 
     def timed_out(self, timeout: Timeout, error: str, message: str) -> None:
-        """Tell of a timeout."""
-        self._watch.report(
-            TimedOut(client=CLIENT, client_id=self.client_id, error=error, timeout=timeout, message=message)
-        )
+        """Report a timeout of the client."""
+        self._watch.report(TimedOut, self.client_id, error, timeout=timeout, message=message)
 
     def commit_failed(self, error: KafkaError) -> None:
-        """Tell of a commit."""
+        """Report a failed commit."""
         with self._watch:
             name = error.name()
-            failed = CommitFailed(client=CLIENT, client_id=self.client_id, error=name, message=error.str())
-            self._watch.commit_failed(failed, too_late=name in LIBRDKAFKA_TOO_LATE_TO_COMMIT)
+            too_late = name in LIBRDKAFKA_TOO_LATE_TO_COMMIT
+            self._watch.commit_failed(self.client_id, name, error.str(), too_late=too_late)
 
 
-class WatchedConsumer(cimpl.Consumer):
-    """confluent-kafka's consumer; what it does stays as it is."""
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The failed records of a group so far; ``elapsed_ms`` is the age of the oldest."""
 
-    watch: ClassVar[Watch]
+    records: int
+    elapsed_ms: int
+    message: str
 
-    def __init__(self, config: Config | None = None, /, **options: Any) -> None:  # noqa: ANN401 - as the library
-        config = dict(config or {})
-        self._teller = Teller(self.watch, config, options)
-        self._teller.watch_commits(config)
-        super().__init__(config, **options)
 
-    def poll(self, *args: Any, **options: Any) -> Message | None:  # noqa: ANN401 - as the library
-        """As ever."""
-        message = super().poll(*args, **options)
-        if message is not None:
-            self._look_at((message,))
-        return message
+class Deliveries:
+    """The failed deliveries of one producer; called in the threads that poll it."""
 
-    def consume(self, *args: Any, **options: Any) -> list[Message]:  # noqa: ANN401 - as the library
-        """As ever."""
-        messages = super().consume(*args, **options)
-        self._look_at(messages)
-        return messages
+    def __init__(self, watch: Watch, client_id: str) -> None:
+        self._watch = watch
+        self._client_id = client_id
+        self._lock = threading.Lock()
+        self._groups: dict[Group, Tally] = {}
 
-    def commit(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library
-        """As ever."""
+    def watched(self, callback: OnDelivery | None) -> OnDelivery:
+        """A delivery report for us and for the application, where that has a ``callback``."""
+        return partial(self._reported, callback)
+
+    def _reported(self, callback: OnDelivery | None, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            with self._watch:
+                if error.name() in LIBRDKAFKA:
+                    self._add(error, message)
+        if callback is not None:
+            callback(error, message)
+
+    def _add(self, error: KafkaError, message: Message) -> None:
+        partition = message.partition()
+        group = (message.topic() or "", UNKNOWN_PARTITION if partition is None else partition, error.name())
+        elapsed_ms = int((message.latency() or 0) * 1_000)
+        with self._lock:
+            is_first = not self._groups
+            tally = self._groups.get(group, Tally(0, 0, error.str()))
+            longest_ms = max(tally.elapsed_ms, elapsed_ms)
+            self._groups[group] = replace(tally, records=tally.records + 1, elapsed_ms=longest_ms)
+        if not is_first:
+            return
         try:
-            return super().commit(*args, **options)
-        except KafkaException as error:
-            self._teller.commit_failed(error.args[0])
-            raise
+            threading.Timer(GROUP_WITHIN_MS / 1_000, self._close).start()
+        except RuntimeError:  # the interpreter is ending and starts no thread any more
+            self._close()
 
-    def _look_at(self, messages: Iterable[Message]) -> None:
-        for message in messages:
-            error = message.error()
-            if error is not None:
-                self._teller.failed(error)
+    def _close(self) -> None:
+        with self._lock:
+            groups, self._groups = self._groups, {}
+        for group, tally in groups.items():
+            self._report(*group, tally)
+
+    def _report(self, topic: str, partition: int, error: str, tally: Tally) -> None:
+        records, elapsed_ms = tally.records, tally.elapsed_ms
+        message = f"{records} record(s) for {topic}-{partition} after {elapsed_ms} ms: {tally.message}"
+        report, timeout = partial(self._watch.report, message=message), LIBRDKAFKA[error]
+        if timeout is not Timeout.DELIVERY:
+            report(TimedOut, self._client_id, error, timeout=timeout)
+            return
+        batch = {"topic": topic, "partition": partition, "records": records}
+        report(Expired, self._client_id, error, elapsed_ms=elapsed_ms, **batch)

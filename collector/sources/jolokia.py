@@ -1,7 +1,4 @@
-"""What a Jolokia agent tells; of a Connect worker: threads of connectors and tasks, and their beans.
-
-Beans are read before and after the threads, in one request: what is there at either time counts as held.
-"""
+"""Requests to Jolokia agents, which give access to the beans of a JVM over HTTP."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,53 +6,43 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from collector.sources.abandoned import Key, Look
 from collector.sources.source import SourceTimeoutError
 
-TASKS: Final = "kafka.connect:type=connector-task-metrics,*"
-CONNECTORS: Final = "kafka.connect:type=connector-metrics,*"
-
-_BEANS = tuple({"type": "read", "mbean": pattern, "attribute": "status"} for pattern in (TASKS, CONNECTORS))
-_THREADS = {
-    "type": "exec",
-    "mbean": "java.lang:type=Threading",
-    "operation": "dumpAllThreads(boolean,boolean,int)",
-    "arguments": [False, False, 0],
-}
-_REQUEST: Final[Sequence[dict[str, Any]]] = (*_BEANS, _THREADS, *_BEANS)
-_THREADS_AT: Final = len(_BEANS)
-NOT_FOUND: Final = 404
+_NOT_FOUND: Final = 404
 """The status of a read whose pattern no bean matches."""
 
-_THREAD = re.compile(
-    r"(?:task-thread-(?P<owner>.+)-(?P<task>\d+)|connector-thread-(?P<connector>.+))", re.DOTALL
-)
 _PROPERTY = re.compile(r'(\w[\w-]*)=("(?:[^"\\]|\\.)*"|[^,]*)(?:,|$)', re.DOTALL)
-
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 T = TypeVar("T")
+Answer = dict[str, Any]
+Request = Sequence[dict[str, Any]]
 
 
 class JolokiaError(Exception):
-    """The agent did not tell; the text says why."""
+    """The agent gave no usable answer; the text says why."""
 
 
 class JolokiaTimeoutError(JolokiaError, SourceTimeoutError):
-    """The agent did not tell in time."""
+    """The agent did not answer in time."""
+
+
+def reading(mbean: str, attribute: str | list[str]) -> dict[str, Any]:
+    """The part of a request that reads attributes of the beans that match a pattern."""
+    return {"type": "read", "mbean": mbean, "attribute": attribute}
+
+
+START: Final = reading("java.lang:type=Runtime", "StartTime")
 
 
 def ask(
-    client: httpx2.Client,
-    url: str,
-    request: Sequence[dict[str, Any]],
-    read: Callable[[list[dict[str, Any]]], T],
-    whose: str,
+    client: httpx2.Client, url: str, request: Request, read: Callable[[list[Answer]], T], whose: str
 ) -> T:
-    """What ``read`` makes of the answers, one for each part of ``request``.
+    """The result of ``read`` for the answers, one for each part of ``request``; ``whose`` names the agent.
 
     Raises:
-        JolokiaTimeoutError: it takes too long.
-        JolokiaError: it does not tell.
+        JolokiaTimeoutError: the agent does not answer in time.
+        JolokiaError: it cannot be reached, or does not answer as an agent.
     """
     try:
         response = client.post(f"{url.rstrip('/')}/", json=request)
@@ -69,42 +56,22 @@ def ask(
         raise JolokiaError(f"answers {response.status_code}, but not as a Jolokia agent {whose}") from None
 
 
-def look(client: httpx2.Client, url: str) -> Look:
-    """One look at the worker behind ``url``. Raises ``JolokiaError``."""
-    return ask(client, url, _REQUEST, _look, "of Connect")
+def value_of(answer: Answer) -> Any:  # noqa: ANN401 - whatever the attribute is
+    """What a read has found: {} where no bean matches."""
+    return {} if answer["status"] == _NOT_FOUND else answer["value"]
 
 
-def _look(answers: list[dict[str, Any]]) -> Look:
-    beans = [answer for place, answer in enumerate(answers) if place != _THREADS_AT]
-    threads: dict[Key, frozenset[int]] = {}
-    for thread in answers[_THREADS_AT]["value"]:
-        if key := thread_key(thread["threadName"]):
-            threads[key] = threads.get(key, frozenset()) | {int(thread["threadId"])}
-    return Look(threads, dict(pair for answer in beans for pair in _statuses(answer)))
-
-
-def _statuses(answer: dict[str, Any]) -> Iterator[tuple[Key, str]]:
-    if answer["status"] == NOT_FOUND:
-        return
-    for name, attributes in answer["value"].items():
-        properties = bean_properties(name)
-        yield Key(properties["connector"], properties.get("task", "")), str(attributes["status"])
-
-
-def thread_key(name: str) -> Key | None:
-    """Whose thread it is by its name, None for any other thread."""
-    match = _THREAD.fullmatch(name)
-    if match is None:
-        return None
-    return Key(match["connector"]) if match["connector"] else Key(match["owner"], match["task"])
+def beans(answer: Answer) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """The properties in the name of each bean that matches, and the attributes that were read."""
+    for name, attributes in value_of(answer).items():
+        yield bean_properties(name), attributes
 
 
 def bean_properties(name: str) -> dict[str, str]:
     """The properties in a bean's name, unquoted."""
-    return {key: _unquoted(value) for key, value in _PROPERTY.findall(name.partition(":")[2])}
-
-
-def _unquoted(value: str) -> str:
-    if not value.startswith('"'):
-        return value
-    return re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], value[1:-1], flags=re.DOTALL)
+    return {
+        key: _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else match[1], value[1:-1])
+        if value.startswith('"')
+        else value
+        for key, value in _PROPERTY.findall(name.partition(":")[2])
+    }

@@ -1,13 +1,20 @@
-"""What a source is to the runtime that polls it."""
+"""What a source is to the runtime that polls it, how it fails, and when it publishes a whole snapshot."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypedDict, TypeVar, Unpack
 
-from collector.contract.events import Event
+from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
+
+from deadwatch.contract.events import Event, Position
+
+E = TypeVar("E", bound=Event)
 
 State = Mapping[str, Any]
-"""What a source saves, as JSON has it."""
+"""What a source saves, as a JSON object."""
+
+TIMEOUTS: Final = (KafkaTimeoutError, RequestTimedOutError, NodeNotReadyError)
+"""NodeNotReadyError: no connection to a broker came about within the time of the call."""
 
 
 class SourceDownError(Exception):
@@ -24,10 +31,10 @@ class SourceTimeoutError(SourceDownError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one poll has brought.
+    """The result of one poll.
 
-    ``state`` is saved once the events are committed. ``trouble`` says what the source could not see
-    meanwhile. With ``more`` the source wants to be polled again at once.
+    ``state`` is saved once the events are committed. ``trouble`` is what the source could not read.
+    With ``more`` the source is polled again at once.
     """
 
     events: tuple[Event, ...]
@@ -37,22 +44,70 @@ class Chunk:
 
 
 class Source(Protocol):
-    """Something to read; only its own thread calls it. A poll that raises has changed nothing."""
+    """Something to poll; only its own thread calls it. A poll that raises has changed nothing."""
 
-    @property
-    def name(self) -> str:
-        """The ``source`` of its events; carries no secret."""
-
-    @property
-    def kind(self) -> str:
-        """``log``, ``connect``, ``connect_tasks``, ``broker`` or ``dead_letter_topics``."""
-
-    @property
-    def poll_interval_ms(self) -> int:
-        """How long to wait after a poll that wants no more."""
+    name: str
+    """The ``source`` of its events; carries no secret."""
+    kind: str
+    """``log``, ``connect``, ``connect_tasks``, ``broker`` or ``dead_letter_topics``."""
+    poll_interval_ms: int
+    """How long to wait after a poll without ``more``."""
 
     def poll(self) -> Chunk | None:
-        """What is new, None for nothing. Raises ``SourceDownError``."""
+        """The next chunk, None if nothing is new. Raises ``SourceDownError``."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
+
+
+def down(call: str, text: str, error: KafkaError) -> SourceDownError:
+    """The error to raise for ``error``; a timeout names the ``call`` that timed out."""
+    return SourceTimeoutError(call, text) if isinstance(error, TIMEOUTS) else SourceDownError(text)
+
+
+class Publishing(TypedDict):
+    """What a source of snapshots is given: what it ``saved`` before, and how to publish."""
+
+    saved: State | None
+    kafka_cluster: str
+    heartbeat_interval_ms: int
+    clock: Callable[[], int]
+
+
+class Snapshots:
+    """Makes snapshots of a source's content, or of each of its parts, at every change and as a heartbeat.
+
+    Positions are times in ms that only grow, also over restarts.
+    """
+
+    def __init__(self, source: str, **publishing: Unpack[Publishing]) -> None:
+        self._source = source
+        self._publishing = publishing
+        self._position_ms = int((publishing["saved"] or {}).get("position_ms", 0))
+        self._latest: dict[str, tuple[int, object]] = {}
+
+    def due(self, content: object, make: Callable[..., E], part: str = "") -> tuple[E, ...]:
+        """The snapshot that ``make`` makes with the fields of every event; none if nothing is due."""
+        now_ms = self._publishing["clock"]()
+        latest_ms, latest = self._latest.get(part, (None, None))
+        heartbeat_ms = self._publishing["heartbeat_interval_ms"]
+        if latest_ms is not None and latest == content and 0 <= now_ms - latest_ms < heartbeat_ms:
+            return ()
+        self._latest[part] = now_ms, content
+        self._position_ms = max(now_ms, self._position_ms + 1)
+        snapshot = make(
+            source=self._source,
+            position=Position(self._position_ms),
+            happened_at_ms=now_ms,
+            observed_at_ms=now_ms,
+            kafka_cluster=self._publishing["kafka_cluster"],
+        )
+        return (snapshot,)
+
+    def forget(self, part: str = "") -> None:
+        """Forget what was published of the content, or of a part of it: the next snapshot is due at once."""
+        self._latest.pop(part, None)
+
+    def state(self) -> dict[str, int]:
+        """The state to save with the snapshot."""
+        return {"position_ms": self._position_ms}

@@ -1,19 +1,24 @@
-"""One alert: what it looks at, what it says, and how it becomes a rule."""
+"""An alert with its defaults, and how it becomes a rule of Prometheus."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from string import Formatter
 from typing import Any, Final
 
+from api.metrics import catalog
+from api.metrics.catalog import Metric
 from dashboards.boards import ALL
-from dashboards.promql import Expr, PromqlError, Scope
-from dashboards.rules.values import UNCHANGED, AlertValues, Severity, Values
+from dashboards.promql import Expr, PromqlError, Scope, Value
+from dashboards.rules.values import AlertValues, Values
+from deadwatch.contract.signals.signal import Severity, Signal
+from deadwatch.store.series import CLUSTER
 
-COUNT: Final = '{{ $value | printf "%.0f" }}'
-AGE: Final = "{{ $value | humanizeDuration }}"
-SHARE: Final = "{{ $value | humanizePercentage }}"
-
-_LABEL: Final = re.compile(r"\$labels\.(\w+)")
+VALUES: Final = {
+    "count": '{{ $value | printf "%.0f" }}',
+    "age": "{{ $value | humanizeDuration }}",
+    "share": "{{ $value | humanizePercentage }}",
+}
+"""What the alert's value is in a text: ``{count}`` things, seconds of ``{age}``, or a ``{share}`` of 1."""
 _BOARDS: Final = {board.uid: board for board in ALL}
 
 
@@ -22,28 +27,53 @@ class RulesError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
-    """What can be turned of an alert's expression."""
-
-    threshold: float
-    window: str
-
-
-@dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert with its defaults; ``summary`` is one line, ``description`` says what to do first."""
+    """An alert with its defaults; ``summary`` is one line, ``description`` says what to do first.
+
+    In both a label's name in braces stands for its value, and a name of ``VALUES`` for the alert's.
+    """
 
     name: str
-    severity: Severity
-    expression: Callable[[Scope, Knobs], Expr]
+    expression: "Expression"
     summary: str
     description: str
     board: str
+    severity: Severity = Severity.WARNING
     threshold: float = 0
     window: str = "15m"
     wait: str = "0s"
     keep_firing_for: str = "0s"
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+Expression = Callable[[Scope, Alert], Expr]
+"""Made of the alert's threshold and window, after the installation's values."""
+
+
+def growth(metric: Metric, *by: str, **only: Value) -> Expression:
+    """A counter that has grown by more than the threshold within the window, added up by these labels."""
+    return lambda scope, alert: scope.grown(metric, alert.window, **only).sum(*by).above(alert.threshold)
+
+
+def level(metric: Metric, *by: str, **only: Value) -> Expression:
+    """A gauge that is above the threshold, added up by these labels."""
+    return lambda scope, alert: scope.gauge(metric, "", **only).sum(*by).above(alert.threshold)
+
+
+def highest(metric: Metric, *by: str, **only: Value) -> Expression:
+    """A gauge whose largest value by these labels is above the threshold."""
+    return lambda scope, alert: scope.gauge(metric, "", **only).max(*by).above(alert.threshold)
+
+
+def of(signal: Signal) -> tuple[Alert, ...]:
+    """The alert that a signal declares, if it does."""
+    if signal.alert is None:
+        return ()
+    declared = signal.alert
+    expression = growth(catalog.counter(signal), CLUSTER, *declared.by)
+    texts = (declared.summary, declared.description)
+    made = Alert(declared.name, expression, *texts, signal.board, declared.severity)
+    return (replace(made, window=declared.window, threshold=declared.threshold),)
 
 
 def rule(alert: Alert, values: Values) -> dict[str, Any] | None:
@@ -52,34 +82,28 @@ def rule(alert: Alert, values: Values) -> dict[str, Any] | None:
     Raises:
         PromqlError: its text names a label that its expression does not have.
     """
-    said = values.alerts.get(alert.name, UNCHANGED)
-    if not said.enabled:
+    override = values.alerts.get(alert.name, AlertValues())
+    if not override.enabled:
         return None
-    expression = alert.expression(values.scope, _knobs(alert, said))
-    texts = (alert.summary, alert.description)
-    if unknown := set(_LABEL.findall(" ".join(texts))) - expression.labels:
+    alert = replace(alert, **override.model_dump(exclude={"enabled"}, exclude_none=True))
+    expression = alert.expression(values.scope, alert)
+    known = VALUES | {label: f"{{{{ $labels.{label} }}}}" for label in expression.labels}
+    named = {name for _, name, _, _ in Formatter().parse(alert.summary + alert.description) if name}
+    if unknown := named - set(known):
         raise PromqlError(
             f"{alert.name}: its text names {', '.join(sorted(unknown))}, its expression does not"
         )
     made: dict[str, Any] = {"alert": alert.name, "expr": expression.text}
-    durations = {
-        "for": said.wait or alert.wait,
-        "keep_firing_for": said.keep_firing_for or alert.keep_firing_for,
-    }
+    durations = {"for": alert.wait, "keep_firing_for": alert.keep_firing_for}
     made |= {name: duration for name, duration in durations.items() if duration != "0s"}
-    made["labels"] = {**values.labels, **alert.labels, "severity": str(said.severity or alert.severity)}
+    made["labels"] = {**values.labels, **alert.labels, "severity": str(alert.severity)}
     made["annotations"] = {
-        "summary": alert.summary,
-        "description": alert.description,
+        "summary": alert.summary.format_map(known),
+        "description": alert.description.format_map(known),
         "runbook_url": f"{values.runbook_url}/{alert.name}.md",
         "dashboard_url": f"{values.dashboard_url}/d/{alert.board}{_choices(alert.board, expression)}",
     }
     return made
-
-
-def _knobs(alert: Alert, said: AlertValues) -> Knobs:
-    threshold = alert.threshold if said.threshold is None else said.threshold
-    return Knobs(threshold, said.window or alert.window)
 
 
 def _choices(uid: str, expression: Expr) -> str:

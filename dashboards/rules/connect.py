@@ -1,81 +1,103 @@
-"""Alerts on Connect: instances that were abandoned, tasks that are stalled."""
+"""Alerts on Connect: instances that were abandoned or have failed, tasks that are stalled."""
 
+from functools import partial
 from typing import Final
 
 from api.metrics import catalog
 from dashboards import abandoned as board
 from dashboards.promql import Expr, Scope
-from dashboards.rules.alert import COUNT, Alert, Knobs
-from dashboards.rules.values import Severity
-
-TASK: Final = ("kafka_cluster", "worker", "connector", "task")
-CONNECTOR: Final = ("kafka_cluster", "worker", "connector")
-WORKER: Final = ("kafka_cluster", "worker")
+from dashboards.rules.alert import Alert, highest, level
+from deadwatch.contract.events import THREADLESS
+from deadwatch.contract.signals.signal import Severity
 
 
-def _task(scope: Scope, knobs: Knobs) -> Expr:
-    return scope.gauge(catalog.ABANDONED_TASKS).sum(*TASK).above(knobs.threshold)
+def _growing(scope: Scope, given: Alert) -> Expr:
+    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, given.window)
+    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, given.window)
+    return tasks.beside(connectors, "kafka_cluster", "worker").above(given.threshold)
 
 
-def _connector(scope: Scope, knobs: Knobs) -> Expr:
-    return scope.gauge(catalog.ABANDONED_CONNECTORS).sum(*CONNECTOR).above(knobs.threshold)
+_NOT_STARTED: Final = ("UNASSIGNED", "RESTARTING")
+"""States that pass within moments, unless the start fails: then nothing follows them."""
 
-
-def _growing(scope: Scope, knobs: Knobs) -> Expr:
-    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, knobs.window)
-    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, knobs.window)
-    return tasks.beside(connectors, *WORKER).above(knobs.threshold)
-
-
-def _stalled(scope: Scope, knobs: Knobs) -> Expr:
-    stalled = scope.gauge(catalog.CONNECT_TASK_STALLED).max("kafka_cluster", "connector", "task")
-    return stalled.above(knobs.threshold)
-
-
+alert: Final = partial(Alert, board=board.UID)
 ALERTS: Final = (
-    Alert(
+    alert(
         "DeadwatchTaskAbandoned",
-        Severity.WARNING,
-        _task,
-        "Task {{ $labels.task }} of connector {{ $labels.connector }} was abandoned and still runs",
-        f"{COUNT} instances of it on worker {{{{ $labels.worker }}}} of cluster {{{{ $labels.kafka_cluster "
-        f"}}}} hold "
-        "threads, connections and locks that nobody owns. Find what blocks them, or restart the worker.",
-        board.UID,
+        level(catalog.ABANDONED_TASKS, "kafka_cluster", "worker", "connector", "task"),
+        "Task {task} of connector {connector} was abandoned and still runs",
+        "{count} instances of it on worker {worker} of cluster {kafka_cluster} hold threads, connections "
+        "and locks that nobody owns. Find what blocks them, or restart the worker.",
         wait="5m",
     ),
-    Alert(
+    alert(
         "DeadwatchConnectorAbandoned",
-        Severity.WARNING,
-        _connector,
-        "Connector {{ $labels.connector }} was abandoned and still runs",
-        f"{COUNT} instances of it on worker {{{{ $labels.worker }}}} of cluster {{{{ $labels.kafka_cluster "
-        f"}}}} hold "
-        "resources that nobody owns. Correct or remove the connector, then restart the worker.",
-        board.UID,
+        level(catalog.ABANDONED_CONNECTORS, "kafka_cluster", "worker", "connector"),
+        "Connector {connector} was abandoned and still runs",
+        "{count} instances of it on worker {worker} of cluster {kafka_cluster} hold resources that nobody "
+        "owns. Correct or remove the connector, then restart the worker.",
         wait="5m",
     ),
-    Alert(
+    alert(
         "DeadwatchAbandonedGrowing",
-        Severity.CRITICAL,
         _growing,
-        f"Worker {{{{ $labels.worker }}}} abandoned {COUNT} instances within the hour",
-        "Connectors or tasks of cluster {{ $labels.kafka_cluster }} do not stop when they are told to, "
-        "again and "
-        "again. The worker will run out of threads or memory: find the connector, then restart the worker.",
-        board.UID,
+        "Worker {worker} abandoned {count} instances within the hour",
+        "Connectors or tasks of cluster {kafka_cluster} do not stop when they are told to, again and again. "
+        "The worker will run out of threads or memory: find the connector, then restart the worker.",
         threshold=2,
         window="1h",
+        severity=Severity.CRITICAL,
     ),
-    Alert(
-        "DeadwatchTaskStalled",
-        Severity.CRITICAL,
-        _stalled,
-        "Task {{ $labels.task }} of connector {{ $labels.connector }} is RUNNING and does not move",
-        "Records of cluster {{ $labels.kafka_cluster }} wait for it, and Connect's REST calls it well. Look "
-        "at what "
-        "it waits for, then restart the task.",
-        board.UID,
+    alert(
+        "DeadwatchTaskFailed",
+        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state="FAILED"),
+        "Task {task} of connector {connector} is FAILED",
+        "Nothing moves through it on cluster {kafka_cluster}, and Connect does not restart it. Read why in "
+        "the console, mend the cause, then restart the task.",
+        wait="1m",
+        severity=Severity.CRITICAL,
+    ),
+    alert(
+        "DeadwatchTaskWithoutThread",
+        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=THREADLESS),
+        "Task {task} of connector {connector} is RUNNING and has no thread",
+        "Connect's REST calls it RUNNING on cluster {kafka_cluster}, but no thread of its worker runs it: "
+        "nothing moves, and Connect does not restart it. Restart the task.",
+        wait="1m",
+        severity=Severity.CRITICAL,
+    ),
+    alert(
+        "DeadwatchConnectorFailed",
+        level(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state="FAILED"),
+        "Connector {connector} is FAILED",
+        "On cluster {kafka_cluster} it starts no task and takes no new configuration. Read why in the "
+        "console, mend the cause, then restart the connector.",
+        wait="1m",
+        severity=Severity.CRITICAL,
+    ),
+    alert(
+        "DeadwatchConnectorNotStarted",
+        level(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state=_NOT_STARTED),
+        "Connector {connector} is not started",
+        "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, mostly because a "
+        "config provider cannot resolve a setting. Read the worker's log, mend it, restart the connector.",
         wait="5m",
+    ),
+    alert(
+        "DeadwatchTaskNotStarted",
+        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=_NOT_STARTED),
+        "Task {task} of connector {connector} is not started",
+        "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, or no worker takes "
+        "it. Read the worker's log, mend the cause, then restart the connector with its tasks.",
+        wait="5m",
+    ),
+    alert(
+        "DeadwatchTaskStalled",
+        highest(catalog.CONNECT_TASK_STALLED, "kafka_cluster", "connector", "task"),
+        "Task {task} of connector {connector} is RUNNING and does not move",
+        "Records of cluster {kafka_cluster} wait for it, and Connect's REST calls it well. Look "
+        "at what it waits for, then restart the task.",
+        wait="5m",
+        severity=Severity.CRITICAL,
     ),
 )

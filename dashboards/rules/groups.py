@@ -2,16 +2,38 @@
 
 from typing import Any, Final
 
-from dashboards.rules import clients, connect, dead_letters, itself, objective, redrive
-from dashboards.rules.alert import Alert, RulesError, rule
+from api.metrics import catalog
+from dashboards import task_timeouts
+from dashboards.rules import connect, dead_letters, objective, redrive, self_monitoring
+from dashboards.rules.alert import Alert, RulesError, level, of, rule
 from dashboards.rules.values import Values
+from deadwatch.contract import signals
 
+_CLIENTS: Final = (
+    *of(signals.TASK_TIMEOUTS),
+    Alert(
+        "DeadwatchTaskTimersRunning",
+        level(catalog.TASK_TIMERS, "kafka_cluster", "application"),
+        "{count} tasks of {application} wait without progress",
+        "A call of each on cluster {kafka_cluster} timed out and nothing moved since. When "
+        "task.timeout.ms is over, stream threads end: there is still time to mend what they wait for.",
+        task_timeouts.UID,
+        wait="2m",
+        keep_firing_for="5m",
+    ),
+    *of(signals.STREAM_THREAD_DEATHS),
+    *of(signals.DELIVERY_TIMEOUT_RECORDS),
+    *of(signals.RETRY_BACKOFF_MISCONFIGURED),
+)
+"""Alerts on Kafka Streams and producers: patience that ends, deliveries that expire."""
+_PLACED: Final = {alert.name for alert in (*dead_letters.ALERTS, *_CLIENTS)}
+_OTHERS: Final = (alert for signal in signals.ALL for alert in of(signal) if alert.name not in _PLACED)
 GROUPS: Final[dict[str, tuple[Alert, ...]]] = {
     "deadwatch-dead-letters": dead_letters.ALERTS,
     "deadwatch-connect": connect.ALERTS,
-    "deadwatch-clients": clients.ALERTS,
+    "deadwatch-clients": (*_CLIENTS, *_OTHERS),
     "deadwatch-redrive": redrive.ALERTS,
-    "deadwatch-itself": itself.ALERTS,
+    "deadwatch-itself": self_monitoring.ALERTS,
 }
 ALERTS: Final = tuple(alert for alerts in GROUPS.values() for alert in alerts)
 NAMES: Final = (*(alert.name for alert in ALERTS), objective.NAME)
@@ -27,8 +49,7 @@ def rules(values: Values) -> dict[str, Any]:
         raise RulesError(f"no alert is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     groups = []
     for name, alerts in GROUPS.items():
-        made = [rule(alert, values) for alert in alerts]
-        groups.append(_group(name, [each for each in made if each is not None], values))
+        groups.append(_group(name, [made for alert in alerts if (made := rule(alert, values))], values))
     if values.objective.enabled:
         watched = [*objective.recorded(values), *objective.alerts(values)]
         groups.append(_group("deadwatch-objective", watched, values))

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from api.metrics import catalog
-from dashboards import counts
+from dashboards import figures
 from dashboards.dead_letters import UID
 from dashboards.promql import Expr, Scope
-from dashboards.rules.alert import SHARE, Alert, Knobs, rule
-from dashboards.rules.values import Severity, Values
+from dashboards.rules.alert import Alert, rule
+from dashboards.rules.values import Values
+from deadwatch.contract.signals.signal import Severity
 
 TOPIC: Final = ("kafka_cluster", "dlq_topic")
 
@@ -47,8 +48,7 @@ def recorded(values: Values) -> list[dict[str, Any]]:
 
 def alerts(values: Values) -> list[dict[str, Any]]:
     """An alert for each pair of windows, all of one name."""
-    made = [rule(_alert(burn, values), values) for burn in BURNS]
-    return [each for each in made if each is not None]
+    return [made for burn in BURNS if (made := rule(_alert(burn, values), values))]
 
 
 NAME: Final = "DeadwatchObjectiveBurns"
@@ -57,22 +57,20 @@ NAME: Final = "DeadwatchObjectiveBurns"
 def _alert(burn: Burn, values: Values) -> Alert:
     budget = 1 - values.objective.target
 
-    def burning(scope: Scope, _: Knobs) -> Expr:
+    def burning(scope: Scope, _: Alert) -> Expr:
         limit = burn.factor * budget
         fast = scope.recorded(_name(burn.long), *TOPIC).above(limit)
         return fast.and_(scope.recorded(_name(burn.short), *TOPIC).above(limit), *TOPIC)
 
     return Alert(
         NAME,
-        burn.severity,
         burning,
-        f"{SHARE} of the dead letters on {{{{ $labels.dlq_topic }}}} are late",
+        "{share} of the dead letters on {dlq_topic} are late",
         f"They were to be handled within {values.objective.hours} h, {values.objective.target:g} of them. "
-        f"On cluster "
-        f"{{{{ $labels.kafka_cluster }}}} that is missed {burn.factor:g} times too fast, over {burn.long} "
-        f"and "
-        f"{burn.short}.",
+        f"On cluster {{kafka_cluster}} that is missed {burn.factor:g} times too fast, over "
+        f"{burn.long} and {burn.short}.",
         UID,
+        burn.severity,
         labels={"window": burn.long},
     )
 
@@ -83,5 +81,5 @@ def _name(window: str) -> str:
 
 def _late(scope: Scope, hours: int, window: str) -> str:
     due = scope.increase(catalog.DEAD_LETTERS, window, f"{hours}h").sum(*TOPIC).above(0)
-    outstanding = counts.outstanding(scope, f"{hours}h").sum(*TOPIC)
+    outstanding = figures.outstanding(scope, f"{hours}h").sum(*TOPIC)
     return outstanding.over(due).at_most(1).text

@@ -1,33 +1,25 @@
 """What an installation may set of the rules: thresholds, switches, addresses."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from dashboards.promql import Scope
+from deadwatch.contract.signals.signal import Severity
 
 Duration = Annotated[str, StringConstraints(pattern=r"^([0-9]+(ms|[smhdwy]))+$")]
 """As Prometheus writes it: 90s, 15m, 1h30m."""
 
 
-class Severity(StrEnum):
-    """How soon somebody has to look: now, today, when there is time."""
-
-    CRITICAL = "critical"
-    WARNING = "warning"
-    INFO = "info"
-
-
-class Part(BaseModel):
-    """Frozen; an unknown key is refused."""
+class _Model(BaseModel):
+    """The base of all values: frozen, and an unknown key is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
-class AlertValues(Part):
-    """What is said of one alert; None: as it comes."""
+class AlertValues(_Model):
+    """The values of one alert; None keeps the default of the alert."""
 
     enabled: bool = True
     severity: Severity | None = None
@@ -37,7 +29,7 @@ class AlertValues(Part):
     keep_firing_for: Duration | None = Field(None, description="How long it goes on after it is over.")
 
 
-class Objective(Part):
+class Objective(_Model):
     """The objective "a dead letter is handled within so many hours"; off unless enabled."""
 
     enabled: bool = False
@@ -45,8 +37,8 @@ class Objective(Part):
     target: float = Field(0.99, gt=0, lt=1, description="The share of dead letters that are.")
 
 
-class Values(Part):
-    """All that may be set."""
+class Values(_Model):
+    """All values that an installation may set."""
 
     job: str = Field(".*deadwatch.*", min_length=1, description="Scrape jobs of Deadwatch, as a pattern.")
     runbook_url: str = Field("docs/runbooks", description="Where the runbooks are; a page for each alert.")
@@ -60,6 +52,3 @@ class Values(Part):
     def scope(self) -> Scope:
         """The series that the rules read."""
         return Scope({"job": self.job})
-
-
-UNCHANGED: Final = AlertValues()

@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx2
 
-from deadwatch.api_client import PREFIX, Api, NoAnswerError, RefusedError
-from streaming.store.urls import parsed
+from cli.api_client import PREFIX, Api, NoAnswerError, RefusedError
+from deadwatch.store.engine import parse_url
 from tests.chaos.deployment import Deployment
 from tests.chaos.exchanges import WITHIN_S, Client
 from tests.chaos.moved import ends
@@ -250,7 +250,7 @@ class Keeper:
 
     def act(self) -> None:
         """One backup, whole or none."""
-        source = parsed(self.place.store_url).database or ""
+        source = parse_url(self.place.store_url).database or ""
         copy = Path(f"{source}.copy")
         copy.unlink(missing_ok=True)
         within_s = self.rng.random() if self.rng.random() < 0.3 else WITHIN_S

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from lab.lone_broker import LoneBroker
-from streaming.store import migrate
-from streaming.store.engine import connect
+from deadwatch.store import versions
+from deadwatch.store.engine import connect
+from lab.broker import LoneBroker
 from tests.chaos.account import ACCOUNTS, Account
 from tests.chaos.processes import Victims
 from tests.chaos.traffic import Traffic
 from tests.postgres import Postgres
 
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "5"))
-MINUTES = float(os.environ.get("DEADWATCH_CHAOS_MINUTES", "1"))
+MINUTES = float(os.environ.get("DEADWATCH_CHAOS_MINUTES", "0.7"))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def postgresql(postgres_server: Postgres, postgres: str) -> tuple[str, Victims]:
         postgres_server.start()
 
     engine = connect(postgres)
-    migrate.upgrade(engine)
+    versions.upgrade(engine)
     engine.dispose()
     return postgres, {"store": crash}
 

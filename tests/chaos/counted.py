@@ -8,7 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 import yaml
 
-from streaming.store import schema
+from deadwatch.store import schema
 from tests.chaos.traffic import Traffic
 
 COUNTED = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from deadwatch.api_client import Api
-from streaming.store.store import Store
+from cli.api_client import Api
+from deadwatch.store.store import Store
 from tests.chaos.counted import write_config
 from tests.chaos.exchanges import Book, Client
 from tests.chaos.processes import Service, Victims, running
@@ -86,8 +86,8 @@ def deployed(traffic: Traffic, store_url: str, stores: Victims) -> Iterator[Depl
         "collector": "collector",
         STREAMING: "streaming",
         API: "api",
-        "worker-1": "streaming.redrive",
-        "worker-2": "streaming.redrive",
+        "worker-1": "redrive",
+        "worker-2": "redrive",
     }
     services = tuple(
         Service(module, config, traffic.log.with_name(f"{name}.log"), name)

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 
-from api.auth import READING
-from api.request_id import HEADER
+from api.auth.roles import READING
+from api.telemetry import HEADER
 
 UNANSWERED = 0
 WITHIN_S = 60

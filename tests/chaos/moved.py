@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from confluent_kafka import TopicPartition
 
-from collector.contract.headers import REDRIVE_ID
-from tests.chaos.committed import messages, reader
+from deadwatch.contract.headers import REDRIVE_ID
 from tests.chaos.traffic import DLQ_TOPIC, ELSEWHERE, ORIGIN, TOPICS
+from tests.kafka_topics import messages, reader
 
 SURELY = (b"connect", b"streams", b"spring")
 """Dialects that tell where a record came from: an order of everything moves it."""

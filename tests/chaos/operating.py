@@ -11,7 +11,7 @@ import httpx2
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from deadwatch.api_client import DONE, NO_ANSWER, PREFIX
+from cli.api_client import DONE, NO_ANSWER, PREFIX
 from tests.chaos import drawn
 from tests.chaos.deployment import WITHIN_S
 from tests.chaos.exchanges import Client

@@ -8,10 +8,10 @@ import httpx2
 from hypothesis.stateful import RuleBasedStateMachine
 
 from api.problems import ProblemResponse
-from deadwatch.api_client import PREFIX
+from cli.api_client import PREFIX
 from tests.chaos.deployment import Deployment
 from tests.chaos.exchanges import Client
-from tests.unit.console_visit import Console
+from tests.unit.api.console_visit import Console
 
 REFUSALS = range(400, 500)
 

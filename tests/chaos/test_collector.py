@@ -1,23 +1,18 @@
 """A collector killed at random moments while its log is written and rotated and its broker crashes."""
 
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 import pytest
-import yaml
 
-from lab.lone_broker import LoneBroker
+from lab.broker import LoneBroker
 from tests.chaos.account import Account
-from tests.kafka_events import Event, counted_once, events
-from tests.waiting import until
+from tests.collector_process import Collector
+from tests.waiting import eventually, until
 
 pytestmark = [
     pytest.mark.chaos,
@@ -30,7 +25,6 @@ pytestmark = [
 LINES_A_SECOND = 200
 ROTATED_EVERY_S = 1.5
 KILLS_TO_A_BROKER_CRASH = 10
-TOPIC = "deadwatch.events"
 WITHIN_S = 120
 
 
@@ -75,33 +69,14 @@ class Writer:
         )
 
 
-@contextmanager
-def collecting(config: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "collector", "--config", str(config)], stderr=subprocess.DEVNULL
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def write_config(directory: Path, broker: LoneBroker, log: Path) -> Path:
-    config = directory / "deadwatch.yaml"
+def collecting(directory: Path, broker: LoneBroker, log: Path) -> Collector:
     settings = {
-        "kafka": {"bootstrap_servers": broker.bootstrap_servers},
-        "collector": {
-            "data": str(directory / "data"),
-            "logs": [{"path": str(log)}],
-            "poll_interval_ms": 10,
-            "dlq_topics_poll_interval_ms": 0,
-            "request_timeout_ms": 5_000,
-            "delivery_timeout_ms": 10_000,
-        },
+        "logs": [{"path": str(log)}],
+        "poll_interval_ms": 10,
+        "request_timeout_ms": 5_000,
+        "delivery_timeout_ms": 10_000,
     }
-    config.write_text(yaml.safe_dump(settings))
-    return config
+    return Collector(broker.bootstrap_servers, directory, "deadwatch.events", settings)
 
 
 def crash(broker: LoneBroker, account: Account) -> None:
@@ -110,27 +85,25 @@ def crash(broker: LoneBroker, account: Account) -> None:
     account.broker_kills += 1
 
 
-def abandoned(every: list[Event]) -> list[int]:
-    return [int(event["task"]) for event in every if event["kind"] == "task_abandoned"]
-
-
 def test_kills_of_collector_and_broker_lose_and_repeat_nothing(
     broker: LoneBroker, tmp_path: Path, kills: int, account: Account
 ) -> None:
     rng = Random(kills)
     writer = Writer(tmp_path / "connect.log", rng)
-    config = write_config(tmp_path, broker, writer.path)
+    own = collecting(tmp_path, broker, writer.path)
     thread = threading.Thread(target=writer.run)
     try:
-        with collecting(config):  # what was renamed before anybody saw the log is nobody's
-            until(lambda: events(broker.bootstrap_servers, TOPIC))
+        with own.running() as process:  # what was renamed before anybody saw the log is nobody's
+            until(own.events)
             thread.start()
-            until(lambda: abandoned(events(broker.bootstrap_servers, TOPIC)))
+            until(own.abandoned)
+            process.kill()
         for number in range(1, kills + 1):
-            with collecting(config):
+            with own.running() as process:
                 if number % KILLS_TO_A_BROKER_CRASH == KILLS_TO_A_BROKER_CRASH // 2:
                     crash(broker, account)  # under the collector's feet
                 time.sleep(rng.uniform(0.3, 3))  # the random moment at which it dies
+                process.kill()
             account.kills += 1
             if number % KILLS_TO_A_BROKER_CRASH == 0:
                 crash(broker, account)  # while nobody collects
@@ -139,18 +112,9 @@ def test_kills_of_collector_and_broker_lose_and_repeat_nothing(
         if thread.is_alive():
             thread.join()
     account.written, account.rotations = writer.written, writer.rotations
-    with collecting(config):
-        tasks = settled(broker, writer.written)
+    with own.running():
+        eventually(lambda: len(own.abandoned()) >= writer.written, WITHIN_S)
+        tasks = own.abandoned()
     account.lost = writer.written - len(set(tasks))
     account.twice = sum(times - 1 for times in Counter(tasks).values())
     assert tasks == list(range(writer.written))
-
-
-def settled(broker: LoneBroker, written: int) -> list[int]:
-    """What is published once it is all there, or once time is up."""
-    deadline = time.monotonic() + WITHIN_S
-    while True:
-        tasks = abandoned(list(counted_once(events(broker.bootstrap_servers, TOPIC))))
-        if len(tasks) >= written or time.monotonic() > deadline:
-            return tasks
-        time.sleep(0.5)

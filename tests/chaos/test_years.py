@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from streaming.store.urls import SQLITE, parsed
+from deadwatch.store.engine import SQLITE, parse_url
 from tests.chaos.account import Account
 from tests.chaos.actors import Admin, Commenter, Keeper, Operator, Reader, Scraper, Watcher, acting
 from tests.chaos.closing import judged
@@ -23,7 +23,9 @@ LIVES_AT_MOST_S = 4
 
 
 def kill_until(place: Deployment, end_s: float, rng: Random, account: Account) -> None:
-    """One after the other at random moments; streaming, which begins slowly, when it has counted again."""
+    """One after the other at random moments; streaming, which begins slowly, when it has counted again, and
+    then twice.
+    """
     left: list[str] = []
     counted = 0
     while time.monotonic() < end_s:
@@ -34,6 +36,9 @@ def kill_until(place: Deployment, end_s: float, rng: Random, account: Account) -
             before, counted = counted, place.counted()
             if before == counted:
                 continue
+            place.kill(victim)
+            account.kills += 1
+            time.sleep(rng.uniform(0.2, LIVES_AT_MOST_S))  # this one dies before its first batch
         place.kill(victim)
         account.kills += 1
 
@@ -43,7 +48,7 @@ def use_until(place: Deployment, end_s: float, rng: Random, account: Account) ->
     stop = threading.Event()
     people = (Admin(place, rng), Commenter(place, rng), Operator(place, rng), Reader(place, rng))
     watchers = (Watcher(place, stop), Watcher(place, stop))
-    keepers = (Keeper(place, rng),) if parsed(place.store_url).drivername == SQLITE else ()
+    keepers = (Keeper(place, rng),) if parse_url(place.store_url).drivername == SQLITE else ()
     everybody = (*people, Scraper(place), Scraper(place), *watchers, *keepers)
     with acting(*(one.act for one in everybody), rng=rng):
         kill_until(place, end_s, rng, account)

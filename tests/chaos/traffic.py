@@ -13,10 +13,10 @@ from random import Random
 from typing import IO
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
-from collector.contract.events import Event, Position, TaskTimeout, encode
+from deadwatch.contract.events import Event, Position, TaskTimeout, encode
+from lab.topics import Topics
+from tests.kafka_topics import Headers, connect_headers
 
 EVENTS_TOPIC = "deadwatch.events"
 DLQ_TOPIC = "dlq.orders"
@@ -27,9 +27,10 @@ ELSEWHERE = "elsewhere"
 TOPICS = {EVENTS_TOPIC: 3, DLQ_TOPIC: 2, ORIGIN: 2, ELSEWHERE: 2}
 """With their partitions."""
 CAUSES = 3_000
+NAMES = 500
+"""Of tasks, connectors and topics in the log each: of those that were abandoned the store keeps 10 000."""
 NOW_MS = 1_795_300_000_000
 DAY_MS = 86_400_000
-Headers = list[tuple[str, str | bytes | None]]
 
 LINES = {
     "abandoned_tasks": "ERROR [c|task-{n}] Graceful stop of task c-{n} failed. (o.Worker:1104)",
@@ -66,10 +67,8 @@ class Traffic:
         self._offsets: Counter[str] = Counter()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="traffic")
-        admin = AdminClient({"bootstrap.servers": bootstrap_servers})
-        wanted = [NewTopic(name, width, 1) for name, width in TOPICS.items()]
-        for created in admin.create_topics(wanted).values():
-            created.result()
+        for name, width in TOPICS.items():
+            Topics(bootstrap_servers).create(name, partitions=width)
         self._producer = Producer(
             {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "log_level": 0}
         )
@@ -95,7 +94,7 @@ class Traffic:
 
     def _log_entry(self, log: IO[str], number: int) -> None:
         signal = self._rng.choice(list(LINES))
-        line = LINES[signal].format(n=number)
+        line = LINES[signal].format(n=number % NAMES)
         log.write(
             f"[2026-11-21 12:35:23,893] {line}\n\tat o.Worker.stop(Worker.java:1104)\nCaused by: {line}\n"
         )
@@ -148,14 +147,8 @@ class Traffic:
 
 
 def connect(offset: int, error: str) -> Headers:
-    return [
-        ("__connect.errors.topic", ORIGIN),
-        ("__connect.errors.partition", "1"),
-        ("__connect.errors.offset", str(offset)),
-        ("__connect.errors.connector.name", "sink"),
-        ("__connect.errors.exception.class.name", error),
-        ("__connect.errors.exception.message", None),
-    ]
+    told = connect_headers(ORIGIN, 1, offset, connector_name="sink", exception_class_name=error)
+    return [*told, ("__connect.errors.exception.message", None)]
 
 
 def streams(offset: int, error: str) -> Headers:

@@ -20,12 +20,13 @@ import yaml
 
 from tests.chart.tools import ROOT, Manifest
 from tests.ports import LOOPBACK, free_port
+from tests.waiting import until
 
 Secrets = Mapping[str, Mapping[str, str]]
 
 READY_WITHIN_S: Final = 300
-PROGRAMS: Final = {"python": [sys.executable], "deadwatch": [sys.executable, "-m", "deadwatch"]}
-LISTENS: Final = {"api": ("API_PORT", "API_HOST"), "streaming.redrive": ("REDRIVE_HEALTH__PORT",)}
+PROGRAMS: Final = {"python": [sys.executable], "deadwatch": [sys.executable, "-m", "cli"]}
+LISTENS: Final = {"api": ("API_PORT", "API_HOST"), "redrive": ("REDRIVE_HEALTH__PORT",)}
 """The variables of a process's port and, where it is not the pod's own, its address."""
 
 
@@ -71,11 +72,12 @@ class Pod:
         return 200 <= answer.status_code < 400
 
     def become(self, kind: str, within_s: float = READY_WITHIN_S) -> None:
-        end_s = time.monotonic() + within_s
-        while not self.probe(kind):
-            assert self.process.poll() is None, self.tail()
-            assert time.monotonic() < end_s, f"{kind} of {self.name}: {self.tail()}"
-            time.sleep(0.1)
+        until(
+            lambda: self.process.poll() is not None or self.probe(kind),
+            lambda: f"{kind} of {self.name}: {self.tail()}",
+            within_s,
+        )
+        assert self.process.poll() is None, self.tail()
 
     def terminate(self) -> float:
         """SIGTERM as a kubelet sends it; the seconds until its end, which was in its grace period."""
@@ -183,7 +185,8 @@ class Node:
     def _environment(
         self, container: Manifest, mounts: Mapping[str, Path], ports: Mapping[str, int]
     ) -> dict[str, str]:
-        machine = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+        kept = ("PATH", "HOME", "JAVA_HOME", "JDK_JAVA_OPTIONS")
+        machine = {name: os.environ[name] for name in kept if name in os.environ}
         machine |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(mounts["/tmp"])}
         said = {v["name"]: self._placed(self._value(v), mounts) for v in container.get("env", ())}
         for name in self.unknown:

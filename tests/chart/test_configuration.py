@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from api.settings import ApiSettings
-from collector.settings_file import ProcessSettings, load
-from deadwatch.settings_page import PROCESSES
+from cli.generate.settings_page import PROCESSES
+from deadwatch.runtime.settings_file import ProcessSettings, load
 from tests.chart.node import Node
 from tests.chart.tools import CASES, MINIMAL, pods, rendered
 

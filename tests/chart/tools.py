@@ -40,7 +40,9 @@ def tool(name: str) -> str:
     return str(next(path for path in directory().glob(f"{name}-v*")))
 
 
+@cache
 def helm(*arguments: str | Path, directory: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """What Helm answers, which is asked the same only once: neither chart nor values change meanwhile."""
     command = [tool("helm"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory)
 
@@ -75,7 +77,9 @@ def rendered(
     """The manifests; a refusal is an error with Helm's words."""
     made = template(*files, values=values, apis=apis, more=more, release=release, chart=chart)
     assert made.returncode == 0, made.stderr
-    return [one for one in yaml.safe_load_all(made.stdout) if one]
+    manifests = [one for one in yaml.load_all(made.stdout, Loader=yaml.CSafeLoader) if one]
+    assert manifests, "nothing is rendered"
+    return manifests
 
 
 def next_version(directory: Path) -> Path:
@@ -103,4 +107,5 @@ def pods(manifests: Sequence[Manifest]) -> list[tuple[str, Manifest]]:
             found.append((manifest["metadata"]["name"], manifest["spec"]))
         elif manifest["kind"] in {"Deployment", "StatefulSet", "Job"}:
             found.append((manifest["metadata"]["name"], manifest["spec"]["template"]["spec"]))
+    assert found, "nothing starts a pod"
     return found

@@ -19,7 +19,11 @@ from tests.contract.alerts import clients, connect, dead_letters, itself, redriv
 from tests.contract.alerts.case import ON_TOPIC, SENT, STORE, Case
 from tests.contract.alerts.dead_letters import BACKLOG, LETTERS
 
-CASES = [case for kind in (dead_letters, connect, clients, redrive, itself) for case in kind.CASES]
+CASES = {
+    name: cases
+    for kind in (dead_letters, connect, clients, redrive, itself)
+    for name, cases in kind.CASES.items()
+}
 JOB = 'job="deadwatch", instance="a"'
 DUE = "163m"
 """Dead letters of minute 100 are late since minute 160; every window still sees that they came."""
@@ -67,7 +71,7 @@ def group(case: Case, rule: dict[str, Any]) -> dict[str, Any]:
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
         "alert_rule_test": [
-            {"eval_time": case.at, "alertname": case.alert, "exp_alerts": expected(case, rule)}
+            {"eval_time": case.at, "alertname": rule["alert"], "exp_alerts": expected(case, rule)}
         ],
     }
 
@@ -93,12 +97,12 @@ def rule_of(name: str, made: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", [alert.name for alert in ALERTS])
 def test_the_alert_does_what_its_cases_say(name: str, tmp_path: Path) -> None:
-    cases = [case for case in CASES if case.alert == name]
+    cases = CASES[name]
     assert any(case.labels is not None for case in cases)
     assert name == "DeadwatchWatchdog" or any(case.labels is None for case in cases)
     for window in {case.window for case in cases}:
-        said = {name: AlertValues(window=window)} if window else {}
-        values = Values(dashboard_url="http://grafana", labels={"team": "kafka"}, alerts=said)
+        overrides = {name: AlertValues(window=window)} if window else {}
+        values = Values(dashboard_url="http://grafana", labels={"team": "kafka"}, alerts=overrides)
         rule = rule_of(name, rules(values))
         tests = [group(case, rule) for case in cases if case.window == window]
         promtool(tmp_path, {"groups": [{"name": "one", "rules": [rule]}]}, tests)
@@ -120,7 +124,7 @@ def test_the_objective_burns_while_dead_letters_are_late(burn: Burn, tmp_path: P
     labels = {"severity": str(burn.severity), "window": burn.long}
     found = (r for r in made["groups"][-1]["rules"] if labels.items() <= r.get("labels", {}).items())
     (rule,) = found
-    fired = expected(Case(objective.NAME, "", {}, DUE, ON_TOPIC, "100%"), rule)
+    fired = expected(Case("", {}, DUE, ON_TOPIC, "100%"), rule)
     tests = [
         {
             "name": name,

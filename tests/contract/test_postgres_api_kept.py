@@ -1,3 +1,3 @@
-"""What is kept of a store is as new on PostgreSQL."""
+"""The cache of a store is up to date on PostgreSQL."""
 
-from tests.unit.test_api_kept import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.api.test_cache import *  # noqa: F403 -- every test and fixture of the suite

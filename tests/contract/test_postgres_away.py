@@ -13,15 +13,15 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.settings import ApiSettings
-from streaming.patience import PatientStore
+from deadwatch.store.batch import Batch, delta
+from deadwatch.store.series import TASK_TIMEOUTS
+from deadwatch.store.write.lease import this_process
 from streaming.settings import StreamingSettings
-from streaming.store.batch import Batch, delta
-from streaming.store.owner import this_process
-from streaming.store.series import TASK_TIMEOUTS
+from streaming.store import RetryingStore
 from tests import postgres as servers
 from tests.operators import operator
 from tests.postgres import Postgres
-from tests.unit.test_streaming_patience import eventually
+from tests.waiting import eventually
 
 BATCHES = 300
 EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1_000, offsets={}, marks={})
@@ -31,7 +31,7 @@ LABELS = {"kafka_cluster": "c", "application": "app"}
 @pytest.fixture
 def server(postgres_server: Postgres) -> Iterator[Postgres]:
     """A server that may be stopped: nobody else's."""
-    del postgres_server  # it has told when there is none
+    del postgres_server  # it fails when there is none
     with servers.running() as own:
         yield own
 
@@ -46,13 +46,14 @@ def test_batches_wait_for_the_server_and_are_merged_once(
     settings = StreamingSettings(store_url=url, retry_backoff_ms=10, retry_backoff_max_ms=100)
     done: list[int] = []
 
-    def merge(store: PatientStore) -> None:
+    def merge(store: RetryingStore) -> None:
         for number in range(BATCHES):
             one = delta(TASK_TIMEOUTS, LABELS, 1, first_ms=1_000, last_ms=1_000)
-            store.apply(replace(EMPTY, batch_id=number, series=(one,), offsets={("t", 0): number + 1}))
+            begins = {("t", 0): number} if number else {}
+            store.apply(replace(EMPTY, series=(one,), begins=begins, offsets={("t", 0): number + 1}))
             done.append(number)
 
-    with PatientStore(settings, stop, Random(1)) as store:
+    with RetryingStore(settings, stop, Random(1)) as store:
         assert store.hold(this_process(), ttl_ms=60_000, stop=stop, now_ms=lambda: 1)
         merging = threading.Thread(target=merge, args=(store,))
         merging.start()
@@ -91,5 +92,5 @@ def test_an_address_without_a_password_reads_it_where_libpq_does(
     secret.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(secret))
     settings = StreamingSettings(store_url=url.replace(f":{postgres_server.password}@", "@"))
-    with PatientStore(settings, threading.Event(), Random(1)) as store:
+    with RetryingStore(settings, threading.Event(), Random(1)) as store:
         assert store.apply(EMPTY)

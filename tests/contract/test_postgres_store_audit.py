@@ -1,3 +1,3 @@
-"""The suite ``tests/unit/test_store_audit.py`` on PostgreSQL: the store promises the same there."""
+"""``tests/unit/deadwatch/store/test_audit.py`` on PostgreSQL."""
 
-from tests.unit.test_store_audit import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.deadwatch.store.test_audit import *  # noqa: F403 -- every test and fixture of the suite

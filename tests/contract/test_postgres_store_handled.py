@@ -1,3 +1,3 @@
-"""The suite ``tests/unit/test_store_handled.py`` on PostgreSQL: the store promises the same there."""
+"""``tests/unit/deadwatch/store/test_handled.py`` on PostgreSQL."""
 
-from tests.unit.test_store_handled import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.deadwatch.store.test_handled import *  # noqa: F403 -- every test and fixture of the suite

@@ -1,3 +1,3 @@
-"""The suite ``tests/unit/test_store_policies.py`` on PostgreSQL: the store promises the same there."""
+"""``tests/unit/deadwatch/store/test_policies.py`` on PostgreSQL."""
 
-from tests.unit.test_store_policies import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.deadwatch.store.test_policies import *  # noqa: F403 -- every test and fixture of the suite

@@ -1,3 +1,3 @@
-"""The suite ``tests/unit/test_store_replacement.py`` on PostgreSQL: the store promises the same there."""
+"""``tests/unit/deadwatch/store/test_replacement.py`` on PostgreSQL."""
 
-from tests.unit.test_store_replacement import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.deadwatch.store.test_replacement import *  # noqa: F403 -- every test and fixture of the suite

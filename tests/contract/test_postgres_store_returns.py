@@ -1,3 +1,3 @@
-"""The suite ``tests/unit/test_store_returns.py`` on PostgreSQL: the store promises the same there."""
+"""``tests/unit/deadwatch/store/test_returns.py`` on PostgreSQL."""
 
-from tests.unit.test_store_returns import *  # noqa: F403 -- every test and fixture of the suite
+from tests.unit.deadwatch.store.test_returns import *  # noqa: F403 -- every test and fixture of the suite

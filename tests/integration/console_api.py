@@ -14,13 +14,13 @@ from fastapi import FastAPI
 from sqlalchemy import NullPool, create_engine, update
 
 from api.app import create_app
-from api.auth import Role
-from api.credentials import parse
+from api.auth.credentials import parse
+from api.auth.settings import Role
 from api.errors import UnauthenticatedError
 from api.service import Service
 from api.settings import ApiSettings
-from collector.kafka import KafkaConnection
-from streaming.store import migrate, schema
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store import schema, versions
 from tests import console_store
 from tests.waiting import until
 
@@ -70,7 +70,7 @@ def served(directory: Path, groups: int = 0, **changes: Any) -> Iterator[Served]
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    migrate.upgrade(engine)
+    versions.upgrade(engine)
     now_ms = time.time_ns() // 1_000_000
     console_store.fill(engine, now_ms)
     if groups:

@@ -16,11 +16,10 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from collector.contract.topics import EVENTS, OWN_DLQ
-from deadwatch.api_client import Api
+from cli.api_client import Api
+from deadwatch.contract.topics import EVENTS, OWN_DLQ
 from lab import Lab, share
-from lab.connect import FILESINK_DLQ, json_sink
-from lab.connect_worker import FLUSH_INTERVAL_MS
+from lab.connect import FILESINK_DLQ, FLUSH_INTERVAL_MS, json_sink, pipe_source
 from lab.topics import Topics
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
@@ -35,6 +34,7 @@ OF_GROUPS = {"errors.deadletterqueue.group.enable": "true"}
 CUT, REFUSED = "dlq.cut", "dlq.refused"
 HASTY = {"consumer.override.retry.backoff.ms": "2000", "consumer.override.retry.backoff.max.ms": "1000"}
 """KIP-580 warns of it."""
+POLL_FAILED = "failed to poll records from SourceTask. Will retry operation."
 LONG = "x" * (1 << 20)
 """A line that no log has."""
 
@@ -48,7 +48,9 @@ def lines(now: datetime) -> str:
         " connector. After fixing the connector, it may be necessary to restart this worker to release any"
         " consumed resources. (o.W:1)\n"
         f"{at} ERROR [Producer clientId=lost] Topic orders not present in metadata after 60000 ms. (o.K:1)\n"
-        f"{at} INFO next (a.b.C:1)\n"
+        + 5 * f"{at} WARN [away|task-0] WorkerSourceTask{{id=away-0}} {POLL_FAILED} (o.A:1)\n"
+        + f"{at} WARN Skipping record due to null key. topic=[orders] partition=[0] offset=[7] (o.K:1)\n"
+        + f"{at} INFO next (a.b.C:1)\n"
     )
 
 
@@ -99,7 +101,7 @@ class Failures:
     def provoke(self) -> float:
         """Everything that the lab can do, then what it cannot, as log lines; last what is put back.
 
-        The time from which on it is counted: until then batches fail.
+        The time from which on events are counted: until then their batches fail.
         """
         servers = self.lab.bootstrap_servers
         Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is mended
@@ -108,11 +110,15 @@ class Failures:
         self.lab.reject_share_records(RECORDS)
         for group, queue in (("refused", REFUSED), ("cut", CUT)):
             share.configure(servers, group, queue)
-            share.reject(servers, RECORDS, group)
+        share.reject(servers, RECORDS, "refused")
         self.lab.break_connect_records(RECORDS)
         self._misconfigure()
         self.lab.stall_broker()
-        counted_s = self._cut()
+        for process in ("collector", "streaming"):
+            until(lambda: self._refused(process), f"{OWN_DLQ} takes what {process} writes")  # noqa: B023 -- called at once
+        self._cut()
+        counted_s = time.time()
+        self._mend(OWN_DLQ)
         now = datetime.now(UTC)
         self._append(lines(now) + stalled(now))
         until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
@@ -136,17 +142,28 @@ class Failures:
             httpx2.delete(connector, trust_env=False).raise_for_status()
             reader.close()
 
-    def _cut(self) -> float:
-        """Dead letters are deleted before they are read, since batches fail; then our queue is mended."""
-        for process in ("collector", "streaming"):
-            until(lambda: self._refused(process), f"{OWN_DLQ} takes what {process} writes")  # noqa: B023 -- called at once
-        admin = AdminClient({"bootstrap.servers": self.lab.bootstrap_servers})
-        end = Topics(self.lab.bootstrap_servers).end(CUT)
-        for done in admin.delete_records([TopicPartition(CUT, 0, end)]).values():
-            done.result(60)
-        counted_s = time.time()
-        self._mend(OWN_DLQ)
-        return counted_s
+    def _cut(self) -> None:
+        """Dead letters are deleted before they are read: streaming, which has begun to read, stands still."""
+        servers = self.lab.bootstrap_servers
+        topics, admin = Topics(servers), AdminClient({"bootstrap.servers": servers})
+        with self._streaming_stands_still():
+            share.reject(servers, RECORDS, "cut")
+            until(lambda: topics.end(CUT) >= RECORDS, f"the broker did not write {RECORDS} dead letters")
+            for done in admin.delete_records([TopicPartition(CUT, 0, topics.end(CUT))]).values():
+                done.result(60)
+
+    @contextmanager
+    def _streaming_stands_still(self) -> Iterator[None]:
+        """Python and Spark's JVM, as on a machine that is out of memory."""
+        python = self.up.child("streaming")
+        processes = [python, *python.children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
 
     def _refused(self, process: str) -> bool:
         lines = self.up.errors.read_text().splitlines()
@@ -169,6 +186,44 @@ class Failures:
         self._break("silent", queueless | HASTY)
         self._break("refused", sink | {"errors.deadletterqueue.topic.name": REFUSED})
         self._break("mute", mute, records=0)
+        self._break("strict", queueless | {"errors.tolerance": "none"})
+        self._fail_connector()
+        self._keep_from_starting()
+        self._lose_thread()
+
+    def _keep_from_starting(self) -> None:
+        """A connector and its task whose setting, kept in a file, is gone when both are restarted."""
+        kept, connector = self.log.with_name("gone"), f"{self.lab.connect_url}/connectors/unstarted"
+        kept.write_text("size=100\n")
+        deploy(connector, {**pipe_source(self.log), "batch.size": f"${{file:{kept}:size}}"})
+        kept.unlink()
+        httpx2.post(f"{connector}/restart?includeTasks=true", trust_env=False)
+
+    def _lose_thread(self) -> None:
+        """The task of a sink that has failed is called RUNNING by REST."""
+        sink = json_sink(self.log.with_name("lost.txt"))
+        strict = {key: value for key, value in sink.items() if "deadletterqueue" not in key}
+        self._break("lost", strict | {"errors.tolerance": "none"})
+        status = f"{self.lab.connect_url}/connectors/lost/status"
+
+        def state() -> str:
+            return str(httpx2.get(status, trust_env=False).json()["tasks"][0]["state"])
+
+        until(lambda: state() == "FAILED", lambda: f"the task is {state()}")
+        self.lab.lose_task_thread("lost")
+
+    def _fail_connector(self) -> None:
+        """A connector whose setting, kept in a file, is no number any more when it is restarted."""
+        kept, connector = self.log.with_name("size"), f"{self.lab.connect_url}/connectors/unsettled"
+        kept.write_text("size=100\n")
+        deploy(connector, {**pipe_source(self.log), "batch.size": f"${{file:{kept}:size}}"})
+        kept.write_text("size=many\n")
+        httpx2.post(f"{connector}/restart", trust_env=False)
+
+        def state() -> str:
+            return str(httpx2.get(f"{connector}/status", trust_env=False).json()["connector"]["state"])
+
+        until(lambda: state() == "FAILED", lambda: f"the connector is {state()}")
 
     def _break(self, sink: str, settings: Mapping[str, str], records: int = RECORDS) -> None:
         topics = Topics(self.lab.bootstrap_servers)

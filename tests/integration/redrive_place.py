@@ -3,7 +3,6 @@
 import itertools
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,31 +11,29 @@ from random import Random
 from typing import Any, Self, cast
 
 import pytest
-from confluent_kafka import Consumer, IsolationLevel, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, TopicPartition
 from confluent_kafka import admin as typed_admin
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from deadwatch.deadletter.record import DeadLetter
+from deadwatch.orders.guards import Returns
+from deadwatch.orders.order import Claim, ClaimLostError, Order, OrderRequest, Status
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab
-from streaming.redrive.claim import Claim, ClaimLostError
-from streaming.redrive.guards import Returns
-from streaming.redrive.order import Order, OrderRequest, Status
-from streaming.redrive.received import Received, consume
-from streaming.redrive.settings import RedriveSettings
-from streaming.redrive.work import House
-from streaming.redrive.worker import run
+from lab.topics import Topics
+from redrive.librdkafka import ConsumerRecord
+from redrive.move.task import WorkerContext
+from redrive.settings import RedriveSettings
+from redrive.worker import run
+from tests.kafka_topics import connect_headers, messages, producing
+from tests.waiting import until
 
 admin: Any = typed_admin  # its types leave out what is used here
-WITHIN_S = 60
 NAMES = itertools.count()
 AT_ONCE = {"retry_backoff_ms": 0}
 FAST = {"records_per_second": None}
+Matches = Callable[[DeadLetter], bool]
 Headers = list[tuple[str, bytes]]
-Sent = list[tuple[str, str | bytes | None]]
-
-
-def clock_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Seen:
     headers: Headers
 
     @classmethod
-    def of(cls, message: Received) -> Self:
+    def of(cls, message: ConsumerRecord) -> Self:
         headers = [(name, value or b"") for name, value in message.headers() or []]
         return cls(
             message.topic(),
@@ -128,32 +125,30 @@ class Place:
         self, count: int, *, partition: int | None = None, topic: str = "", headers: Headers | None = None
     ) -> None:
         """Dead letters as Connect writes them, of records at offset 0 and up."""
-        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 50})
         width, dlq_width = self.width(self.topic), self.width(self.dlq)
-        for number in range(count):
-            at = number % width
-            said = {"topic": topic or self.topic, "partition": at, "offset": number // width}
-            told = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
-            producer.produce(
-                self.dlq,
-                b"value-%d" % number,
-                b"key-%d" % (number % 100),
-                at % dlq_width if partition is None else partition,
-                timestamp=clock_ms() - 3 * 3_600_000 + number,
-                headers=[("own", b"%d" % number), *told, *(headers or [])],
-            )
-        assert producer.flush(30) == 0
+        with producing(self.servers, linger_ms=50) as producer:
+            for number in range(count):
+                at = number % width
+                producer.produce(
+                    self.dlq,
+                    b"value-%d" % number,
+                    b"key-%d" % (number % 100),
+                    at % dlq_width if partition is None else partition,
+                    timestamp=clock_ms() - 3 * 3_600_000 + number,
+                    headers=[
+                        ("own", b"%d" % number),
+                        *connect_headers(topic or self.topic, at, number // width),
+                        *(headers or []),
+                    ],
+                )
 
     def fail(self, record: Seen) -> None:
         """A dead letter of a record that was read from the topic, its headers kept, as Connect does."""
-        said = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-        told = [(f"__connect.errors.{name}", str(value).encode()) for name, value in said.items()]
-        producer = Producer({"bootstrap.servers": self.servers})
-        headers = [*record.headers, *told]
-        producer.produce(
-            self.dlq, record.value, record.key, timestamp=record.timestamp, headers=cast("Sent", headers)
-        )
-        assert producer.flush(30) == 0
+        headers = [*record.headers, *connect_headers(record.topic, record.partition, record.offset)]
+        with producing(self.servers) as producer:
+            producer.produce(
+                self.dlq, record.value, record.key, timestamp=record.timestamp, headers=cast("Any", headers)
+            )
 
     def width(self, topic: str) -> int:
         admin = AdminClient({"bootstrap.servers": self.servers})
@@ -206,31 +201,22 @@ class Place:
 
     def read(self, topic: str = "") -> list[Seen]:
         """Every committed record, in the order of each partition."""
-        topic = topic or self.topic
-        config = {"bootstrap.servers": self.servers, "group.id": "read", "isolation.level": "read_committed"}
-        consumer = Consumer(config | {"enable.partition.eof": True, "enable.auto.commit": False})
-        left = set(range(self.width(topic)))
-        consumer.assign([TopicPartition(topic, number, 0) for number in left])
-        found: list[Seen] = []
-        deadline_s = time.monotonic() + WITHIN_S
-        while left:
-            assert time.monotonic() < deadline_s
-            for message in consume(consumer, 1_000, 0.05):
-                if message.error() is None:
-                    found.append(Seen.of(message))
-                else:
-                    left.discard(message.partition())
-        consumer.close()
-        return found
+        return [Seen.of(cast("ConsumerRecord", one)) for one in messages(self.servers, topic or self.topic)]
 
     @contextmanager
-    def worker(self, orders: Orders, **settings: object) -> Iterator[threading.Event]:
-        """A worker in a thread; the event stops it."""
+    def worker(
+        self,
+        orders: Orders,
+        matches: Matches = lambda _: True,
+        clock: Callable[[], int] = clock_ms,
+        **settings: object,
+    ) -> Iterator[threading.Event]:
+        """A worker in a thread; the event stops it. ``matches`` is what it takes the filter for."""
         stop = threading.Event()
         own = RedriveSettings.model_validate(
             {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
         )
-        house = House(own, lambda _: lambda _: True, lambda _: self.returns, clock_ms, Random(1))
+        house = WorkerContext(own, lambda _: matches, lambda _: self.returns, clock, Random(1))
         thread = threading.Thread(target=run, args=(orders, house, stop, "test"))
         thread.start()
         try:
@@ -249,27 +235,13 @@ class Place:
         return orders.status[order.id], orders.reason[order.id]
 
 
-def until(condition: Callable[[], bool], within_s: float = WITHIN_S) -> None:
-    deadline_s = time.monotonic() + within_s
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not happen in time"
-        pause.wait(0.02)
-
-
-def create(servers: str, **widths: int) -> None:
-    wanted = [NewTopic(name, width, 1) for name, width in widths.items()]
-    client = AdminClient({"bootstrap.servers": servers})
-    for future in client.create_topics(wanted).values():
-        future.result(30)
-
-
 @pytest.fixture
 def place(lab: Lab, request: pytest.FixtureRequest) -> Place:
     width, dlq_width = getattr(request, "param", (3, 3))
     name = f"orders-{next(NAMES)}-{clock_ms()}"
     found = Place(lab.bootstrap_servers, name, f"dlq.{name}")
-    create(found.servers, **{found.topic: width, found.dlq: dlq_width})
+    Topics(found.servers).create(found.topic, partitions=width)
+    Topics(found.servers).create(found.dlq, partitions=dlq_width)
     return found
 
 

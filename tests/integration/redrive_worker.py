@@ -10,12 +10,11 @@ import time
 from pathlib import Path
 from random import Random
 
-from streaming.redrive.claim import Claim
-from streaming.redrive.guards import Returns
-from streaming.redrive.order import Order, Status
-from streaming.redrive.settings import RedriveSettings
-from streaming.redrive.work import House
-from streaming.redrive.worker import run
+from deadwatch.orders.guards import Returns
+from deadwatch.orders.order import Claim, Order, Status
+from redrive.move.task import WorkerContext
+from redrive.settings import RedriveSettings
+from redrive.worker import run
 
 
 class OneOrder:
@@ -46,7 +45,7 @@ class OneOrder:
 def main(order_file: str, epoch: str) -> None:
     stop = threading.Event()
     orders = OneOrder(Order.model_validate_json(Path(order_file).read_text()), int(epoch), stop)
-    house = House(
+    house = WorkerContext(
         RedriveSettings(),
         lambda _: lambda _: True,
         lambda _: Returns(0, 0),

@@ -1,72 +1,36 @@
-"""``python -m api`` as a process of its own, beside the store that streaming writes."""
+"""``python -m api`` as a process of its own: beside a store, watched by a hundred, scraped by Prometheus."""
 
+import json
 import os
+import re
+import selectors
+import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
+import psutil
 import pytest
+from sqlalchemy import insert, update
 
-from streaming.store.batch import Batch, SeriesDelta
-from streaming.store.series import TASK_TIMEOUTS
-from streaming.store.store import Store
+from api.metrics import catalog
+from deadwatch.store import schema, series
+from deadwatch.store.batch import Batch, SeriesDelta
+from deadwatch.store.engine import connect
+from deadwatch.store.series import TASK_TIMEOUTS
+from deadwatch.store.store import Store
+from tests.integration.api_process import Serving, serving, started
+from tests.waiting import until
 
-ROOT = Path(__file__).parents[2]
-DEADLINE_S = 20
-STOP_S = 5
+pytestmark = pytest.mark.integration
 
-Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture
-def start(tmp_path: Path, port: int) -> Iterator[Start]:
-    """Start the api; whatever still runs at the end of the test is killed."""
-    processes: list[subprocess.Popen[str]] = []
-
-    def begin(**settings: str) -> subprocess.Popen[str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
-        own = {"API_PORT": str(port), "API_STORE_URL": f"sqlite:///{tmp_path / 'deadwatch.db'}", **settings}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "api"],
-            cwd=ROOT,
-            env={**inherited, **own},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        processes.append(process)
-        return process
-
-    yield begin
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def answered(
-    process: subprocess.Popen[str], url: str, accepted: Callable[[httpx2.Response], bool]
-) -> httpx2.Response:
-    """The first answer that is accepted; the test fails when the process ends or time is over before."""
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            answer = httpx2.get(url)
-        except httpx2.TransportError:
-            continue
-        if accepted(answer):
-            return answer
-    pytest.fail(f"{url}: no such answer; the process: {process.poll()}")
+WITHIN_S = 60
 
 
 def one_timeout(batch_id: int) -> Batch:
@@ -83,47 +47,239 @@ def one_timeout(batch_id: int) -> Batch:
     )
 
 
-def test_it_waits_for_the_store_follows_it_and_ends_when_asked(
-    start: Start, tmp_path: Path, port: int
-) -> None:
-    url = f"http://127.0.0.1:{port}"
-    process = start()
-    not_ready = answered(process, f"{url}/readyz", lambda answer: answer.status_code == 503)
-    assert not_ready.json()["missing"]
-    assert "\ndeadwatch_store_up 0.0\n" in httpx2.get(f"{url}/metrics").text
-    with Store(f"sqlite:///{tmp_path / 'deadwatch.db'}") as store:
-        ready = answered(process, f"{url}/readyz", lambda answer: answer.status_code == 200)
-        assert "server" not in ready.headers
-        for batch_id in range(3):
-            store.apply(one_timeout(batch_id))
-            scrape = httpx2.get(f"{url}/metrics").text
-            counted = f'{{application="wordcount",kafka_cluster="c",task="0_1"}} {float(batch_id + 1)}\n'
-            assert f"\ndeadwatch_task_timeouts_total{counted}" in scrape
-    (told,) = httpx2.get(f"{url}/api/v1/tasks").json()["task_timeouts"]
-    assert (told["timeouts"], told["elapsed_ms"], told["message"]) == (3, 4_006, "Task 0_1 …")
-    asked_at = time.monotonic()
-    process.send_signal(signal.SIGTERM)
-    _, log = process.communicate(timeout=STOP_S)
-    assert (process.returncode, time.monotonic() - asked_at < STOP_S) == (0, True)
-    assert f"listening on {url}" in log
-    assert "Traceback" not in log
+def test_it_waits_for_the_store_follows_it_and_ends_when_asked(tmp_path: Path) -> None:
+    store_url = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    with serving(tmp_path, store_url=store_url) as api:
+
+        def asked(path: str) -> httpx2.Response:
+            return httpx2.get(api.url + path, trust_env=False)
+
+        not_ready = asked("/readyz")
+        assert (not_ready.status_code, bool(not_ready.json()["missing"])) == (503, True)
+        assert "\ndeadwatch_store_up 0.0\n" in asked("/metrics").text
+        with Store(store_url) as store:
+            until(lambda: asked("/readyz").status_code == 200)
+            assert "server" not in asked("/readyz").headers
+            for batch_id in range(3):
+                store.apply(one_timeout(batch_id))
+                counted = f'{{application="wordcount",kafka_cluster="c",task="0_1"}} {float(batch_id + 1)}\n'
+                assert f"\ndeadwatch_task_timeouts_total{counted}" in asked("/metrics").text
+        (told,) = asked("/api/v1/tasks").json()["task_timeouts"]
+        assert (told["timeouts"], told["elapsed_ms"], told["message"]) == (3, 4_006, "Task 0_1 …")
+        api.process.send_signal(signal.SIGTERM)
+        assert api.process.wait(WITHIN_S) == 0
+        assert "Traceback" not in api.log.read_text()
 
 
-def test_a_port_in_use_is_one_line_that_says_what_to_do(start: Start, port: int) -> None:
-    with socket.create_server(("127.0.0.1", port)):
-        process = start()
-        _, log = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2
-    (line,) = log.splitlines()
+def test_a_port_in_use_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = started(log, store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}", port=str(port))
+        try:
+            assert process.wait(WITHIN_S) == 2
+        finally:
+            process.kill()
+            process.wait()
+    (line,) = log.read_text().splitlines()
     assert line.startswith(f"api: cannot listen on 127.0.0.1:{port}: ")
     assert line.endswith("(variable API_PORT)")
 
 
-def test_a_public_address_is_one_line_that_says_what_to_do(start: Start) -> None:
-    process = start(API_HOST="0.0.0.0")  # noqa: S104 - refused
-    _, log = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2
-    (line,) = log.splitlines()
-    assert line.startswith(
-        "api settings: host 0.0.0.0 is reached from other machines, which needs authentication: "
-    )
+CLIENTS = 100
+CHANGES = int(os.environ.get("DEADWATCH_LIVE_CHANGES", "40"))
+WARM = 10
+"""Changes before memory is looked at for the first time."""
+GROWTH_BYTES = 12 << 20
+DEADLINE_S = 120
+
+
+@pytest.fixture
+def store_url(tmp_path: Path) -> str:
+    address = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    timeout = SeriesDelta(TASK_TIMEOUTS, TASK_TIMEOUTS.key({"task": "0_1"}), 1, 1_000, 1_000, "{}")
+    with Store(address) as store:
+        store.apply(
+            Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={}, series=(timeout,))
+        )
+    return address
+
+
+class Crowd:
+    """Connections that watch; ``seen`` is the newest count of timeouts of each."""
+
+    def __init__(self, port: int) -> None:
+        self._selector = selectors.DefaultSelector()
+        self.seen = [0] * CLIENTS
+        self._tails = [b""] * CLIENTS
+        self._sockets = []
+        for number in range(CLIENTS):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
+            connection.sendall(b"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            self._selector.register(connection, selectors.EVENT_READ, number)
+            self._sockets.append(connection)
+
+    def read(self) -> None:
+        for key, _ in self._selector.select(0.05):
+            number, connection = key.data, self._sockets[key.data]
+            text = self._tails[number] + connection.recv(1 << 16)
+            for found in re.finditer(rb'"task_timeouts":\{"total":(\d+)', text):
+                self.seen[number] = int(found[1])
+            self._tails[number] = text[-64:]
+
+    def close(self) -> None:
+        for connection in self._sockets:
+            connection.close()
+
+
+def test_a_hundred_watch_and_memory_stays_flat(store_url: str, tmp_path: Path) -> None:
+    settings = {"live_interval_ms": "100", "live_max_clients": str(2 * CLIENTS)}
+    with serving(tmp_path, store_url=store_url, **settings) as api:
+        watched_by_a_hundred(api, store_url)
+
+
+def watched_by_a_hundred(api: Serving, store_url: str) -> None:
+    process, port = psutil.Process(api.process.pid), urlsplit(api.url).port or 0
+    crowd = Crowd(port)
+    store = connect(store_url)
+    before = 0
+    for change in range(2, CHANGES + 2):
+        with store.begin() as connection:
+            connection.execute(update(schema.series).values(value=change))
+
+        def everybody_knows(value: int = change) -> bool:
+            crowd.read()
+            return min(crowd.seen) == value
+
+        until(everybody_knows)
+        if change == WARM:
+            before = process.memory_info().rss
+    assert process.memory_info().rss - before < GROWTH_BYTES
+    beyond = httpx2.get(f"{api.url}/api/v1/live")
+    assert (beyond.status_code, beyond.json()["type"]) == (429, "urn:deadwatch:problem:live-busy")
+    crowd.close()
+
+    def room() -> bool:
+        with httpx2.stream("GET", f"{api.url}/api/v1/live") as answer:
+            return answer.status_code == 200
+
+    until(room)
+    assert httpx2.get(f"{api.url}/livez").status_code == 200
+
+
+TRACED = {
+    "trace_id": "0af7651916cd43dd8448eb211c80319c",
+    "span_id": "b7ad6b7169203331",
+    "traced_ms": time.time_ns() // 1_000_000,
+}
+
+
+@pytest.fixture
+def _installed() -> None:
+    if shutil.which("prometheus") is None or shutil.which("promtool") is None:
+        pytest.skip("Prometheus is not installed: apt-get install prometheus")
+
+
+@pytest.fixture
+def url(tmp_path: Path, _installed: None) -> Iterator[str]:
+    """The api on a store that has a row of every series."""
+    store = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    with Store(store):
+        pass
+    told = {"value": 3, "first_ms": 1_000, "last_ms": 2_000, "detail": "{}"}
+    rows = [
+        {"name": one.series.name, "labels": one.series.key(dict.fromkeys(one.labels, 'a "b" \\ c')), **told}
+        for one in catalog.ALL
+        if one.series is not None
+    ]
+    for row in rows:
+        if row["name"] == series.DEAD_LETTERS.name:
+            row["detail"] = json.dumps(TRACED)
+    with connect(store).begin() as connection:
+        connection.execute(insert(schema.series), rows)
+    with serving(tmp_path, store_url=store) as api:
+        yield api.url
+
+
+LISTENS = re.compile(r"Listening on\"?.*?address=(127\.0\.0\.1:[1-9]\d*)")
+
+
+@pytest.fixture
+def prometheus(url: str, tmp_path: Path) -> Iterator[str]:
+    """A Prometheus that scrapes it every second."""
+    config = {
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [
+            {"job_name": "deadwatch", "static_configs": [{"targets": [url.removeprefix("http://")]}]}
+        ],
+    }
+    file = tmp_path / "prometheus.yml"
+    file.write_text(json.dumps(config))  # JSON is YAML
+    command = [
+        "prometheus",
+        f"--config.file={file}",
+        f"--storage.tsdb.path={tmp_path / 'tsdb'}",
+        "--web.listen-address=127.0.0.1:0",
+        "--log.level=info",
+        "--enable-feature=exemplar-storage",
+    ]
+    log = tmp_path / "prometheus.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        until(lambda: process.poll() is not None or LISTENS.search(log.read_text()), log.read_text)
+        found = LISTENS.search(log.read_text())
+        assert found, log.read_text()
+        yield f"http://{found[1]}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_promtool_has_nothing_to_say(url: str) -> None:
+    """Of the text format; the other one it does not read, Prometheus itself does."""
+    scrape = httpx2.get(f"{url}/metrics").content
+    command = [str(shutil.which("promtool")), "check", "metrics"]
+    checked = subprocess.run(command, input=scrape, capture_output=True, check=False)
+    assert (checked.returncode, checked.stdout.decode(), checked.stderr.decode()) == (0, "", "")
+
+
+def test_prometheus_knows_every_metric_by_name(prometheus: str) -> None:
+    until(lambda: query(prometheus, "up"), "it has read nothing", DEADLINE_S)  # later than metadata
+    known = metadata(prometheus)
+    for metric in catalog.ALL:
+        names = {metric.name, metric.family}
+        found = [one for name in names for one in known.get(name, ())]
+        assert metric.help in [one["help"] for one in found], metric.name
+    for metric in catalog.ALL:
+        if metric.series is not None:
+            (one,) = query(prometheus, metric.name)
+            assert one["value"][1] == "3"
+            assert {name: one["metric"][name] for name in metric.labels} == dict.fromkeys(
+                metric.labels, 'a "b" \\ c'
+            )
+    assert [one["value"][1] for one in query(prometheus, "up")] == ["1"]
+    assert [one["value"][1] for one in query(prometheus, catalog.STORE_UP.name)] == ["1"]
+
+
+def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: str) -> None:
+    asked = {"query": "deadwatch_dead_letter_queue_records_total", "start": "0", "end": str(time.time() + 60)}
+
+    def found() -> list[Any]:
+        told: list[Any] = httpx2.get(f"{prometheus}/api/v1/query_exemplars", params=asked).json()["data"]
+        return told
+
+    until(found, "an exemplar")
+    (exemplar,) = found()[0]["exemplars"]
+    assert exemplar["labels"] == {name: TRACED[name] for name in ("trace_id", "span_id")}
+
+
+def metadata(prometheus: str) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = httpx2.get(f"{prometheus}/api/v1/metadata").json()["data"]
+    return found
+
+
+def query(prometheus: str, expression: str) -> list[Any]:
+    answer = httpx2.get(f"{prometheus}/api/v1/query", params={"query": expression}).json()
+    found: list[Any] = answer["data"]["result"]
+    return found

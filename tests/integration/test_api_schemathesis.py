@@ -3,33 +3,31 @@
 import os
 import subprocess
 import sys
-import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
-from confluent_kafka import Producer
 
-from api.credentials import issue
-from collector.contract import headers as names
+from api.auth.credentials import issue
+from deadwatch.contract import headers as names
+from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
-from streaming.store.store import Store
+from tests.integration.api_process import serving
+from tests.kafka_topics import producing
+from tests.names import fresh
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parents[2]
-START_S = 120
-TIME_S = int(os.environ.get("DEADWATCH_SCHEMATHESIS_S", "100"))
+TIME_S = int(os.environ.get("DEADWATCH_SCHEMATHESIS_S", "35"))
 SCHEMATHESIS = "from schemathesis.cli import schemathesis; schemathesis()"
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
     "response_schema_conformance,unsupported_method"
 )
 ENDLESS = "/api/v1/live"
-"""Answers as long as somebody listens; test_api_live.py has it."""
+"""Answers as long as somebody listens; tests/unit/api/routes/test_live.py has it."""
 
 
 @pytest.fixture
@@ -43,42 +41,21 @@ def token(tmp_path: Path) -> Path:
 @pytest.fixture
 def url(lab: Lab, tmp_path: Path, token: Path) -> Iterator[str]:
     """The service beside a store and a dead letter topic with records."""
-    topic = f"dlq.fuzz-{uuid.uuid4().hex[:8]}"
+    topic = fresh("dlq.fuzz-")
     Topics(lab.bootstrap_servers).create(topic)
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-    for number in range(50):
-        producer.produce(topic, b'{"n": %d}' % number, headers=[(names.CONNECT_MESSAGE, b"failed")])
-    assert producer.flush(30) == 0
+    with producing(lab.bootstrap_servers) as producer:
+        for number in range(50):
+            producer.produce(topic, b'{"n": %d}' % number, headers=[(names.CONNECT_MESSAGE, b"failed")])
     store = f"sqlite:///{tmp_path / 'deadwatch.db'}"
     with Store(store):
         pass
     settings = {
-        "API_PORT": "0",
-        "API_STORE_URL": store,
-        "API_LOCAL_TOKEN_FILE": str(token),
-        "API_KAFKA__BOOTSTRAP_SERVERS": lab.bootstrap_servers,
+        "store_url": store,
+        "local_token_file": str(token),
+        "kafka__bootstrap_servers": lab.bootstrap_servers,
     }
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
-    log = tmp_path / "log"
-    with log.open("w") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "api"], cwd=ROOT, env={**inherited, **settings}, stderr=stderr
-        )
-    try:
-        yield _address(process, log)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and process.poll() is None:
-        _, found, address = log.read_text().partition("listening on ")
-        if found and "\n" in address:
-            return address.split()[0]
-        time.sleep(0.05)
-    pytest.fail(f"the api did not begin: {log.read_text()}")
+    with serving(tmp_path, **settings) as api:
+        yield api.url
 
 
 def test_no_request_gets_an_answer_that_is_not_documented(url: str, token: Path, tmp_path: Path) -> None:

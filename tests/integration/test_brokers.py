@@ -1,21 +1,21 @@
 """Share-group meters and dead letter topics of a real broker, as the collector's sources tell of them."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 
-from collector.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLetterTopicsSnapshot, ShareGroup
-from collector.contract.topics import PARKED_SUFFIX
-from collector.kafka import KafkaConnection
-from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
-from collector.sources.brokers import BrokerSource
-from collector.sources.dead_letter_topics import DeadLetterTopicsSource
+from collector.settings import BrokerSettings
+from collector.sources.brokers.share_groups import BrokerSource
+from deadwatch.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLetterTopicsSnapshot, ShareGroup
+from deadwatch.contract.topics import PARKED_SUFFIX
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests.integration.collected import topics_source
+from tests.kafka_topics import messages
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -24,14 +24,10 @@ UNREAD = "rejected-by-g9"
 WITHIN_S = 30
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 @contextmanager
 def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
     settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url)
-    source = BrokerSource(settings, saved=None, kafka_cluster="c", heartbeat_interval_ms=0, clock=now_ms)
+    source = BrokerSource(settings, saved=None, kafka_cluster="c", heartbeat_interval_ms=0, clock=clock_ms)
 
     def of_group() -> ShareGroup | None:
         chunk = source.poll()
@@ -48,13 +44,7 @@ def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
 
 @contextmanager
 def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
-    settings = CollectorSettings(
-        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        connect=(ConnectSettings(url=lab.connect_url),),
-    )
-    source = DeadLetterTopicsSource(
-        settings.model_copy(update={"heartbeat_interval_ms": 0}), saved=None, clock=now_ms
-    )
+    source = topics_source(lab)
 
     def by_name() -> dict[str, DeadLetterTopic]:
         chunk = source.poll()
@@ -71,26 +61,7 @@ def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
 
 def first_record_at_ms(lab: Lab, topic: str) -> int:
     """By reading it."""
-    consumer = KafkaConsumer(
-        bootstrap_servers=lab.bootstrap_servers, auto_offset_reset="earliest", group_id=None
-    )
-    try:
-        consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)])
-        found = set[int]()
-
-        def read() -> set[int]:
-            found.update(_times(consumer))
-            return found
-
-        until(read, "reading the first records")
-        return min(found)
-    finally:
-        consumer.close()
-
-
-def _times(consumer: KafkaConsumer) -> list[int]:
-    batches = consumer.poll(timeout_ms=200).values()
-    return [record.timestamp for records in batches for record in records]
+    return min(one.timestamp()[1] for one in messages(lab.bootstrap_servers, topic))
 
 
 def test_the_broker_s_meter_and_the_topic_agree(lab: Lab) -> None:
@@ -136,6 +107,7 @@ def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_
             admin.create_topics([NewTopic(UNREAD, 2, 1)])
             for partition, time_ms in ((0, 5_000), (1, 3_000), (1, 4_000)):
                 producer.send(UNREAD, b"x", partition=partition, timestamp_ms=time_ms).get(WITHIN_S)
+            until(lambda: by_name()[UNREAD].records == 3, "measuring the topic")
             found = by_name()[UNREAD]
             assert (found.partitions, found.records, found.oldest_at_ms, found.read) == (2, 3, 3_000, False)
     finally:

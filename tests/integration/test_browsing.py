@@ -17,15 +17,17 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.audit import UNMASKED
-from api.auth import Role
-from api.browsing.windows import GROUP
-from api.credentials import issue
+from api.auth.credentials import issue
+from api.auth.settings import Role
+from api.browsing.merge import GROUP
 from api.settings import ApiSettings
-from collector.contract import headers as names
-from collector.kafka import KafkaConnection
+from deadwatch.contract import headers as names
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
-from streaming.store.store import Store
+from tests.kafka_topics import producing
+from tests.names import fresh
 
 pytestmark = pytest.mark.integration
 
@@ -39,22 +41,21 @@ Serve = Callable[..., TestClient]
 @pytest.fixture(scope="module")
 def topic(lab: Lab) -> str:
     """Records a second apart, spread unevenly over three partitions, with an aborted transaction between."""
-    name = f"dlq.browse-{uuid.uuid4().hex[:8]}"
+    name = fresh("dlq.browse-")
     Topics(lab.bootstrap_servers).create(name, partitions=PARTITIONS)
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-    for number in range(RECORDS):
-        if number == RECORDS // 2:
-            assert producer.flush(30) == 0
-            abort(lab, name)
-        producer.produce(
-            name,
-            json.dumps({"number": number, "name": "Ada"}).encode(),
-            b"k%d" % number,
-            partition=0 if number % 7 else number % PARTITIONS,
-            timestamp=BEGAN_MS + number * 1_000,
-            headers=[(names.CONNECT_MESSAGE, b"failed at %d" % number), ("tenant", b"acme")],
-        )
-    assert producer.flush(30) == 0
+    with producing(lab.bootstrap_servers) as producer:
+        for number in range(RECORDS):
+            if number == RECORDS // 2:
+                assert producer.flush(30) == 0
+                abort(lab, name)
+            producer.produce(
+                name,
+                json.dumps({"number": number, "name": "Ada"}).encode(),
+                b"k%d" % number,
+                partition=0 if number % 7 else number % PARTITIONS,
+                timestamp=BEGAN_MS + number * 1_000,
+                headers=[(names.CONNECT_MESSAGE, b"failed at %d" % number), ("tenant", b"acme")],
+            )
     return name
 
 
@@ -204,15 +205,15 @@ def test_payloads_are_for_the_role_and_every_look_is_in_the_audit(serve: Serve, 
     assert record["value"]["content"] == {"number": 699, "name": "Ada"}
     assert (record["key"]["content"], record["headers"][1]["value"]["content"]) == ("k699", "acme")
     place = f"{topic}/{record['partition']}/{record['offset']}"
-    assert operator.get(f"{RECORDS_URL}/{place}", params={"unmasked": True}).json() == record
+    look: dict[str, str] = {"unmasked": "true", "why": "case 7"}
+    assert operator.get(f"{RECORDS_URL}/{place}", params=look).json() == record
     assert (
-        operator.get(f"{RECORDS_URL}/download", params={"topic": topic, "unmasked": True}).text.count("Ada")
-        == RECORDS
+        operator.get(f"{RECORDS_URL}/download", params={"topic": topic, **look}).text.count("Ada") == RECORDS
     )
     assert operator.get(RECORDS_URL, params=by_value).status_code == 200
     kept = operator.get("/api/v1/audit").json()["items"]
     looks = [(one["subject"], one["why"]) for one in kept if one["action"] == UNMASKED]
-    assert sorted(looks) == sorted([(topic, "case 7"), (place, ""), (topic, "")])
+    assert sorted(looks) == sorted([(topic, "case 7"), (place, "case 7"), (topic, "case 7")])
 
 
 @pytest.mark.parametrize("name", ["streams-plaintext-input", "__consumer_offsets", "dlq.nobody"])

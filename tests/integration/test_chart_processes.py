@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -11,7 +10,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import ApiSettings
@@ -22,13 +20,15 @@ from tests.chart import tools
 from tests.chart.node import Node
 from tests.chart.release import WITHIN_S, Release
 from tests.chart.tools import MINIMAL, OPERATED, next_version, one, rendered
+from tests.kafka_topics import connect_headers, messages, producing
+from tests.names import fresh
 from tests.ports import LOOPBACK
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.integration
 
 LETTERS = 40
-LOAD, BATCH = 600, 100
+LOAD, BATCH = 1_200, 100
 """Dead letters that arrive before streaming is told to end, and how many records a batch takes."""
 BACKUP = re.compile(r"-- (python -m streaming\.store backup) \\\n +(\S+) --config", re.MULTILINE)
 """The command of docs/operations.md, and the file."""
@@ -91,35 +91,10 @@ def stack() -> Iterator[ExitStack]:
 
 def fail(lab: Lab, name: str, first: int, count: int) -> None:
     """Dead letters as a sink writes them."""
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-    for number in range(first, first + count):
-        said = {"topic": name, "partition": 0, "offset": number, "connector.name": "sink"}
-        headers: list[tuple[str, str | bytes | None]] = [
-            (f"__connect.errors.{key}", str(value).encode()) for key, value in said.items()
-        ]
-        producer.produce(f"dlq.{name}", b"%d" % number, b"k", 0, headers=headers)
-    assert producer.flush(WITHIN_S) == 0
-
-
-def committed(lab: Lab, topic: str) -> list[int]:
-    """The records of a topic that were committed, in their order."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": lab.bootstrap_servers,
-            "group.id": uuid.uuid4().hex,
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-        }
-    )
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found: list[int] = []
-    while True:
-        message = consumer.poll(WITHIN_S)
-        assert message is not None
-        if message.error() is not None:
-            consumer.close()
-            return found
-        found.append(int(message.value() or b""))
+    with producing(lab.bootstrap_servers) as producer:
+        for number in range(first, first + count):
+            headers = connect_headers(name, 0, number, connector_name="sink")
+            producer.produce(f"dlq.{name}", b"%d" % number, b"k", 0, headers=headers)
 
 
 def authorization(release: Release) -> dict[str, str]:
@@ -134,8 +109,8 @@ def authorization(release: Release) -> dict[str, str]:
     return {"Authorization": f"Bearer {made.strip()}"}
 
 
-def order(release: Release, name: str) -> str:
-    """A redrive that takes its time; its id."""
+def order(release: Release, name: str, access: dict[str, str]) -> str:
+    """A redrive that takes its time; its id. ``access`` is the header that authorizes."""
     body = {
         "dlq_topic": f"dlq.{name}",
         "selection": {"all": True},
@@ -147,7 +122,7 @@ def order(release: Release, name: str) -> str:
     answer = httpx2.post(
         f"{release.pods['api'].url('http')}/api/v1/redrives",
         json=body,
-        headers={"X-Requested-By": "test", **authorization(release)},
+        headers={"X-Requested-By": "test", **access},
         timeout=60,
         trust_env=False,
     )
@@ -160,8 +135,9 @@ def postgres_tool(name: str, *arguments: str) -> None:
     subprocess.run([postgres.binaries() / name, *arguments], check=True, capture_output=True)
 
 
-def told(release: Release, path: str) -> Any:  # noqa: ANN401 -- JSON
-    return httpx2.get(f"{release.pods['api'].url('http')}/api/v1{path}", trust_env=False).json()
+def redrive_of(release: Release, name: str, access: dict[str, str]) -> Any:  # noqa: ANN401 -- JSON
+    url = f"{release.pods['api'].url('http')}/api/v1/redrives/{name}"
+    return httpx2.get(url, headers=access, trust_env=False).raise_for_status().json()
 
 
 @pytest.mark.usefixtures("chart")
@@ -172,7 +148,7 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
-    name = f"chart-{uuid.uuid4().hex[:8]}"
+    name = fresh("chart-")
     Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
     store = {
         "store.kind": "postgresql",
@@ -194,8 +170,9 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     dump = node.directory / "deadwatch.dump"
     postgres_tool("pg_dump", "--format=custom", f"--file={dump}", uri)
 
-    redrive = order(before, name)
-    until(lambda: told(before, f"/redrives/{redrive}")["moved"] > 0, before.pods["redrive"].tail)
+    access = authorization(before)
+    redrive = order(before, name, access)
+    until(lambda: redrive_of(before, redrive, access)["moved"] > 0, before.pods["redrive"].tail)
 
     more = store | {"streaming.settings": {"samples_per_group": 3}, "redrive.settings": {"lease_ms": 6_000}}
     newer = rendered(MINIMAL, values=values(lab, name, **more), chart=next_version(tmp_path))
@@ -212,10 +189,10 @@ def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     after.start("api")  # RollingUpdate: the new one answers before the old one ends
     took_s["api"] = old_api.terminate()
 
-    until(lambda: told(after, f"/redrives/{redrive}")["status"] == "COMPLETED", after.pods["redrive"].tail)
+    until(lambda: redrive_of(after, redrive, access)["status"] == "COMPLETED", after.pods["redrive"].tail)
     until(lambda: counted(after) == LETTERS + LOAD, after.pods["streaming"].tail)
-    assert committed(lab, name) == list(range(LETTERS))
-    assert "ready: " in after.run("Pod", "test")
+    arrived = [int(one.value() or b"") for one in messages(lab.bootstrap_servers, name)]
+    assert arrived == list(range(LETTERS))
     took_s |= {f"{process} again": s for process, s in after.stop(*PROCESSES).items()}
 
     postgres_tool("pg_restore", "--clean", "--if-exists", f"--dbname={uri}", str(dump))
@@ -242,7 +219,7 @@ def metrics_of_spark(release: Release) -> None:
 def test_a_minimal_installation_on_one_node_is_ready_and_counts(
     lab: Lab, node: Node, stack: ExitStack
 ) -> None:
-    name = f"chart-{uuid.uuid4().hex[:8]}"
+    name = fresh("chart-")
     Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)
     plain = {"kafka": {"bootstrapServers": lab.bootstrap_servers}, "collector.settings": {"name": name}}
     settings = values(lab, name)["settings"]

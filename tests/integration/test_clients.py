@@ -1,15 +1,11 @@
 """Both libraries, in front of a broker that falls silent: what they give up is what is reported, exactly."""
 
 import json
-import selectors
-import socket
-import threading
-import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import confluent_kafka
 import pytest
@@ -34,9 +30,12 @@ from collector.clients import (
     TimedOut,
     Timeout,
 )
-from collector.kafka import KafkaConnection
-from lab import Lab
+from deadwatch.runtime.kafka import KafkaConnection
+from lab.broker import LoneBroker
+from lab.proxy import Partition, Proxy
 from lab.topics import Topics
+from tests.kafka_topics import messages
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.integration
 WITHIN_S = 60.0
@@ -63,84 +62,27 @@ class Seen:
         )
 
 
-class Proxy:
-    """Stands before the broker, also for the address that the broker tells, until it falls silent."""
-
-    def __init__(self, broker: str) -> None:
-        host, port = broker.split(":")
-        self._broker = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._peers: dict[socket.socket, socket.socket] = {}
-        self._silent = threading.Event()
-        self._stopped = threading.Event()
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        told = [host.encode() + at[1].to_bytes(4) for at in (self._broker, self._listener.getsockname())]
-        self._rename = (told[0], told[1])
-        self._thread = threading.Thread(target=self._run, name="proxy")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-        for each in (*self._peers, self._listener):
-            each.close()
-        self._selector.close()
-
-    def silence(self) -> None:
-        """Take what comes and answer nothing any more."""
-        self._silent.set()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            for key, _ in self._selector.select(0.05):
-                if key.data is None:
-                    self._accept()
-                else:
-                    self._forward(key.data)
-
-    def _accept(self) -> None:
-        client, _ = self._listener.accept()
-        broker = socket.create_connection(self._broker)
-        self._peers |= {client: broker, broker: client}
-        for each in (client, broker):
-            self._selector.register(each, selectors.EVENT_READ, each)
-
-    def _forward(self, reader: socket.socket) -> None:
-        with suppress(OSError):
-            data = reader.recv(1 << 20)
-            if data and not self._silent.is_set():
-                self._peers[reader].sendall(data.replace(*self._rename))
-            if data:
-                return
-        self._selector.unregister(reader)
-        with suppress(OSError):
-            self._peers[reader].shutdown(socket.SHUT_WR)
-
-
-def eventually(condition: Callable[[], bool]) -> bool:
-    deadline_s = time.monotonic() + WITHIN_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-@pytest.fixture
-def proxy(lab: Lab) -> Iterator[Proxy]:
-    with Proxy(lab.bootstrap_servers) as running:
+@pytest.fixture(scope="module")
+def broker() -> Iterator[LoneBroker]:
+    with LoneBroker(proxied=True) as running:
         yield running
 
 
 @pytest.fixture
-def topic(lab: Lab) -> str:
+def proxy(broker: LoneBroker) -> Iterator[Proxy]:
+    with broker.proxy as running:
+        yield running
+
+
+def silence(proxy: Proxy) -> None:
+    """The broker takes what comes and answers nothing any more."""
+    proxy.suffer(Partition(WITHIN_S * 10, requests=True, answers=True))
+
+
+@pytest.fixture
+def topic(broker: LoneBroker) -> str:
     name = f"clients-{uuid.uuid4()}"
-    Topics(lab.bootstrap_servers).create(name, partitions=PARTITIONS)
+    Topics(broker.bootstrap_servers).create(name, partitions=PARTITIONS)
     return name
 
 
@@ -189,7 +131,7 @@ def producing(servers: str, client_id: str) -> Iterator[KafkaProducer]:
     try:
         yield producer
     finally:
-        producer.close(timeout=WITHIN_S)
+        producer.close(timeout=1)  # what it has to tell, it has told
 
 
 @pytest.mark.usefixtures("instrumented")
@@ -198,7 +140,7 @@ def test_kafka_python_tells_each_expired_batch_once_with_all_its_records(
 ) -> None:
     with producing(proxy.address, "p-1") as producer:
         producer.send(topic, b"arrives", partition=0).get(WITHIN_S)
-        proxy.silence()
+        silence(proxy)
         futures = [producer.send(topic, b"x" * 1_000, partition=number % PARTITIONS) for number in range(50)]
         assert eventually(lambda: all(future.is_done for future in futures))
     truth = Counter(str(future.exception) for future in futures)
@@ -216,7 +158,7 @@ def test_kafka_python_tells_request_timeouts_retries_and_waits_for_metadata(
 ) -> None:
     with producing(proxy.address, "p-2") as producer:
         producer.send(topic, b"arrives", partition=0).get(WITHIN_S)
-        proxy.silence()
+        silence(proxy)
         future = producer.send(topic, b"x", partition=0)
         with pytest.raises(KafkaTimeoutError, match="Failed to update metadata"):
             producer.send(f"{topic}-unknown", b"x")
@@ -244,9 +186,9 @@ def late(servers: str, group: str) -> KafkaConsumer:
 
 @pytest.mark.usefixtures("instrumented")
 def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
-    lab: Lab, topic: str, seen: Seen
+    broker: LoneBroker, topic: str, seen: Seen
 ) -> None:
-    consumer = late(lab.bootstrap_servers, f"g-{topic}")
+    consumer = late(broker.bootstrap_servers, f"g-{topic}")
     try:
         assert eventually(lambda: bool(consumer.partitions_for_topic(topic)))  # else nothing is assigned
         consumer.subscribe([topic])
@@ -260,14 +202,14 @@ def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
     assert [type(each).__name__ for each in seen.all if isinstance(each, CommitFailed)] == ["CommitFailed"]
 
 
-def expire(address: str, topic: str, silence: Callable[[], None], callback: OnDelivery | None) -> None:
+def expire(proxy: Proxy, topic: str, callback: OnDelivery | None) -> None:
     """Produce a record that arrives and 60 that do not; every other one has the callback, if there is one."""
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": address, "client.id": "c-1", "log_level": 0, "delivery.timeout.ms": 1_500}
+        {"bootstrap.servers": proxy.address, "client.id": "c-1", "log_level": 0, "delivery.timeout.ms": 1_500}
     )
     producer.produce(topic, b"arrives", partition=0, on_delivery=callback)
     assert producer.flush(WITHIN_S) == 0
-    silence()
+    silence(proxy)
     for number in range(60):
         on_delivery = callback if number % 2 else None
         producer.produce(topic, b"x", partition=number % PARTITIONS, on_delivery=on_delivery)
@@ -283,53 +225,58 @@ def test_confluent_kafka_tells_every_expired_record_and_callbacks_hear_what_they
         heard.append(("" if error is None else error.name(), message.partition()))
 
     with confluent(DeliveryReports.ALL, seen):
-        expire(proxy.address, topic, proxy.silence, callback)
+        expire(proxy, topic, callback)
     assert heard == [("", 0), *[("_MSG_TIMED_OUT", 1)] * 30]
-    assert eventually(lambda: len(seen.expired) == PARTITIONS)
-    assert {(each.topic, each.partition, each.records) for each in seen.expired} == {
-        (topic, 0, 30),
-        (topic, 1, 30),
+    assert eventually(lambda: sum(each.records for each in seen.expired) == 60)
+    assert by_partition((each.topic, each.partition, each.records) for each in seen.expired) == {
+        (topic, 0): 30,
+        (topic, 1): 30,
     }
     assert {(each.client_id, each.error) for each in seen.expired} == {("c-1", "_MSG_TIMED_OUT")}
     assert all(1_000 <= each.elapsed_ms < WITHIN_S * 1_000 for each in seen.expired)
 
 
 def test_expired_records_arrive_as_events_and_as_metrics_when_only_failures_are_reported(
-    proxy: Proxy, lab: Lab, topic: str
+    proxy: Proxy, broker: LoneBroker, topic: str
 ) -> None:
     reader = InMemoryMetricReader()
     metrics = OpenTelemetryReporter(MeterProvider([reader]))
     events_topic = f"events-{topic}"
-    Topics(lab.bootstrap_servers).create(events_topic)
-    kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
+    Topics(broker.bootstrap_servers).create(events_topic)
+    kafka = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
     events = EventsReporter(kafka, kafka_cluster="lab", topic=events_topic)
     with confluent(DeliveryReports.FAILURES, metrics, events):
-        expire(proxy.address, topic, proxy.silence, None)
-    published = read_events(lab, events_topic, PARTITIONS)
-    assert sorted((each["topic"], each["partition"], each["records"]) for each in published) == [
-        (topic, 0, 30),
-        (topic, 1, 30),
-    ]
+        expire(proxy, topic, None)
+    published: list[Any] = []
+
+    def all_arrived() -> bool:
+        """A thread reports them, soon after they have expired."""
+        found = messages(broker.bootstrap_servers, events_topic)
+        published[:] = [json.loads(one.value() or b"") for one in found]
+        return sum(int(each["records"]) for each in published) == 60
+
+    assert eventually(all_arrived)
+    assert by_partition((each["topic"], each["partition"], each["records"]) for each in published) == {
+        (topic, 0): 30,
+        (topic, 1): 30,
+    }
     assert {each["client"] for each in published} == {"librdkafka"}
     positions = [tuple(each["position"]) for each in published]
     assert positions == sorted(set(positions))
     assert len({each["source"] for each in published}) == 1
     assert events.close(10_000) == events.dropped == 0
     assert counted(reader) == {
-        "deadwatch.client.delivery_timeouts": PARTITIONS,
+        "deadwatch.client.delivery_timeouts": len(published),
         "deadwatch.client.delivery_timeout.records": 60,
     }
 
 
-def read_events(lab: Lab, topic: str, count: int) -> list[dict[str, Any]]:
-    consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": lab.bootstrap_servers, "group.id": topic, "auto.offset.reset": "earliest"}
-    )
-    try:
-        consumer.subscribe([topic])
-        return [json.loads(message.value() or b"") for message in consumer.consume(count, WITHIN_S)]
-    finally:
-        consumer.close()
+def by_partition(expired: Iterable[tuple[str, int, int]]) -> Counter[tuple[str, int]]:
+    """How many records of each partition; the client may notice them in more than one round."""
+    found: Counter[tuple[str, int]] = Counter()
+    for topic, partition, records in expired:
+        found[topic, partition] += records
+    return found
 
 
 def counted(reader: InMemoryMetricReader) -> dict[str, int]:
@@ -345,13 +292,13 @@ def counted(reader: InMemoryMetricReader) -> dict[str, int]:
 
 
 def test_confluent_kafka_tells_a_late_poll_and_the_commit_that_comes_too_late(
-    lab: Lab, topic: str, seen: Seen
+    broker: LoneBroker, topic: str, seen: Seen
 ) -> None:
     group = f"g-{topic}"
     with confluent(DeliveryReports.ALL, seen):
         consumer = confluent_kafka.Consumer(
             {
-                "bootstrap.servers": lab.bootstrap_servers,
+                "bootstrap.servers": broker.bootstrap_servers,
                 "client.id": "c-2",
                 "group.id": group,
                 "session.timeout.ms": 6_000,
@@ -363,7 +310,7 @@ def test_confluent_kafka_tells_a_late_poll_and_the_commit_that_comes_too_late(
     try:
         consumer.subscribe([topic])
         assert eventually(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()))
-        admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
         assert eventually(lambda: not members(admin, group))
         with pytest.raises(confluent_kafka.KafkaException):
             consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 1)], asynchronous=False)

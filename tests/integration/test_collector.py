@@ -1,87 +1,51 @@
 """The collector as a process on a real Kafka, Connect and Streams."""
 
-import itertools
 import json
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
-from kafka.admin import NewTopic
+from confluent_kafka.admin import AdminClient
 
-from collector.kafka import KafkaConnection
-from collector.outgoing import Record
-from collector.producer import FencedError, KafkaEvents
+from collector.publish.producer import FencedError, KafkaEventProducer, Record
 from collector.settings import CollectorSettings
+from deadwatch.runtime.kafka import KafkaConnection
 from lab import Lab
-from tests.kafka_events import Event, counted_once, events
+from lab.topics import Topics
+from tests.collector_process import Collector
+from tests.kafka_events import counted_once
+from tests.kafka_topics import headers_of, messages
+from tests.names import fresh
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
-NUMBERS = itertools.count()
-
-
-@dataclass(frozen=True)
-class Collector:
-    """How one collector is run, and what it has published; each has a topic of its own."""
-
-    lab: Lab
-    directory: Path
-    name: str
-    settings: dict[str, Any]
-
-    @contextmanager
-    def running(self) -> Iterator[subprocess.Popen[str]]:
-        config = self.directory / f"{self.name}.yaml"
-        config.write_text(yaml.safe_dump(self._config()))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "collector", "--config", str(config)], stderr=subprocess.PIPE, text=True
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.communicate(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                raise
-
-    def events(self) -> list[Event]:
-        """Everything committed, in the order of each partition."""
-        return events(self.lab.bootstrap_servers, self.name)
-
-    def of_kind(self, *kinds: str) -> list[Event]:
-        """The events of some kinds, each position of a source once."""
-        return [event for event in counted_once(self.events()) if event["kind"] in kinds]
-
-    def _config(self) -> dict[str, Any]:
-        return {
-            "kafka": {"bootstrap_servers": self.lab.bootstrap_servers},
-            "events_topic": self.name,
-            "collector": {
-                "name": self.name,
-                "data": str(self.directory / self.name),
-                "heartbeat_interval_ms": 500,
-                **self.settings,
-            },
-        }
+FAILED_CALLS = (
+    ("process", "Could not complete processing records for"),
+    ("init", "Encountered timeout exception. Reattempting initialization"),
+    ("restore", "Could not complete restoration for"),
+    ("restore", "Could not fetch all end offsets for"),
+    ("restore", "Could not retrieve the committed offsets for"),
+    ("init_transactions", "Timeout exception caught trying to initialize transactions"),
+    ("offset_reset", "Could not reset offset for"),
+    ("committed_offsets", "while trying to fetch committed offsets, will retry"),
+    ("partitions_for", "Could not get partitions for topic"),
+)
+SHUT_DOWN = r"stream-(?:thread|client) \[\S+\] Shutdown complete"
+TASKS_NAMED = {
+    "commit": r"Committing task\(s\) (.*) failed\.",
+    "corrupted": r"Detected the states of tasks \[(.*)\] are corrupted",
+}
 
 
 @pytest.fixture
 def collector(lab: Lab, tmp_path: Path) -> Callable[..., Collector]:
-    def make(**settings: object) -> Collector:
-        return Collector(lab, tmp_path, f"events-{os.getpid()}-{next(NUMBERS)}", settings)
+    def make(shared: Mapping[str, object] | None = None, **settings: object) -> Collector:
+        own = {"heartbeat_interval_ms": 500, **settings}
+        return Collector(lab.bootstrap_servers, tmp_path, fresh("events-"), own, **(shared or {}))
 
     return make
 
@@ -132,39 +96,42 @@ def test_a_stalled_broker_gives_the_true_numbers_once_it_is_back(
 
         until(lambda: seen() == truth(), "seeing the true numbers")
         assert truth() > (0, 0, 0)
-        until(lambda: stalls(own) == stalls_in(lab.logs.streams), "seeing timers, corrupted tasks and deaths")
-    started, _, died = stalls(own)
-    assert (started > 0, died > 0) == (True, True)
-    assert "commit" in {event["call"] for event in own.of_kind("task_timer_started")}
-    closed = {
-        event["streams_client"]
-        for event in own.of_kind("task_timer_ended")
-        if event["reason"] == "closed" and event["thread"] == event["streams_client"]
-    }
-    assert closed == {event["streams_client"] for event in own.of_kind("stream_thread_died")}
+        until(
+            lambda: stalls(own) == stalls_in(lab.logs.streams),
+            lambda: f"the collector says {stalls(own)}, the log {stalls_in(lab.logs.streams)}",
+        )
+    seen_at_last = stalls(own)
+    assert seen_at_last["died"] > 0
+    assert sum(seen_at_last.values()) > seen_at_last["died"] + seen_at_last["closed"]
 
 
-def stalls(own: Collector) -> list[int]:
-    kinds = [event["kind"] for event in counted_once(own.events())]
-    return [kinds.count(kind) for kind in ("task_timer_started", "task_corrupted", "stream_thread_died")]
+def stalls(own: Collector) -> Counter[str]:
+    """How many timers started, by the call that failed, tasks corrupted, clients died and closed."""
+    found: Counter[str] = Counter()
+    for event in counted_once(own.events()):
+        match event:
+            case {"kind": "task_timer_started", "call": call}:
+                found[call] += 1
+            case {"kind": "task_corrupted"}:
+                found["corrupted"] += 1
+            case {"kind": "stream_thread_died", "decision": "SHUTDOWN_CLIENT"}:
+                found["died"] += 1
+            case {"kind": "task_timer_ended", "reason": "closed"}:
+                found["closed"] += 1
+    return found
 
 
-def stalls_in(log: Path) -> list[int]:
-    """The same by another witness: tasks that failed calls name, tasks that are corrupted, deaths."""
+def stalls_in(log: Path) -> Counter[str]:
+    """The same by another witness: what Streams logged (kafka-facts: the lines of task timeouts)."""
     text = log.read_text()
-    failed = re.findall(r"Committing task\(s\) (.*) failed\.", text)
-    one_each = (
-        "while trying to fetch committed offsets, will retry",
-        "Could not complete processing records for",
-        "Could not get partitions for topic",
-        "Encountered timeout exception. Reattempting initialization",
-    )
-    corrupted = re.findall(r"Detected the states of tasks \[(.*)\] are corrupted", text)
-    return [
-        sum(map(text.count, one_each)) + sum(len(tasks.split(", ")) for tasks in failed),
-        sum(len(tasks.split(", ")) for tasks in corrupted),
-        text.count("the registered exception handler opted to SHUTDOWN_CLIENT"),
-    ]
+    found: Counter[str] = Counter()
+    for call, line in FAILED_CALLS:
+        found[call] += len(re.findall(line, text))
+    for name, tasks in TASKS_NAMED.items():
+        found[name] += sum(len(named.split(", ")) for named in re.findall(tasks, text))
+    found["died"] = text.count("the registered exception handler opted to SHUTDOWN_CLIENT")
+    found["closed"] = found["died"] + len(re.findall(SHUT_DOWN, text))
+    return +found
 
 
 def test_a_second_collector_of_the_same_name_ends_the_first(collector: Callable[..., Collector]) -> None:
@@ -179,11 +146,11 @@ def test_a_second_collector_of_the_same_name_ends_the_first(collector: Callable[
 
 def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: Lab) -> None:
     settings = CollectorSettings(
-        name=f"fenced-{os.getpid()}",
+        name=fresh("fenced-"),
         kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        events_topic=f"events-{os.getpid()}-fenced",
+        events_topic=fresh("events-"),
     )
-    with closing(KafkaEvents(settings)) as first, closing(KafkaEvents(settings)) as second:
+    with closing(KafkaEventProducer(settings)) as first, closing(KafkaEventProducer(settings)) as second:
 
         class Records(list[Record]):
             def __iter__(self) -> Iterator[Record]:
@@ -205,15 +172,18 @@ def test_a_collector_told_to_stop_ends_well_and_publishes_what_it_read(
         "".join(f"[2026-11-21 12:35:23,893] Graceful stop of task c-{n} failed.\n" for n in range(9))
     )
     own = collector(logs=[{"path": str(path)}], connect=[{"url": "http://127.0.0.1:9"}])
+
+    def states() -> set[bool]:
+        """Of the worker that is not there."""
+        told = [one for one in own.of_kind("source_status") if one["subject"] == "connect:http://127.0.0.1:9"]
+        return {one["up"] for one in told}
+
     with own.running() as process:
-        until(lambda: own.of_kind("task_abandoned"), "publishing")
+        until(lambda: own.of_kind("task_abandoned") and states(), "publishing")
         process.terminate()
         assert process.wait(20) == 0
     assert len(own.of_kind("task_abandoned")) == 9
-    down = [
-        event for event in own.of_kind("source_status") if event["subject"] == "connect:http://127.0.0.1:9"
-    ]
-    assert {event["up"] for event in down} == {False}
+    assert states() == {False}
 
 
 @pytest.mark.parametrize(
@@ -225,29 +195,24 @@ def test_an_event_the_broker_refuses_is_a_dead_letter_and_all_goes_on(
     path = tmp_path / "connect.log"
     entry = "[2026-11-21 12:35:23,893] Graceful stop of task {}-{} failed.\n"
     path.write_text("".join(entry.format("c" * 900 if n == 3 else "c", n) for n in range(9)))
-    queue = f"dlq.own-{os.getpid()}-{queue_bytes}"
-    own = collector(
-        logs=[{"path": str(path)}],
-        quarantine_topic=queue,
-        quarantine_copy_record_enable=True,
-        dlq_topics_poll_interval_ms=0,  # what it tells of the lab's topics is refused as well
-    )
-    with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as admin:
-        for topic, max_bytes in ((own.name, 2_000), (queue, queue_bytes)):
-            new = NewTopic(topic, 1, 1, topic_configs={"max.message.bytes": str(max_bytes)})
-            admin.create_topics([new], wait_for_metadata=True)
+    queue = fresh("dlq.own-")
+    quarantine = {"quarantine_topic": queue, "quarantine_copy_record_enable": True}
+    own = collector(quarantine, logs=[{"path": str(path)}])
+    for topic, max_bytes in ((own.topic, 2_000), (queue, queue_bytes)):
+        limit = {"max.message.bytes": str(max_bytes)}
+        Topics(lab.bootstrap_servers).create(topic, partitions=1, config=limit)
     with own.running() as process:
         until(lambda: len(own.of_kind("task_abandoned")) == 8, "publishing what the broker takes")
         process.terminate()
         assert process.wait(20) == 0
     (instead,) = own.of_kind("quarantined")
     assert (instead["reason"], instead["source"]) == ("event_refused", f"log:{path}")
-    (letter,) = read_all(lab, queue)
-    assert (json.loads(letter.value)["task"] if letter.value else letter.value) == task
-    headers = {name: value.decode() for name, value in letter.headers}
+    (letter,) = messages(lab.bootstrap_servers, queue)
+    assert (json.loads(copied)["task"] if (copied := letter.value()) else copied) == task
+    headers = {name: value.decode() for name, value in headers_of(letter).items()}
     assert "MessageSizeTooLargeError" in headers.pop("__dlq.errors.message")
     assert headers == {
-        "__dlq.errors.topic": own.name,
+        "__dlq.errors.topic": own.topic,
         "__dlq.errors.delivery.count": "1",
         "__dlq.errors.group": "deadwatch",
     }
@@ -260,26 +225,14 @@ def test_without_its_queue_a_dead_letter_is_said_and_stops_nothing(
     path.write_text(
         '{"message": "x"}\nno JSON\n{"message": "Graceful stop of task c-1 failed.", "level": "ERROR"}\n'
     )
-    queue = f"dlq.never-{os.getpid()}"
-    own = collector(logs=[{"path": str(path)}], quarantine_topic=queue)
+    queue = fresh("dlq.never-")
+    own = collector({"quarantine_topic": queue}, logs=[{"path": str(path)}])
     with own.running() as process:
         until(lambda: own.of_kind("task_abandoned"), "going on")
         process.terminate()
-        lines = process.communicate(timeout=20)[1]
+        assert process.wait(20) == 0
     assert [event["reason"] for event in own.of_kind("quarantined")] == ["not_json"]
-    assert f"1 dead letters cannot be written to {queue} (NoQueueError: it does not exist; create it" in lines
-    with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as admin:
-        assert queue not in admin.list_topics()
-
-
-def read_all(lab: Lab, topic: str) -> list[Any]:
-    """Every record of a topic with one partition."""
-    consumer = KafkaConsumer(bootstrap_servers=lab.bootstrap_servers, group_id=None)
-    with closing(consumer):
-        place = TopicPartition(topic, 0)
-        consumer.assign([place])
-        consumer.seek_to_beginning(place)
-        end, records = consumer.end_offsets([place])[place], []
-        while consumer.position(place) < end:
-            records += consumer.poll(timeout_ms=200).get(place, [])
-    return records
+    unwritten = f"1 dead letters cannot be written to {queue} (NoQueueError: it does not exist; create it"
+    assert unwritten in own.log.read_text()
+    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
+    assert queue not in admin.list_topics(timeout=30).topics

@@ -1,6 +1,6 @@
 """One night with the console: real dead letters of a real sink, looked at, mended, put back, archived."""
 
-import uuid
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,31 +8,23 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from confluent_kafka import Producer
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from lab import Lab
 from lab.connect import json_sink
 from lab.topics import Topics
-from tests.integration.console_browser import Watched, chromium, missing, window
+from tests.integration.console_browser import Watched, window
+from tests.integration.test_redrive_service import deploy
 from tests.integration.test_up import Up, running
+from tests.kafka_topics import producing
+from tests.names import fresh
 from tests.waiting import until
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
-]
-
-
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """A lab of its own: what dies here is no other test's."""
-    with Lab() as running:
-        yield running
+pytestmark = pytest.mark.integration
 
 
 RECORDS, EARLY = 12, 2
-SETTLED_S = 20
+SETTLED_S = 5
 WITHIN_S, COLD_S = 120, 300
 LONG_MS = WITHIN_S * 1_000
 
@@ -48,18 +40,20 @@ class Sink:
 
     def deploy(self, **more: str) -> None:
         config = self.config | {name.replace("_", "."): value for name, value in more.items()}
-        httpx2.put(f"{self.url}/config", json=config, trust_env=False).raise_for_status()
-        until(self._runs, "the sink does not run", WITHIN_S)
+        deploy(self.url, config)
 
-    def _runs(self) -> bool:
-        status = httpx2.get(f"{self.url}/status", trust_env=False)
-        return status.is_success and [task["state"] for task in status.json()["tasks"]] == ["RUNNING"]
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab of its own: the overview tells of every share group's dead letters, those of other tests too."""
+    with Lab(sasl=False) as running:
+        yield running
 
 
 @pytest.fixture
 def sink(lab: Lab) -> Iterator[Sink]:
     """Its records have died: they are no JSON."""
-    name = uuid.uuid4().hex[:8]
+    name = fresh()
     source, dlq = f"in-{name}", f"dlq.in-{name}"
     named = {"topics": source, "errors.deadletterqueue.topic.name": dlq}
     config = json_sink(lab.logs.connect.with_name(f"{name}.txt")) | named
@@ -67,31 +61,26 @@ def sink(lab: Lab) -> Iterator[Sink]:
     topics = Topics(lab.bootstrap_servers)
     topics.create(source)
     made.deploy()
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-    for number in range(RECORDS):
-        producer.produce(source, b'{"order":%d, "card":"4111' % number, b"k%d" % number)
-    assert producer.flush(WITHIN_S) == 0
+    with producing(lab.bootstrap_servers) as producer:
+        for number in range(RECORDS):
+            producer.produce(source, b'{"order":%d, "card":"4111' % number, b"k%d" % number)
     topics.wait_beyond(dlq, RECORDS - 1)
     yield made
     httpx2.delete(made.url, trust_env=False).raise_for_status()
 
 
 @pytest.fixture
-def up(lab: Lab, tmp_path: Path) -> Iterator[Up]:
-    name = uuid.uuid4().hex[:8]
+def up(lab: Lab, sink: Sink, tmp_path: Path) -> Iterator[Up]:
+    """It looks at the sink's dead letters alone: what dies in other tests is not for this night."""
+    name = fresh()
     file = tmp_path / "deadwatch.yaml"
     file.write_text(
         f"kafka: {{bootstrap_servers: '{lab.bootstrap_servers}'}}\n"
+        f"dlq_topics: ['{re.escape(sink.dlq)}']\n"
         f"events_topic: deadwatch.events.{name}\ncollector: {{name: {name}}}\n"
     )
     with running(file, tmp_path) as started:
         until(lambda: started.figure("deadwatch_source_up", kind="redrive") == 1, "no worker", COLD_S)
-        yield started
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as started:
         yield started
 
 
@@ -121,7 +110,7 @@ def _find(seen: Watched, sink: Sink) -> None:
     seen.go("/groups")
     seen.shoot("lab-groups-waiting")
     page.fill("#filter", f'topic == "{sink.dlq}"')
-    seen.act("Filter")
+    seen.act("Search")
     assert page.locator("[data-row]").count() == 1
     with page.expect_navigation():
         page.locator("[data-row]").click()

@@ -5,21 +5,18 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, FloatRect, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Locator, Page
 
-from api.auth import Role
+from api.auth.settings import Role
 from tests.console_store import RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
-from tests.integration.console_browser import Watched, chromium, missing, window
+from tests.integration.console_browser import Watched, window
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
-]
+pytestmark = pytest.mark.integration
 
 ORDER: Final = f"/redrives/{RUNNING}"
-PRESSES: Final = 100
+PRESSES: Final = 40
 HELD_MS, KEY_HELD_MS = 100, 30
 RENEWED_MS: Final = 50
 WATCH: Final = """(every) => {
@@ -42,12 +39,6 @@ WATCH: Final = """(every) => {
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with console_api.served(tmp_path_factory.mktemp("acting")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as running:
         yield running
 
 

@@ -3,19 +3,16 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests import identity_provider
 from tests.console_store import MAIN_GROUP, RUNNING
 from tests.identity_provider import Provider
 from tests.integration import console_api
 from tests.integration.console_api import Served
-from tests.integration.console_browser import chromium, missing, window
+from tests.integration.console_browser import window
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
-]
+pytestmark = pytest.mark.integration
 GROUP = f"/groups/{MAIN_GROUP}"
 
 
@@ -30,12 +27,6 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture(scope="module")
 def served(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with console_api.served(tmp_path_factory.mktemp("oidc"), oidc=provider.settings()) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as running:
         yield running
 
 
@@ -56,21 +47,6 @@ def test_somebody_signs_in_there_and_acts_here(provider: Provider, served: Serve
         page.get_by_role("button", name="Resume").wait_for()
         seen.act("Sign out")
         assert "ann" not in page.inner_text("header")
-
-
-def test_who_changes_their_mind_is_back_at_the_sign_in(
-    provider: Provider, served: Served, browser: Browser
-) -> None:
-    with window(browser, served.base, also=provider.issuer) as seen:
-        seen.go("/sign-in?next=/audit")
-        _away(seen.page)
-        with seen.page.expect_navigation():
-            seen.page.get_by_role("button", name="Cancel").click()
-        assert "access_denied: <b>nobody</b> wanted to" in seen.page.inner_text("main")
-        _away(seen.page)
-        with seen.page.expect_navigation(url=f"{served.base}/audit"):
-            seen.page.get_by_role("button", name="I am Ann").click()
-        assert "sign-in.oidc" in seen.page.inner_text("main")
 
 
 def _away(page: Page) -> None:

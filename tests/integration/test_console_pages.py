@@ -1,26 +1,23 @@
 """Every page of the console in a real Chromium, on a store as a day of trouble leaves it; without Kafka."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from api.auth import Role
+from api.auth.settings import Role
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
-from tests.integration.console_browser import DEVICES, Scheme, chromium, missing, window
+from tests.integration.console_browser import Scheme, window
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
-]
+pytestmark = pytest.mark.integration
 
-GROUPS = int(os.environ.get("DEADWATCH_CONSOLE_GROUPS", "20000"))
-"""100 000 is what the console is made for."""
+GROUPS = 2_000
+"""More than a page shows; that 100 000 are as quick, the benchmark of the console says."""
 MAX_BYTES = 150_000
-INTERACTIVE_MS = 1_000
+LOOKS: list[tuple[str, Scheme]] = [("desktop", "light"), ("phone", "dark")]
+"""Every width and every colour; neither depends on the other."""
 PAGES = {
     "overview": "/",
     "groups": "/groups",
@@ -58,14 +55,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as running:
-        yield running
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("device", "scheme"), LOOKS)
 def test_every_page_is_for_everybody(served: Served, browser: Browser, device: str, scheme: Scheme) -> None:
     found: dict[str, list[str]] = {}
     with window(browser, served.base, device, scheme) as seen:
@@ -85,26 +75,10 @@ def test_every_page_is_for_everybody(served: Served, browser: Browser, device: s
 
 
 @pytest.mark.parametrize("path", ["/", "/groups", "/groups?order=records", PAGES["group"], PAGES["hostile"]])
-def test_a_page_is_small_and_soon_there(served: Served, browser: Browser, path: str) -> None:
-    times = []
-    for _ in range(3):  # the quickest counts: other tests share the machine
-        with window(browser, served.base) as seen:
-            seen.go(path)
-            timing = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
-            times.append(float(seen.page.evaluate(timing)))
-            assert 1_000 < seen.received < MAX_BYTES
-    assert min(times) < INTERACTIVE_MS
-
-
-def test_texts_of_others_stay_texts(served: Served, browser: Browser) -> None:
+def test_a_page_is_small(served: Served, browser: Browser, path: str) -> None:
     with window(browser, served.base) as seen:
-        for path in ("/groups", f"/groups/{HOSTILE_GROUP}", "/"):
-            seen.go(path)
-            assert "owned" not in seen.page.title()
-            assert seen.page.locator("main script, main img").count() == 0
-            text = seen.page.inner_text("main")
-            assert not {"\u202e", "\x1b"} & set(text)
-            assert len(text) < 100_000
+        seen.go(path)
+        assert 1_000 < seen.received < MAX_BYTES
 
 
 def test_a_filter_is_completed_and_told_what_is_wrong_while_it_is_written(
@@ -186,6 +160,28 @@ def test_the_overview_goes_on_by_itself_and_says_when_it_cannot(served: Served, 
         seen.page.locator("#stale").wait_for(state="visible")
         seen.page.unroute("**/console/")
         seen.page.locator("#stale").wait_for(state="hidden")
+
+
+def test_a_page_says_that_nobody_answers_keeps_what_was_typed_and_comes_back(
+    served: Served, browser: Browser
+) -> None:
+    """Requests reach nobody and are not refused either, as when the service hangs."""
+    with window(browser, served.base) as seen:
+        page = seen.page
+        seen.sign_in(served.tokens[Role.OPERATOR])
+        seen.go(PAGES["group"])
+        page.get_by_text("Owner, note, archive").click()
+        page.fill("#owner", "team payments")
+        page.route("**/*", lambda _: None)
+        page.locator("#stale").wait_for(state="visible")
+        page.get_by_role("button", name="Save").click()
+        page.locator("#unsent").wait_for(state="visible")
+        seen.shoot("away")
+        page.unroute_all()
+        page.locator("#stale").wait_for(state="hidden")
+        assert page.input_value("#owner") == "team payments"
+        seen.act("Save")
+        assert "team payments" in page.inner_text("main")
 
 
 def test_a_form_of_another_site_changes_nothing(served: Served, browser: Browser) -> None:

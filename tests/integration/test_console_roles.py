@@ -3,38 +3,40 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from api.auth import Role
+from api.auth.settings import Role
 from tests.console_store import DRY, MAIN_GROUP, POLICY, RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
-from tests.integration.console_browser import Watched, chromium, missing, window
+from tests.integration.console_browser import Watched, window
 from tests.waiting import until
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(bool(missing()), reason=missing() or "there is one"),
-]
+pytestmark = pytest.mark.integration
 
 GROUP = f"/groups/{MAIN_GROUP}"
 FORGOTTEN_S = 30
 OFFERS = {
-    ("/redrives", "link", "New redrive…"): Role.OPERATOR,
-    (GROUP, "link", "Redrive…"): Role.OPERATOR,
-    (GROUP, "button", "Archive"): Role.OPERATOR,
-    (GROUP, "button", "Keep"): Role.OPERATOR,
-    (f"/redrives/{RUNNING}", "button", "Pause"): Role.OPERATOR,
-    (f"/redrives/{RUNNING}", "button", "Cancel"): Role.OPERATOR,
-    (f"/redrives/{DRY}", "button", "Move 20,100 records, park 12"): Role.OPERATOR,
-    ("/policies", "link", "New policy…"): Role.OPERATOR,
-    (f"/policies/{POLICY}", "link", "Change…"): Role.OPERATOR,
-    (f"/policies/{POLICY}", "button", "Switch off"): Role.OPERATOR,
-    (f"/policies/{POLICY}", "button", "Delete"): Role.OPERATOR,
-    ("/parked", "link", "Redrive the parked ones…"): Role.OPERATOR,
-    ("/", "link", "Audit"): Role.OPERATOR,
-    ("/", "link", "Tokens"): Role.ADMIN,
-    ("/", "link", "Findings"): Role.VIEWER,
+    "/redrives": {("link", "New redrive…"): Role.OPERATOR},
+    GROUP: {
+        ("link", "Redrive…"): Role.OPERATOR,
+        ("button", "Archive"): Role.OPERATOR,
+        ("button", "Save"): Role.OPERATOR,
+    },
+    f"/redrives/{RUNNING}": {("button", "Pause"): Role.OPERATOR, ("button", "Cancel"): Role.OPERATOR},
+    f"/redrives/{DRY}": {("button", "Move 20,100 records, park 12"): Role.OPERATOR},
+    "/policies": {("link", "New policy…"): Role.OPERATOR},
+    f"/policies/{POLICY}": {
+        ("link", "Change…"): Role.OPERATOR,
+        ("button", "Switch off"): Role.OPERATOR,
+        ("button", "Delete"): Role.OPERATOR,
+    },
+    "/parked": {("link", "Redrive the parked ones…"): Role.OPERATOR},
+    "/": {
+        ("link", "Audit"): Role.OPERATOR,
+        ("link", "Tokens"): Role.ADMIN,
+        ("link", "Findings"): Role.VIEWER,
+    },
 }
 """What stands on which page, for whom."""
 PAGES = {
@@ -67,23 +69,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as running:
-        yield running
-
-
 @pytest.mark.parametrize("role", [None, *Role])
 def test_a_role_is_offered_what_it_may_do(served: Served, browser: Browser, role: Role | None) -> None:
     with window(browser, served.base) as seen:
         if role is not None:
             seen.sign_in(served.tokens[role])
             assert f"ann the {role} · {role}" in seen.page.inner_text("header")
-        for (path, kind, name), needed in OFFERS.items():
+        for path, offers in OFFERS.items():
             seen.go(path)
             seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-            found = seen.page.get_by_role("link" if kind == "link" else "button", name=name, exact=True)
-            assert (found.count() > 0) == _may(role, needed), f"{name} on {path}"
+            for (kind, name), needed in offers.items():
+                found = seen.page.get_by_role("link" if kind == "link" else "button", name=name, exact=True)
+                assert (found.count() > 0) == _may(role, needed), f"{name} on {path}"
 
 
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR])
@@ -118,9 +115,7 @@ def test_a_session_that_ends_leads_to_the_sign_in_and_back(
         _sign_in_and_lose(served, seen, how, "/findings")
         seen.go("/groups?state=new&order=records")
         _sign_in_again(served, seen)
-        assert seen.page.url.endswith("/groups?order=records&state=new") or seen.page.url.endswith(
-            "/groups?state=new&order=records"
-        )
+        assert set(seen.page.url.partition("/groups?")[2].split("&")) == {"state=new", "order=records"}
 
 
 def test_a_form_that_is_sent_too_late_changes_nothing_and_leads_back(
@@ -169,43 +164,31 @@ def _sign_in_and_lose(served: Served, seen: Watched, how: str, place: str) -> No
 
 def _sign_in_again(served: Served, seen: Watched) -> None:
     page: Page = seen.page
-    assert "the session has ended" in page.inner_text("main")
+    assert "The session has ended" in page.inner_text("main")
     page.fill("#token", served.tokens[Role.OPERATOR])
     with page.expect_navigation():
         page.click("main button.primary")
     page.get_by_role("button", name="Sign out").wait_for()
 
 
-def test_a_policy_from_its_sheet_to_its_end(served: Served, browser: Browser) -> None:
+def test_a_policy_sheet_shows_the_fields_of_what_is_chosen_and_keeps_them(
+    served: Served, browser: Browser
+) -> None:
     with window(browser, served.base) as seen:
         page = seen.page
         seen.sign_in(served.tokens[Role.OPERATOR])
         seen.go("/policies/new?dlq_topic=dlq.payments")
-        assert page.input_value("#dlq_topics") == r"dlq\.payments"
         assert not page.locator("#target_topic").is_visible(), "only the fields of what is chosen"
         page.get_by_label("All to one topic").check()
         page.fill("#target_topic", "payments-again")
         page.get_by_label("What its topics hold already as well").check()
         page.fill("#filter", "ataempts < 3")
         page.fill("#reason", "the bank is away at night")
-        seen.act("Make it")
+        seen.act("Create policy")
         page.get_by_text("did you mean attempts?").wait_for()
         assert page.input_value("#target_topic") == "payments-again"
         assert seen.issues() == []
         page.fill("#filter", "attempts < 3")
-        seen.act("Make it")
+        seen.act("Create policy")
         page.get_by_role("heading", name="the bank is away at night").wait_for()
         assert "all to payments-again" in page.inner_text("main")
-        seen.act("Switch off")
-        assert "It is off" in page.inner_text("main")
-        with page.expect_navigation():
-            page.get_by_role("link", name="Change…").click()
-        page.fill("#max_attempts", "9")
-        seen.act("Keep the change")
-        assert "9, waiting 1 min to 15 min" in page.inner_text("main")
-        assert "It is off" in page.inner_text("main"), "a change does not switch it on"
-        page.locator("summary", has_text="Delete it").click()
-        seen.act("Delete")
-        assert "It was deleted." in page.inner_text("main")
-        seen.go("/policies")
-        assert "the bank is away at night" not in page.inner_text("main")

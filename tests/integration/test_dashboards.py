@@ -1,8 +1,7 @@
 """Failures of a real Kafka, through the service and a real Prometheus, to panels, alerts and a webhook."""
 
-import os
+import re
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from dashboards import expressions, picture
 from dashboards.boards import ALL
 from dashboards.frame import model
 from dashboards.rules.groups import NAMES, rules
@@ -34,9 +32,7 @@ def lab() -> Iterator[Lab]:
         yield running
 
 
-ARRIVES_WITHIN_S = 30
-"""From the evaluation in which it fires to the webhook, on a busy machine."""
-RANGE_S, STEP_S, RATE_S = 900, 5, 15
+RANGE_S, STEP_S, RATE_S = 3_600, 5, 15
 SHORT: Mapping[str, AlertValues] = {
     "DeadwatchDeadLetterTooOld": AlertValues(threshold=1),
     "DeadwatchDeadLettersNobodyHandles": AlertValues(window="5s"),
@@ -58,7 +54,6 @@ class Watched:
 
     failures: Failures
     seen: monitoring.Monitoring
-    counted_s: float
 
     def until_fired(self, name: str) -> dict[str, Any]:
         until(
@@ -85,7 +80,8 @@ def watched(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watc
                 lambda: bool(seen.prometheus.query("sum_over_time(deadwatch_store_up[1h]) > 5")), "no scrapes"
             )
             failures = Failures(lab, up, log)
-            yield Watched(failures, seen, counted_s=failures.provoke())
+            failures.provoke()
+            yield Watched(failures, seen)
 
 
 def _quick(name: str) -> AlertValues:
@@ -96,7 +92,6 @@ def _quick(name: str) -> AlertValues:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {*NOT_PROVOKED, *LAST}])
 def test_the_alert_reaches_the_webhook(watched: Watched, name: str) -> None:
     alert = watched.until_fired(name)
-    assert alert["delay_s"] < ARRIVES_WITHIN_S
     texts = " ".join(alert["annotations"].values())
     assert "<no value>" not in texts
     assert "error" not in alert["annotations"]["summary"].split()
@@ -109,29 +104,22 @@ def test_no_panel_of_the_dashboard_is_empty(watched: Watched, uid: str) -> None:
 
     def empty() -> list[str]:
         return [
-            f"{query.panel} {query.ref}: {query.text}"
+            f"{panel['title']} {target['refId']}: {target['expr']}"
             for panel in model(board)["panels"]
-            for query in expressions.queries(panel, RANGE_S, RATE_S)
-            if not _answer(watched.seen.prometheus, query)
+            for target in panel.get("targets", ())
+            if not _answer(watched.seen.prometheus, target)
         ]
 
     until(lambda: not empty(), lambda: "\n".join(empty()), 60)
 
 
-def _answer(prometheus: monitoring.Prometheus, query: expressions.Query) -> list[dict[str, Any]]:
-    if query.instant:
-        return prometheus.query(query.text)
-    return prometheus.query_range(query.text, RANGE_S, STEP_S)
-
-
-def test_the_pictures_are_drawn(watched: Watched, tmp_path: Path) -> None:
-    directory = Path(os.environ.get("DEADWATCH_PICTURES", tmp_path))
-    minutes = 1 + int(time.time() - watched.counted_s) // 60
-    for board in ALL:
-        svg = picture.draw(board, watched.seen.prometheus.url, minutes=minutes)
-        (directory / f"{board.uid}.svg").write_text(svg)
-        assert svg.count("<g class='panel'") == sum(len(row.panels) for row in board.rows)
-        assert "no data" not in svg
+def _answer(prometheus: monitoring.Prometheus, target: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Ask a panel's query as Grafana does: its variables at All, its intervals in seconds."""
+    query = target["expr"].replace("$__range", f"{RANGE_S}s").replace("$__rate_interval", f"{RATE_S}s")
+    query = re.sub(r"\$\w+|\$\{\w+\}", ".+", query)
+    if target.get("instant"):
+        return prometheus.query(query)
+    return prometheus.query_range(query, RANGE_S, STEP_S)
 
 
 def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:

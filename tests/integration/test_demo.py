@@ -1,11 +1,10 @@
 """The demo as a new user runs it: every failure kind of a real Kafka, exactly."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
+
+from tests.command_line import deadwatch
 
 pytestmark = pytest.mark.integration
 
@@ -28,15 +27,7 @@ ROWS = {
 
 
 def test_the_demo_sees_every_failure_exactly_and_ends() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "deadwatch", "demo", "--once"],
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-
+    done = deadwatch("demo", "--once", within_s=WITHIN_S)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     for what, expected in ROWS.items():
         row = rf"^{what} +(?P<expected>{expected}) +(?P=expected)( +\d+\.\d\d s)?$"

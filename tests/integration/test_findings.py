@@ -1,154 +1,32 @@
-"""Every wrong configuration of a real broker and a real Connect is found, exactly, and gone when mended."""
-
-import contextlib
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+"""Every wrong configuration of a real broker is found, exactly, and gone when mended."""
 
 import pytest
 from confluent_kafka import AcknowledgeType, ShareConsumer
-from kafka import KafkaAdminClient, KafkaProducer
-from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
 
-from api.findings import finding_rows
-from api.store import Store as StoreReader
-from collector.contract.events import FindingsSnapshot
-from collector.contract.findings import FindingKind
-from collector.kafka import KafkaConnection
-from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
-from collector.sources.dead_letter_topics import DeadLetterTopicsSource
+from deadwatch.contract.events.findings import FindingKind
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab
-from lab.http import call
-from streaming.store.batch import Batch
-from streaming.store.store import Store
+from tests.integration.findings_place import (
+    CREATES,
+    ENABLED,
+    GROUP,
+    NAME,
+    ORDERS,
+    QUEUE,
+    Settings,
+    Way,
+    alter,
+    altered,
+    queue,
+    records,
+)
+from tests.integration.findings_place import admin as admin  # noqa: PLC0414 -- a fixture
+from tests.integration.findings_place import way as way  # noqa: PLC0414 -- a fixture
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
-
-WITHIN_S = 30
-GROUP = "findings-group"
-SINK = "findings-sink"
-QUEUE = "dlq.findings"
-SINK_QUEUE = "dlq.findings-sink"
-ORDERS = "findings-orders"
-NAME = "errors.deadletterqueue.topic.name"
-ENABLED = "errors.deadletterqueue.group.enable"
-CREATES = "errors.deadletterqueue.auto.create.topics.enable"
-Found = set[tuple[str, str]]
-Settings = Mapping[str, str]
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-@dataclass
-class Way:
-    """From the configurations through the collector's source and the store to what the api reads."""
-
-    source: DeadLetterTopicsSource
-    store: Store
-    reader: StoreReader
-    batch: int = 0
-    others: Found = field(default_factory=set)
-
-    def found(self) -> Found:
-        """What is found now besides what was there before."""
-        chunk = self.source.poll()
-        assert chunk is not None
-        assert not chunk.trouble
-        (snapshot,) = (one for one in chunk.events if isinstance(one, FindingsSnapshot))
-        self.batch += 1
-        self.store.apply(
-            Batch(
-                query_id="q",
-                batch_id=self.batch,
-                committed_at_ms=now_ms(),
-                offsets={},
-                marks={},
-                events=(snapshot,),
-            )
-        )
-        with self.reader.read() as connection:
-            return {(row.kind, row.subject) for row in finding_rows(connection)} - self.others
-
-    def until_found(self, *expected: tuple[FindingKind, str]) -> None:
-        """Return when exactly these are found."""
-        wanted = {(kind.value, subject) for kind, subject in expected}
-        seen: Found = set()
-
-        def agrees() -> bool:
-            nonlocal seen
-            seen = self.found()
-            return seen == wanted
-
-        until(agrees, lambda: f"{seen} instead of {wanted}")
-
-
-@pytest.fixture
-def way(lab: Lab, tmp_path: Path) -> Iterator[Way]:
-    settings = CollectorSettings(
-        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        connect=(ConnectSettings(url=lab.connect_url),),
-        brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url),),
-    )
-    source = DeadLetterTopicsSource(
-        settings.model_copy(update={"heartbeat_interval_ms": 0}), saved=None, clock=now_ms
-    )
-    url = f"sqlite:///{tmp_path / 'deadwatch.db'}"
-    with Store(url) as store:
-        opened = Way(source, store, StoreReader(url))
-        opened.others = opened.found()
-        yield opened
-    source.close()
-
-
-@pytest.fixture
-def admin(lab: Lab) -> Iterator[KafkaAdminClient]:
-    client = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
-    yield client
-    client.close()
-
-
-def alter(admin: KafkaAdminClient, kind: ConfigResourceType, name: str, settings: Settings) -> None:
-    answer = admin.alter_configs([ConfigResource(kind, name, dict(settings))])
-    assert answer[kind.name.lower()][name] == "OK"
-
-
-@contextmanager
-def altered(
-    admin: KafkaAdminClient, kind: ConfigResourceType, name: str, settings: Settings, back: Settings
-) -> Iterator[None]:
-    alter(admin, kind, name, settings)
-    try:
-        yield
-    finally:
-        alter(admin, kind, name, back)
-
-
-@contextmanager
-def queue(admin: KafkaAdminClient, name: str = QUEUE, **settings: str) -> Iterator[None]:
-    configs = {key.replace("_", "."): value for key, value in settings.items()}
-    admin.create_topics([NewTopic(name, 1, 1, topic_configs=configs)], wait_for_metadata=True)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(UnknownTopicOrPartitionError):
-            admin.delete_topics([name])
-
-
-@contextmanager
-def records(lab: Lab, topic: str, count: int, timestamp_ms: int | None = None) -> Iterator[None]:
-    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
-    try:
-        for _ in range(count):
-            producer.send(topic, b"x", timestamp_ms=timestamp_ms).get(WITHIN_S)
-    finally:
-        producer.close()
-    yield
 
 
 def test_a_missing_queue_of_a_share_group(way: Way, admin: KafkaAdminClient, lab: Lab) -> None:
@@ -260,98 +138,6 @@ def test_rejections_of_a_group_without_queue(way: Way, admin: KafkaAdminClient, 
             admin.delete_groups([GROUP])
 
 
-@pytest.fixture
-def sink_queue(admin: KafkaAdminClient) -> None:
-    """It stays: a connector makes it anew when it starts."""
-    with contextlib.suppress(TopicAlreadyExistsError):
-        admin.create_topics([NewTopic(SINK_QUEUE, 1, 1)], wait_for_metadata=True)
-
-
-@pytest.fixture
-def connector(lab: Lab, tmp_path: Path) -> Iterator[Callable[[str, Settings], None]]:
-    """Deploys a file sink or source with these settings beside; removes it at the end."""
-    url = f"{lab.connect_url}/connectors/{SINK}"
-    places = {"Sink": {"topics": ORDERS}, "Source": {"topic": ORDERS}}
-
-    def deploy(kind: str, settings: Settings) -> None:
-        file = tmp_path / "file"
-        file.touch()
-        of_kind = {"connector.class": f"org.apache.kafka.connect.file.FileStream{kind}Connector"}
-        call(f"{url}/config", {**of_kind, **places[kind], "file": str(file), **settings}, "PUT")
-
-    yield deploy
-    with contextlib.suppress(OSError):
-        call(url, method="DELETE")
-    until(lambda: SINK not in call(f"{lab.connect_url}/connectors"), lambda: "the connector's end")
-
-
-GOOD = {
-    "errors.tolerance": "all",
-    NAME: SINK_QUEUE,
-    "errors.deadletterqueue.context.headers.enable": "true",
-    "errors.deadletterqueue.topic.replication.factor": "1",
-}
-
-
-@dataclass(frozen=True)
-class Wrong:
-    name: str
-    kind: str
-    settings: Settings
-    found: FindingKind
-    mended: Settings = field(default_factory=lambda: GOOD)
-
-
-WRONG = [
-    Wrong("skips without queue", "Sink", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS),
-    Wrong(
-        "no headers",
-        "Sink",
-        {**GOOD, "errors.deadletterqueue.context.headers.enable": "false"},
-        FindingKind.CONNECT_DLQ_WITHOUT_HEADERS,
-    ),
-    Wrong(
-        "no tolerance",
-        "Sink",
-        {**GOOD, "errors.tolerance": "none"},
-        FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE,
-    ),
-    Wrong("a source that skips", "Source", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS, {}),
-    Wrong("a queue of a source", "Source", GOOD, FindingKind.CONNECT_SOURCE_DLQ_IGNORED, {}),
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
-@pytest.mark.usefixtures("sink_queue")
-def test_a_connector_s_wrong_settings(
-    way: Way, connector: Callable[[str, Settings], None], wrong: Wrong
-) -> None:
-    connector(wrong.kind, wrong.settings)
-    way.until_found((wrong.found, f"connector:{SINK}"))
-    connector(wrong.kind, wrong.mended)
-    way.until_found()
-
-
-def test_a_queue_with_more_replicas_than_brokers(
-    way: Way, lab: Lab, connector: Callable[[str, Settings], None]
-) -> None:
-    new = {**GOOD, NAME: "dlq.findings-new"}
-    connector("Sink", {name: value for name, value in new.items() if "replication" not in name})
-    way.until_found((FindingKind.CONNECT_DLQ_NOT_CREATABLE, f"connector:{SINK}"))
-    status = f"{lab.connect_url}/connectors/{SINK}/status"
-    until(lambda: "FAILED" in str(call(status)["tasks"]), lambda: call(status))
-    connector("Sink", new)
-    way.until_found()
-
-
-@pytest.mark.usefixtures("sink_queue")
-def test_a_queue_that_nobody_reads(way: Way, connector: Callable[[str, Settings], None]) -> None:
-    connector("Sink", {**GOOD, NAME: "findings-errors"})
-    way.until_found((FindingKind.DLQ_NOT_READ, "topic:findings-errors"))
-    connector("Sink", GOOD)
-    way.until_found()
-
-
 TOPICS = [
     ("compacted", {"cleanup.policy": "compact"}, FindingKind.DLQ_COMPACTED),
     ("bounded in bytes", {"retention.bytes": "1000000"}, FindingKind.DLQ_RETENTION_BYTES),
@@ -371,7 +157,7 @@ def test_a_topic_s_wrong_settings(
 
 
 def test_a_dead_letter_that_will_be_deleted_unseen(way: Way, admin: KafkaAdminClient, lab: Lab) -> None:
-    six_days_ago_ms = now_ms() - 6 * 86_400_000
+    six_days_ago_ms = clock_ms() - 6 * 86_400_000
     with queue(admin), records(lab, QUEUE, 1, six_days_ago_ms - 1_000):
         way.until_found((FindingKind.DLQ_EXPIRING, f"topic:{QUEUE}"))
         alter(admin, ConfigResourceType.TOPIC, QUEUE, {"retention.ms": "2592000000"})

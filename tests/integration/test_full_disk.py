@@ -4,8 +4,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
@@ -15,17 +14,18 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
-from api.auth import Role
+from api.auth.settings import Role
 from api.settings import ApiSettings
-from collector.kafka import KafkaConnection
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store import schema
+from deadwatch.store.store import Store
+from deadwatch.store.write.audit import unwitnessed
 from lab import Lab
 from lab.topics import Topics
-from streaming.failure import DISK_FULL
-from streaming.store import schema
-from streaming.store.audit import unwitnessed
-from streaming.store.store import Store
+from streaming.session import DISK_FULL
 from tests.console_store import empty_row
-from tests.integration.test_streaming import Streaming, Traffic, eventually, settled
+from tests.integration.streaming_process import Streaming, Traffic, eventually, settle
+from tests.names import fresh
 from tests.operators import operator
 
 pytestmark = pytest.mark.integration
@@ -56,58 +56,54 @@ class Disk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    place = tmp_path / "disk"
-    place.mkdir()
+def mounted(tmp_path: Path) -> Iterator[Callable[[str], Disk]]:
+    """Mounts as many as are asked for."""
     mount, umount = shutil.which("mount"), shutil.which("umount")
     if mount is None or umount is None:
         pytest.skip("a full disk needs a file system of its own: apt-get install mount")
-    mounted = subprocess.run(
-        [mount, "-t", "tmpfs", "-o", f"size={SIZE},mode=0755,uid={os.getuid()}", "tmpfs", str(place)],
-        check=False,
-        capture_output=True,
+    made: list[Path] = []
+
+    def disk(name: str) -> Disk:
+        place = tmp_path / name
+        place.mkdir()
+        done = subprocess.run(
+            [mount, "-t", "tmpfs", "-o", f"size={SIZE},mode=0755,uid={os.getuid()}", "tmpfs", str(place)],
+            check=False,
+            capture_output=True,
+        )
+        if done.returncode:
+            pytest.skip("a full disk needs a file system of its own, and this user may not mount one")
+        made.append(place)
+        return Disk(place)
+
+    yield disk
+    for place in made:
+        subprocess.run([umount, "--lazy", str(place)], check=True)  # a client may not have let go of it yet
+
+
+def test_full_disks_of_store_and_checkpoint_are_waited_for(
+    lab: Lab, traffic: Traffic, mounted: Callable[[str], Disk], tmp_path: Path
+) -> None:
+    of_store, of_checkpoint = mounted("store"), mounted("checkpoint")
+    streaming = Streaming(
+        *(lab.bootstrap_servers, traffic, tmp_path, f"sqlite:///{of_store.place / 'deadwatch.db'}"),
+        checkpoint=of_checkpoint.place / "checkpoint",
     )
-    if mounted.returncode:
-        pytest.skip("a full disk needs a file system of its own, and this user may not mount one")
-    yield Disk(place)
-    subprocess.run([umount, "--lazy", str(place)], check=True)  # a client may not have let go of it yet
-
-
-@pytest.fixture
-def traffic(lab: Lab) -> Traffic:
-    return Traffic(lab.bootstrap_servers, f"full-{uuid.uuid4().hex[:8]}")
-
-
-def fails_and_recovers(streaming: Streaming, traffic: Traffic, disk: Disk, line: str) -> None:
     traffic.write()
     with streaming.running():
-        assert settled(streaming, traffic), streaming.log()
-        disk.fill()
-        traffic.write()
-        assert eventually(lambda: line in streaming.log()), streaming.log()
-        traffic.write()
-        disk.make_room()
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+        settle(streaming, traffic)
+        for disk, line in ((of_store, STORE_FULL), (of_checkpoint, DISK_FULL)):
+            disk.fill()
+            traffic.write()
+            assert eventually(lambda: line in streaming.log()), streaming.log()  # noqa: B023 -- called at once
+            traffic.write()
+            disk.make_room()
+            settle(streaming, traffic)
     traffic.write(1)
     with streaming.running():  # the checkpoint was left as it should be
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+        settle(streaming, traffic)
     assert "cannot be used" not in streaming.log()
     assert "Traceback" not in streaming.log()
-
-
-def test_a_full_disk_of_the_store_is_waited_for(
-    lab: Lab, traffic: Traffic, disk: Disk, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{disk.place / 'deadwatch.db'}"
-    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, url)
-    fails_and_recovers(streaming, traffic, disk, STORE_FULL)
-
-
-def test_a_full_disk_of_the_checkpoint_is_waited_for(
-    lab: Lab, traffic: Traffic, disk: Disk, tmp_path: Path
-) -> None:
-    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, checkpoint=disk.place / "checkpoint")
-    fails_and_recovers(streaming, traffic, disk, DISK_FULL)
 
 
 RECORDS = 600
@@ -158,9 +154,10 @@ def admin(app: Any) -> str:  # noqa: ANN401 -- the client names no better type
 
 
 def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_refuses_is_not(
-    lab: Lab, disk: Disk, tmp_path: Path
+    lab: Lab, mounted: Callable[[str], Disk], tmp_path: Path
 ) -> None:
-    file, dlq_topic = disk.place / "deadwatch.db", f"full-{uuid.uuid4().hex[:8]}.dlq"
+    disk = mounted("store")
+    file, dlq_topic = disk.place / "deadwatch.db", fresh("full-") + ".dlq"
     topics = Topics(lab.bootstrap_servers)
     topics.create(dlq_topic, partitions=1)
     topics.produce(dlq_topic, [b"v"] * RECORDS)

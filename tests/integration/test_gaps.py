@@ -2,29 +2,22 @@
 
 import contextlib
 import json
-import uuid
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaError, Producer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from lab.lone_broker import LoneBroker
-from tests.integration.test_streaming import Streaming, Traffic, eventually
+from lab import Lab
+from tests.integration.streaming_process import Streaming, Traffic, eventually
+from tests.kafka_topics import producing
 
 pytestmark = pytest.mark.integration
 PARTITIONS = 2
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[str]:
-    with LoneBroker() as broker:
-        yield broker.bootstrap_servers
 
 
 class Queue:
@@ -49,21 +42,13 @@ class Queue:
 
     def write(self, records: int) -> None:
         """As many to every partition, by a producer that has not known an earlier topic of this name."""
-        producer = Producer({"bootstrap.servers": self._servers})
-        errors: list[KafkaError] = []
-        for number in range(records * PARTITIONS):
-            producer.produce(
-                self.name,
-                b"v",
-                partition=number % PARTITIONS,
-                on_delivery=lambda error, _: errors.append(error) if error else None,
-            )
-        assert producer.flush(30) == 0
-        assert not errors
+        with producing(self._servers) as producer:
+            for number in range(records * PARTITIONS):
+                producer.produce(self.name, b"v", partition=number % PARTITIONS)
 
-    def truncate(self, offset: int) -> None:
-        """Delete what is before ``offset`` of every partition."""
-        places = [TopicPartition(self.name, partition, offset) for partition in range(PARTITIONS)]
+    def truncate(self, *offsets: int) -> None:
+        """Delete what is before these offsets of the partitions."""
+        places = [TopicPartition(self.name, partition, offset) for partition, offset in enumerate(offsets)]
         for deleted in self._admin.delete_records(places).values():
             deleted.result()
 
@@ -97,87 +82,78 @@ class Counted:
 
 
 @pytest.fixture
-def traffic(servers: str) -> Traffic:
-    return Traffic(servers, f"gaps-{uuid.uuid4().hex[:8]}")
+def queue(lab: Lab, traffic: Traffic) -> Queue:
+    return Queue(lab.bootstrap_servers, traffic.dlq_topic)
 
 
-@pytest.fixture
-def queue(servers: str, traffic: Traffic) -> Queue:
-    return Queue(servers, traffic.dlq_topic)
+class Expected:
+    """What has to be in the store, kept beside what is done to the queue."""
+
+    def __init__(self, streaming: Streaming, directory: Path) -> None:
+        self._counted, self._streaming = Counted(directory), streaming
+        self.totals: Counter[tuple[str, ...]] = Counter()
+
+    def add(self, *key: str, records: int) -> None:
+        """Wait until they are counted as well."""
+        self.totals[key] += records
+        assert eventually(lambda: self._counted() == self.totals), (
+            *(self._counted(), self.totals),
+            self._streaming.log(),
+        )
 
 
-@pytest.fixture
-def streaming(servers: str, traffic: Traffic, tmp_path: Path) -> Streaming:
-    return Streaming(servers, traffic, tmp_path)
-
-
-@pytest.fixture
-def counted(tmp_path: Path) -> Counted:
-    return Counted(tmp_path)
-
-
-def test_what_retention_took_while_the_query_was_away_is_counted(
-    streaming: Streaming, queue: Queue, counted: Counted
+def test_whatever_happens_to_a_topic_is_counted_and_holds_nothing_up(
+    lab: Lab, streaming: Streaming, traffic: Traffic, queue: Queue, tmp_path: Path
 ) -> None:
-    name = queue.name
-    queue.write(30)
-    with streaming.running():
-        assert eventually(lambda: counted() == {(name,): 60}), (counted(), streaming.log())
-    queue.write(50)
-    queue.truncate(60)
-    with streaming.running():
-        expected = {(name,): 100, (name, "deleted_unread"): 60}
-        assert eventually(lambda: counted() == expected), (counted(), streaming.log())
-        queue.truncate(70)  # of what was read
-        queue.write(5)
-        expected[name,] += 10
-        assert eventually(lambda: counted() == expected), (counted(), streaming.log())
-
-
-def test_a_topic_made_anew_is_counted_from_its_beginning(
-    streaming: Streaming, traffic: Traffic, queue: Queue, counted: Counted
-) -> None:
-    name = queue.name
-    queue.write(30)
-    with streaming.running():
-        assert eventually(lambda: counted() == {(name,): 60}), (counted(), streaming.log())
-        for records, total in ((50, 160), (10, 180)):  # more than before, and less
-            queue.delete()
-            queue.create()
-            queue.write(records)
-            assert eventually(lambda: counted() == {(name,): total}), (counted(), streaming.log())  # noqa: B023 -- called at once
-        traffic.write(1)
-        assert eventually(lambda: counted() == {(name,): 185}), (counted(), streaming.log())
-    queue.delete()
-    queue.create()
-    queue.write(200)
-    with streaming.running():
-        assert eventually(lambda: counted() == {(name,): 585}), (counted(), streaming.log())
-    assert "Traceback" not in streaming.log()
-
-
-def test_a_deleted_topic_holds_nothing_up(
-    servers: str, streaming: Streaming, traffic: Traffic, queue: Queue, counted: Counted
-) -> None:
-    name, other = queue.name, Queue(servers, traffic.quarantine_topic)
+    expected, other = Expected(streaming, tmp_path), Queue(lab.bootstrap_servers, traffic.quarantine_topic)
     other.create()
-    queue.write(30)
-    with streaming.running():
-        assert eventually(lambda: counted() == {(name,): 60}), (counted(), streaming.log())
-        queue.delete()
-        for records in range(1, 4):
-            other.write(1)
-            expected = {(name,): 60, (other.name,): 2 * records}
-            assert eventually(lambda: counted() == expected), (counted(), streaming.log())  # noqa: B023 -- called at once
-
-
-def test_a_topic_that_appears_is_read_by_the_running_query(
-    streaming: Streaming, traffic: Traffic, queue: Queue, counted: Counted
-) -> None:
     queue.delete()
     traffic.write_corrupt()
     with streaming.running():
         assert eventually(lambda: streaming.totals().get("quarantined") == 1), streaming.log()
         queue.create()
-        queue.write(1)
-        assert eventually(lambda: counted().get((queue.name,)) == 2), streaming.log()
+        expected.add(other.name, records=1)  # the event that was refused
+        appears(queue, expected)
+    queue.write(50)
+    queue.truncate(60, 80)  # while nobody reads; in the second partition nothing is left to read
+    with streaming.running():
+        expected.totals[queue.name, "deleted_unread"] += 30 + 50
+        expected.add(queue.name, records=20)
+        goes_on_behind_a_truncation(queue, expected)
+        is_made_anew(queue, expected)
+        traffic.write(1)
+        expected.add(queue.name, records=5)
+    queue.delete()
+    queue.create()
+    queue.write(200)
+    with streaming.running():
+        expected.add(queue.name, records=400)
+        is_deleted(queue, other, expected)
+    assert "Traceback" not in streaming.log()
+
+
+def appears(queue: Queue, expected: Expected) -> None:
+    queue.write(30)
+    expected.add(queue.name, records=60)
+
+
+def goes_on_behind_a_truncation(queue: Queue, expected: Expected) -> None:
+    queue.truncate(70)  # of what was read
+    queue.write(5)
+    expected.add(queue.name, records=10)
+
+
+def is_made_anew(queue: Queue, expected: Expected) -> None:
+    for records in (100, 10):  # more than before, and less
+        queue.delete()
+        queue.create()
+        queue.write(records)
+        expected.add(queue.name, records=2 * records)
+
+
+def is_deleted(queue: Queue, other: Queue, expected: Expected) -> None:
+    """Others are read all the while."""
+    queue.delete()
+    for _ in range(3):
+        other.write(1)
+        expected.add(other.name, records=PARTITIONS)

@@ -1,28 +1,25 @@
 """Topics of log lines on a real broker: kills, restarts, poison, partitions and records that come and go."""
 
-import itertools
 import json
 import os
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-import yaml
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 
-from collector.kafka import create_no_topics
+from deadwatch.runtime.kafka import create_no_topics
 from lab import Lab
 from tests import waiting
+from tests.collector_process import Collector
+from tests.kafka_topics import headers_of, messages
+from tests.names import fresh
 
 pytestmark = pytest.mark.integration
 
@@ -30,9 +27,6 @@ KILLS = int(os.environ.get("DEADWATCH_CHAOS", "5"))
 RECORDS_A_SECOND = 300
 WITHIN_S = 60
 STAYS_AWAY_S = 5
-NUMBERS = itertools.count()
-
-Event = dict[str, Any]
 
 
 class Shipper:
@@ -83,80 +77,11 @@ class Shipper:
         self._admin.close()
 
 
-class Collector:
-    """A collector of one topic of log lines, with an events topic of its own."""
-
-    def __init__(self, servers: str, directory: Path, topic: str, **settings: object) -> None:
-        self.name = f"events-of-{topic}"
-        self.events: list[Event] = []
-        self._servers, self._directory, self._topic = servers, directory, topic
-        self._at = dict[TopicPartition, int]()
-        collector = {
-            "name": self.name,
-            "data": str(directory / self.name),
-            "dlq_topics_poll_interval_ms": 0,
-            "log_topics": [{"topic": topic, **settings}],
-            "poll_interval_ms": 10,
-        }
-        self._config = directory / f"{self.name}.yaml"
-        self._config.write_text(
-            yaml.safe_dump(
-                {
-                    "kafka": {"bootstrap_servers": servers},
-                    "events_topic": self.name,
-                    "quarantine_topic": f"dlq.{topic}",
-                    "quarantine_auto_create_topics_enable": True,
-                    "collector": collector,
-                }
-            )
-        )
-
-    @contextmanager
-    def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        process = subprocess.Popen([sys.executable, "-m", "collector", "--config", str(self._config)])
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(20)
-
-    def of_kind(self, kind: str) -> list[Event]:
-        """The events of a kind, each position of a source once."""
-        self._read_on()
-        highest: dict[str, list[int]] = {}
-        found = []
-        for event in self.events:
-            if event["position"] > highest.get(event["source"], []):
-                highest[event["source"]] = event["position"]
-                found += [event] if event["kind"] == kind else []
-        return found
-
-    def saved(self) -> dict[str, Any]:
-        """The partitions of the last position."""
-        file = self._directory / self.name / "positions" / f"{self.name}.sqlite"
-        with closing(sqlite3.connect(file)) as connection:
-            rows = connection.execute(
-                "SELECT state FROM positions WHERE source = ?", (f"log-topic:{self._topic}",)
-            ).fetchall()
-        found: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
-        return found
-
-    def _read_on(self) -> None:
-        consumer = KafkaConsumer(
-            bootstrap_servers=self._servers, isolation_level="read_committed", group_id=None
-        )
-        with closing(consumer):
-            places = [TopicPartition(self.name, n) for n in consumer.partitions_for_topic(self.name) or ()]
-            if not places:
-                return
-            consumer.assign(places)
-            for place in places:
-                consumer.seek(place, self._at.get(place, 0))
-            ends = consumer.end_offsets(places)
-            while any(consumer.position(place) < end for place, end in ends.items()):
-                for records in consumer.poll(timeout_ms=200).values():
-                    self.events += [json.loads(record.value) for record in records]
-            self._at = {place: consumer.position(place) for place in places}
+def collecting(lab: Lab, directory: Path, topic: str, **settings: object) -> Collector:
+    """A collector of one topic of log lines."""
+    own = {"log_topics": [{"topic": topic, **settings}], "poll_interval_ms": 10}
+    quarantine = {"quarantine_topic": f"dlq.{topic}", "quarantine_auto_create_topics_enable": True}
+    return Collector(lab.bootstrap_servers, directory, f"events-of-{topic}", own, **quarantine)
 
 
 until = partial(waiting.until, within_s=WITHIN_S)
@@ -164,16 +89,12 @@ until = partial(waiting.until, within_s=WITHIN_S)
 
 @pytest.fixture
 def shipper(lab: Lab) -> Iterator[Shipper]:
-    with closing(Shipper(lab.bootstrap_servers, f"logs-{os.getpid()}-{next(NUMBERS)}")) as made:
+    with closing(Shipper(lab.bootstrap_servers, fresh("logs-"))) as made:
         yield made
 
 
-def tasks(own: Collector) -> list[int]:
-    return sorted(int(event["task"]) for event in own.of_kind("task_abandoned"))
-
-
 def test_a_killed_collector_loses_and_repeats_nothing(lab: Lab, tmp_path: Path, shipper: Shipper) -> None:
-    own, stop, written = Collector(lab.bootstrap_servers, tmp_path, shipper.topic), threading.Event(), [0]
+    own, stop, written = collecting(lab, tmp_path, shipper.topic), threading.Event(), [0]
 
     def ship() -> None:
         while not stop.wait(3 / RECORDS_A_SECOND):
@@ -195,8 +116,8 @@ def test_a_killed_collector_loses_and_repeats_nothing(lab: Lab, tmp_path: Path, 
     shipper.flush()
     with own.running():
         until(lambda: len(own.of_kind("task_abandoned")) >= written[0], "publishing all of the topic")
-    assert tasks(own) == list(range(written[0]))
-    told = [(one["source"], *one["position"]) for one in own.events if one["kind"] == "task_abandoned"]
+    assert sorted(own.abandoned()) == list(range(written[0]))
+    told = [(one["source"], *one["position"]) for one in own.events() if one["kind"] == "task_abandoned"]
     assert len(set(told)) == written[0]
 
 
@@ -206,9 +127,9 @@ def test_poison_is_a_dead_letter_with_its_place_and_the_rest_goes_on(
     shipper.poison(b"host-0")
     shipper.entry(0)
     shipper.flush()
-    own = Collector(lab.bootstrap_servers, tmp_path, shipper.topic, format="json")
+    own = collecting(lab, tmp_path, shipper.topic, format="json")
     with own.running():
-        until(lambda: tasks(own) == [0], "reading behind the poison")
+        until(lambda: sorted(own.abandoned()) == [0], "reading behind the poison")
         unread = own.of_kind("quarantined")
         assert [one["reason"] for one in unread] == ["no_value", "not_json", "not_json", "not_json"]
         until(lambda: len(letters_of(lab, f"dlq.{shipper.topic}")) == len(unread), "writing letters")
@@ -220,39 +141,38 @@ def test_poison_is_a_dead_letter_with_its_place_and_the_rest_goes_on(
     assert places == [(shipper.topic, str(offset), reason) for offset, reason in enumerate(reasons)]
 
 
+def partitions_read_to(own: Collector, shipper: Shipper, offset: int) -> list[int]:
+    saved = own.saved(f"log-topic:{shipper.topic}")
+    return [int(number) for number, one in saved.items() if one["offset"] == offset]
+
+
 def letters_of(lab: Lab, topic: str) -> list[dict[str, str]]:
-    consumer = KafkaConsumer(bootstrap_servers=lab.bootstrap_servers, group_id=None)
-    with closing(consumer):
-        place = TopicPartition(topic, 0)
-        consumer.assign([place])
-        consumer.seek_to_beginning(place)
-        end, records = consumer.end_offsets([place])[place], list[Any]()
-        while consumer.position(place) < end:
-            records += consumer.poll(timeout_ms=200).get(place, [])
-    return [{name: value.decode() for name, value in record.headers} for record in records]
+    """The headers of each."""
+    found = [headers_of(one) for one in messages(lab.bootstrap_servers, topic)]
+    return [{name: value.decode() for name, value in headers.items()} for headers in found]
 
 
 def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
     lab: Lab, tmp_path: Path, shipper: Shipper
 ) -> None:
-    own = Collector(lab.bootstrap_servers, tmp_path, shipper.topic)
+    own = collecting(lab, tmp_path, shipper.topic)
     shipper.entry(0)
     shipper.flush()
     with own.running():
-        until(lambda: tasks(own) == [0], "reading")
-        until(lambda: [one["offset"] for one in own.saved().values()].count(3) == 1, "saving")
-    (partition,) = [int(number) for number, one in own.saved().items() if one["offset"] == 3]
+        until(lambda: sorted(own.abandoned()) == [0], "reading")
+        until(lambda: partitions_read_to(own, shipper, 3), "saving")
+    (partition,) = partitions_read_to(own, shipper, 3)
     shipper.entry(2)
     shipper.entry(4)
     shipper.flush()
     shipper.truncate(partition, 6)
     with own.running():
-        until(lambda: tasks(own) == [0, 4], "reading what is left")
+        until(lambda: sorted(own.abandoned()) == [0, 4], "reading what is left")
         shipper.delete()
         shipper.create(2)
         shipper.entry(6)
         shipper.flush()
-        until(lambda: tasks(own) == [0, 4, 6], "reading the topic made anew")
+        until(lambda: sorted(own.abandoned()) == [0, 4, 6], "reading the topic made anew")
     gaps = [one for one in own.of_kind("quarantined") if one["source"].endswith(f"/{partition}")]
     assert [(one["reason"], one["position"]) for one in gaps] == [
         ("records_deleted_unread", [0, 3, -1]),
@@ -263,11 +183,11 @@ def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
 def test_a_topic_that_is_deleted_stays_away_though_brokers_make_what_is_asked_for(
     lab: Lab, tmp_path: Path, shipper: Shipper
 ) -> None:
-    own = Collector(lab.bootstrap_servers, tmp_path, shipper.topic)
+    own = collecting(lab, tmp_path, shipper.topic)
     shipper.entry(0)
     shipper.flush()
     with own.running():
-        until(lambda: tasks(own) == [0], "reading")
+        until(lambda: sorted(own.abandoned()) == [0], "reading")
         shipper.delete()
         end_s = time.monotonic() + STAYS_AWAY_S
         while time.monotonic() < end_s:

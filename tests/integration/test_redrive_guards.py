@@ -1,33 +1,28 @@
-"""Guards and limits on a real Kafka: a group that is behind, rates of targets, clocks that jump, SIGTERM."""
+"""What stops an order on a real Kafka, and who goes on: limits, guards, several workers, stalls, SIGTERM."""
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
-from random import Random
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from deadwatch.orders.order import Status
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab
-from streaming.redrive.guards import Returns
-from streaming.redrive.order import Status
-from streaming.redrive.settings import RedriveSettings
-from streaming.redrive.work import House
-from streaming.redrive.worker import run
-from streaming.store import migrate
-from streaming.store.engine import connect
-from streaming.store.orders import OrderBook
-from tests.integration.redrive_place import FAST, Orders, Place, clock_ms, create, ours, until
+from lab.topics import Topics
+from tests.integration.redrive_place import FAST, Orders, Place, now_header, ours
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
+from tests.integration.redrive_process import ordered, working
+from tests.kafka_topics import committed
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
 MOST_LAG = 30
-STOPS_WITHIN_S = 5
+STOPS_WITHIN_S = 25
+"""Sooner than a request would have timed out."""
 
 
 class Group:
@@ -44,9 +39,8 @@ class Group:
 
     def lag(self) -> int:
         places = [TopicPartition(self._place.topic, n) for n in range(3)]
-        return sum(
-            self._end(one.partition) - max(one.offset, 0) for one in self._consumer.committed(places, 10)
-        )
+        found = committed(self._consumer, places)
+        return sum(self._end(one.partition) - max(one.offset, 0) for one in found)
 
     def close(self) -> None:
         self._consumer.close()
@@ -76,16 +70,14 @@ def test_a_group_that_reads_the_target_never_gets_further_behind_than_it_may(pla
 
 def test_each_target_has_its_own_rate(place: Place) -> None:
     other = f"{place.topic}-other"
-    create(place.servers, **{other: 3})
+    Topics(place.servers).create(other, partitions=3)
     place.letters(60)
     place.letters(20, topic=other)
     place.redriven(place.order(limits={**FAST, "per_target_records_per_second": 20}))
     took_ms = {topic: moved_within_ms(place, topic) for topic in (place.topic, other)}
     assert (len(place.read()), len(place.read(other))) == (60, 20)
     assert took_ms[place.topic] >= 59 * 1_000 / 20 * 0.9
-    assert (
-        19 * 1_000 / 20 * 0.9 <= took_ms[other] < 2_500
-    )  # the other target's rate is no concern of this one
+    assert 19 * 1_000 / 20 * 0.9 <= took_ms[other] < took_ms[place.topic]
 
 
 def moved_within_ms(place: Place, topic: str) -> int:
@@ -94,7 +86,7 @@ def moved_within_ms(place: Place, topic: str) -> int:
 
 
 def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
-    place.letters(4, headers=[("deadwatch.redrive.attempts", b"1"), moved_now()])
+    place.letters(4, headers=[("deadwatch.redrive.attempts", b"1"), now_header()])
     place.letters(6)
     order = place.order(retry={"retry_backoff_ms": 3_600_000, "retry_backoff_max_ms": 7_200_000})
     orders = Orders()
@@ -106,29 +98,31 @@ def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
         until(lambda: orders.status[order.id] is Status.CANCELLED)
 
 
-@pytest.mark.parametrize("jump_ms", [3_600_000, -3_600_000], ids=["ahead", "back"])
-def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place, jump_ms: int) -> None:
+def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place) -> None:
     place.letters(300)
     order = place.order(limits={"records_per_second": 150})
-    orders, stop, ahead = Orders(), threading.Event(), [0]
+    orders, ahead = Orders(), [0]
     orders.add(order)
-    settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": place.servers}})
-    house = House(
-        settings, lambda _: lambda _: True, lambda _: Returns(0, 0), lambda: clock_ms() + ahead[0], Random(1)
-    )
-    worker = threading.Thread(target=run, args=(orders, house, stop, "test"))
-    worker.start()
-    try:
-        until(lambda: len(place.read()) > 30)
-        ahead[0] = jump_ms
-        until(lambda: len(place.read()) > 120)
-        ahead[0] = 0
-        until(lambda: order.id in orders.reason, within_s=90)
-    finally:
-        stop.set()
-        worker.join(30)
+    with place.worker(orders, clock=lambda: clock_ms() + ahead[0]):
+        for moved, jump_ms in ((30, 3_600_000), (90, 0), (150, -3_600_000), (210, 0)):
+            until(lambda: len(place.read()) > moved)  # noqa: B023 -- called at once
+            ahead[0] = jump_ms
+        until(lambda: order.id in orders.reason)
     assert orders.status[order.id] is Status.COMPLETED
     assert sorted(one.value or b"" for one in place.read()) == sorted(b"value-%d" % n for n in range(300))
+
+
+def test_a_clock_that_is_set_back_while_an_order_waits_for_its_rate_holds_nothing_up(place: Place) -> None:
+    place.letters(60)
+    order = place.order(limits={"records_per_second": 30})
+    orders, ahead = Orders(), [3_600_000]
+    orders.add(order)
+    with place.worker(orders, clock=lambda: clock_ms() + ahead[0]):
+        until(lambda: len(place.read()) > 5)
+        ahead[0] = 0
+        until(lambda: order.id in orders.reason)
+    assert orders.status[order.id] is Status.COMPLETED
+    assert sorted(one.value or b"" for one in place.read()) == sorted(b"value-%d" % n for n in range(60))
 
 
 def test_sigterm_ends_a_worker_in_time_also_while_kafka_is_stalled(
@@ -136,29 +130,58 @@ def test_sigterm_ends_a_worker_in_time_also_while_kafka_is_stalled(
 ) -> None:
     place.letters(3_000)
     order = place.order(limits={"records_per_second": 100})
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    engine = connect(url)
-    migrate.upgrade(engine)
-    book = OrderBook(engine)
-    book.create(order, "{}")
-    environment = os.environ | {"REDRIVE_STORE_URL": url, "REDRIVE_KAFKA__BOOTSTRAP_SERVERS": place.servers}
-    worker = subprocess.Popen([sys.executable, "-m", "streaming.redrive"], env=environment)
-    try:
+    with ordered(tmp_path, order) as (url, book), working(url, place.servers) as worker:
         until(lambda: len(place.read()) > 50)
         with lab.broker_stopped():
             threading.Event().wait(0.5)  # a transaction is open then
             worker.send_signal(signal.SIGTERM)
-            began_s = time.monotonic()
-            assert worker.wait(60) == 0
-            took_s = time.monotonic() - began_s
+            assert worker.wait(STOPS_WITHIN_S) == 0
         stored = book.get(order.id)
-    finally:
-        worker.kill()
-        worker.wait(20)
-        engine.dispose()
-    assert took_s < STOPS_WITHIN_S
     assert (stored.status, stored.worker) == (Status.RUNNING, "")
 
 
-def moved_now() -> tuple[str, bytes]:
-    return "deadwatch.redrive.moved-at-ms", str(clock_ms()).encode()
+def test_limits_stop_exactly_and_a_rate_is_kept(place: Place) -> None:
+    place.letters(400)
+    order = place.order(limits={"records_per_second": 100, "max_records": 300})
+    began_ms = clock_ms()
+    status, reason = place.redriven(order)
+    assert (status, reason) == (Status.COMPLETED, "limits.max_records (300) is reached")
+    assert len(place.read()) == 300
+    took_ms = max(int(ours(record)["moved-at-ms"]) for record in place.read()) - began_ms
+    assert took_ms >= 3_000
+
+
+def test_two_workers_that_both_think_they_hold_an_order_move_nothing_twice(place: Place) -> None:
+    place.letters(3_000)
+    order = place.order(limits={"records_per_second": 1_500, "max_in_flight": 50})
+    first, second = Orders(), Orders(most_claims=4)  # or they would fence each other on and on
+    first.add(order)
+    second.add(order)
+    with place.worker(first), place.worker(second):
+        until(lambda: order.id in first.reason or order.id in second.reason)
+    assert sorted(record.value or b"" for record in place.read()) == sorted(
+        b"value-%d" % n for n in range(3_000)
+    )
+
+
+def test_a_kafka_that_stalls_pauses_the_order_which_can_be_resumed(lab: Lab, place: Place) -> None:
+    place.letters(300)
+    limits = {"records_per_second": 100}
+    order = place.order(limits=limits, task_timeout_ms=1_000, delivery_timeout_ms=1_000)
+    orders = Orders()
+    orders.add(order)
+    with place.worker(orders, request_timeout_ms=900):
+        until(lambda: len(place.read()) > 0)
+        with lab.broker_stopped():
+            until(lambda: orders.status[order.id] is Status.PAUSED)
+        assert "task_timeout_ms" in orders.reason[order.id]
+
+        def resumed_to_the_end() -> bool:
+            """As often as it pauses: on a busy machine Kafka may be late again."""
+            if orders.status[order.id] is Status.PAUSED:
+                orders.status[order.id] = Status.RUNNING
+            return orders.status[order.id] is Status.COMPLETED
+
+        until(resumed_to_the_end)
+    expected = sorted(b"value-%d" % number for number in range(300))
+    assert sorted(record.value or b"" for record in place.read()) == expected

@@ -1,12 +1,20 @@
-"""The mover on a real Kafka: what arrives, as what, and what stays."""
+"""The mover on a real Kafka: what arrives, as what, what stays, and what waits for its next attempt."""
+
+from collections import Counter
+from itertools import pairwise
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from streaming.letter import letter_of
-from streaming.redrive.order import Status
-from tests.integration.redrive_place import Place, ours, outcomes
+from deadwatch.deadletter.record import parse_record
+from deadwatch.orders.order import Status
+from lab import Lab
+from redrive.move.fetch import Absence, Fetcher
+from tests.integration.redrive_place import Orders, Place, now_header, ours, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
+from tests.kafka_topics import Headers, producing
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +33,7 @@ def test_a_record_comes_back_as_it_was_with_our_headers_beside_its_own(place: Pl
         assert (record.key, record.timestamp) == (letter.key, letter.timestamp)
         assert record.partition == letter.partition
         assert record.headers[: len(letter.headers)] == letter.headers
-        told = letter_of(*(getattr(letter, name) for name in LETTER))
+        told = parse_record(*(getattr(letter, name) for name in LETTER))
         assert ours(record) | {"moved-at-ms": ""} == {
             "group": told.fingerprint,
             "id": order.id,
@@ -56,27 +64,97 @@ def test_one_partition_back_into_twelve_keeps_the_place_or_else_the_key_together
     assert len(set.union(*by_key.values())) > 6
 
 
-@pytest.mark.parametrize(
-    ("topic", "reason"),
-    [
-        ("never-made", "target_missing"),
-        ("dlq.other", "target_is_dlq"),
-        ("__consumer_offsets", "target_internal"),
-    ],
-)
-def test_a_target_that_cannot_be_is_skipped_with_the_reason(place: Place, topic: str, reason: str) -> None:
-    place.letters(6, topic=topic)
+def test_a_target_that_is_not_there_is_skipped_with_the_reason_and_not_made(place: Place) -> None:
+    place.letters(6, topic="never-made")
     place.letters(3)
     order = place.order()
     assert place.redriven(order) == (Status.COMPLETED, "")
-    assert outcomes(place, order) == {("skipped", reason, 0): 6, ("sent", "", 1): 3}
-    assert (
-        "never-made" not in AdminClient({"bootstrap.servers": place.servers}).list_topics(timeout=10).topics
-    )
+    assert outcomes(place, order) == {("skipped", "target_missing", 0): 6, ("sent", "", 1): 3}
+    topics = AdminClient({"bootstrap.servers": place.servers}).list_topics(timeout=10).topics
+    assert "never-made" not in topics
 
 
-def test_a_letter_that_names_its_own_topic_is_a_cycle(place: Place) -> None:
-    place.letters(3, topic=place.dlq)
+def test_a_share_groups_dead_letter_gets_its_record_back_and_is_never_a_tombstone(lab: Lab) -> None:
+    lab.reject_share_records(5)
+    place = Place(lab.bootstrap_servers, "orders", "dlq.orders-g1")
+    assert all(record.value is None for record in place.read(place.dlq))
+    before = len(place.read())
     order = place.order()
-    place.redriven(order)
-    assert outcomes(place, order) == {("skipped", "target_cycle", 0): 3}
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    back = place.read()
+    moved = [record for record in back if ours(record).get("id") == order.id]
+    assert len(moved) == len(place.read(place.dlq)) == len(back) - before
+    originals = {(f"orders/{one.partition}/{one.offset}"): one for one in back}
+    for record in moved:
+        original = originals[ours(record)["origin"]]
+        assert record.value == original.value
+        assert record.value is not None
+        assert record.timestamp == original.timestamp
+        assert record.partition == original.partition
+
+
+def test_a_share_groups_dead_letter_whose_record_is_gone_is_skipped(place: Place) -> None:
+    headers = {"topic": place.topic, "partition": 0, "offset": 0, "group": "g"}
+    with producing(place.servers) as producer:
+        for _ in range(3):
+            producer.produce(place.topic, b"to be removed", partition=0)
+        told: Headers = [(f"__dlq.errors.{name}", str(text).encode()) for name, text in headers.items()]
+        producer.produce(place.dlq, None, headers=told)
+    admin = AdminClient({"bootstrap.servers": place.servers})
+    for future in admin.delete_records([TopicPartition(place.topic, 0, 2)]).values():
+        future.result(30)
+    order = place.order()
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    assert outcomes(place, order) == {("skipped", "payload_expired", 0): 1}
+
+
+def test_a_record_that_fails_again_waits_longer_each_time_and_is_parked_at_last(place: Place) -> None:
+    """A consumer that never succeeds: what comes back to the source is a dead letter again."""
+    place.letters(1)
+    retry = {"max_attempts": 3, "retry_backoff_ms": 150, "retry_backoff_max_ms": 10_000}
+    moved_ms: list[int] = []
+    order = None
+    for attempt in range(1, 4):
+        order = place.order(behind=order, retry=retry)
+        assert place.redriven(order) == (Status.COMPLETED, "")
+        assert outcomes(place, order) == {("sent", "", attempt): 1}
+        returned = next(one for one in place.read() if ours(one)["attempts"] == str(attempt))
+        moved_ms.append(int(ours(returned)["moved-at-ms"]))
+        place.fail(returned)
+    waits = [later - before for before, later in pairwise(moved_ms)]
+    assert waits[0] >= 0.8 * 300
+    assert waits[1] >= 0.8 * 600
+    order = place.order(behind=order, retry=retry)
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    assert outcomes(place, order) == {("parked", "attempts_used_up", 3): 1}
+    assert len(place.read()) == 3
+    (parked,) = place.read(f"{place.dlq}.parked")
+    assert ours(parked)["parked-reason"] == "attempts_used_up"
+    assert ours(parked)["attempts"] == "3"
+    assert parked.value == b"value-0"
+
+
+def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
+    place.letters(1, partition=0, headers=[("deadwatch.redrive.attempts", b"1"), now_header()])
+    place.letters(9, partition=0)
+    order = place.order(retry={"retry_backoff_ms": 2_000, "retry_backoff_max_ms": 60_000})
+    orders = Orders()
+    orders.add(order)
+    with place.worker(orders):
+        until(lambda: len(place.read()) == 9)
+    with place.worker(orders):
+        until(lambda: order.id in orders.reason)
+    assert Counter(record.headers[0][1] for record in place.read()).most_common(1)[0][1] == 2
+    assert sorted(ours(record)["attempts"] for record in place.read()) == ["1"] * 9 + ["2"]
+
+
+def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
+    """One record of it each time, as when they become due one after the other."""
+    place.letters(60)
+    fetcher = Fetcher({"bootstrap.servers": place.servers})
+    for offset in range(20):
+        wanted = {(place.dlq, partition): [offset] for partition in range(3) if (offset + partition) % 3}
+        found = fetcher.fetch(wanted)
+        assert found.keys() == {(*partition, offset) for partition in wanted}
+        assert not any(isinstance(record, Absence) for record in found.values())
+    fetcher.close()

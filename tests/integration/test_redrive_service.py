@@ -4,20 +4,21 @@ import json
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from lab import Lab, share
 from lab.connect import json_sink
 from lab.topics import Topics
+from tests.command_line import deadwatch
 from tests.integration.test_up import Up, running
+from tests.kafka_topics import Headers, headers_of, messages, producing
+from tests.names import fresh
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -26,7 +27,7 @@ CONNECT_RECORDS, SHARE_RECORDS = 30, 8
 WITHIN_S = 120
 COLD_S = 300
 """How long Spark may take for its first batch on a machine that is busy."""
-Headers = dict[str, bytes]
+Told = dict[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -39,42 +40,24 @@ class Way:
     name: str = ""
 
     def fail(self, lab: Lab, value: bytes) -> None:
-        producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-        for number in range(self.count):
-            producer.produce(
-                self.source, value % number, b"k%d" % number, headers=[("mine", b"h%d" % number)]
-            )
-        assert producer.flush(WITHIN_S) == 0
+        with producing(lab.bootstrap_servers) as producer:
+            for number in range(self.count):
+                headers: Headers = [("mine", b"h%d" % number)]
+                producer.produce(self.source, value % number, b"k%d" % number, headers=headers)
 
-    def redriven(self, lab: Lab, order: str, rounds: int = 2) -> list[tuple[bytes, bytes, Headers]]:
+    def redriven(self, lab: Lab, order: str, rounds: int = 2) -> list[tuple[bytes, bytes, Told]]:
         """Keys, values and headers of the records that the order has put back, committed ones only."""
-        consumer = Consumer(
-            {
-                "bootstrap.servers": lab.bootstrap_servers,
-                "group.id": order,
-                "isolation.level": "read_committed",
-            }
-        )
-        consumer.assign([TopicPartition(self.source, number, 0) for number in range(2)])
-        found = []
-        read = 0
-        while read < rounds * self.count:
-            message = consumer.poll(WITHIN_S)
-            assert message is not None, f"{read} records were read"
-            assert message.error() is None
-            headers = dict(cast("list[tuple[str, bytes]]", message.headers() or []))
-            read += 1
-            if headers.get("deadwatch.redrive.id") == order.encode():
-                found.append((message.key() or b"", message.value() or b"", headers))
-        assert consumer.poll(1) is None, "there is more than was put back"
-        consumer.close()
-        return sorted(found, key=lambda one: int(one[0][1:]))
+        every = list(messages(lab.bootstrap_servers, self.source))
+        assert len(every) == rounds * self.count
+        found = [(one.key() or b"", one.value() or b"", headers_of(one)) for one in every]
+        moved = [one for one in found if one[2].get("deadwatch.redrive.id") == order.encode()]
+        return sorted(moved, key=lambda one: int(one[0][1:]))
 
 
 @pytest.fixture
 def of_connect(lab: Lab) -> Iterator[Way]:
     """Dead letters of a sink that was mended since."""
-    name = uuid.uuid4().hex[:8]
+    name = fresh()
     way, topics = Way(f"in-{name}", f"dlq.in-{name}", CONNECT_RECORDS), Topics(lab.bootstrap_servers)
     topics.create(way.source)
     sink = f"{lab.connect_url}/connectors/sink-{name}"
@@ -103,7 +86,7 @@ def deploy(sink: str, config: dict[str, str]) -> None:
 @pytest.fixture
 def of_share_group(lab: Lab) -> Way:
     """Dead letters that carry no payload."""
-    name = uuid.uuid4().hex[:8]
+    name = fresh()
     way, topics = (
         Way(f"shared-{name}", f"dlq.shared-{name}", SHARE_RECORDS, name),
         Topics(lab.bootstrap_servers),
@@ -118,7 +101,7 @@ def of_share_group(lab: Lab) -> Way:
 
 @pytest.fixture(scope="module")
 def up(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    name, directory = uuid.uuid4().hex[:8], tmp_path_factory.mktemp("up")
+    name, directory = fresh(), tmp_path_factory.mktemp("up")
     file = directory / "deadwatch.yaml"
     file.write_text(
         f"kafka: {{bootstrap_servers: '{lab.bootstrap_servers}'}}\n"
@@ -132,7 +115,7 @@ def up(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 def redrive(up: Up, way: Way, *arguments: str, during: Callable[[], None] = lambda: None) -> Any:  # noqa: ANN401 -- JSON
     """What ``deadwatch redrive`` tells at its end."""
-    command = [sys.executable, "-m", "deadwatch", "redrive", way.dlq, "--reason", "mended", "--json"]
+    command = [sys.executable, "-m", "cli", "redrive", way.dlq, "--reason", "mended", "--json"]
     with subprocess.Popen(
         [*command, *arguments, "--url", up.url, "--token-file", str(up.token_file)],
         stdout=subprocess.PIPE,
@@ -157,7 +140,7 @@ def test_dead_letters_of_connect_go_back_once_each_though_the_worker_is_stopped(
 
     def stop_the_worker() -> None:
         until(lambda: topics.end(of_connect.source) > CONNECT_RECORDS, "nothing was moved")
-        up.child("streaming.redrive").terminate()
+        up.child("redrive").terminate()
 
     order = redrive(up, of_connect, "--all", "--yes", "--rate", "10", during=stop_the_worker)
 
@@ -171,7 +154,7 @@ def test_dead_letters_of_connect_go_back_once_each_though_the_worker_is_stopped(
         assert (headers["mine"], headers["deadwatch.redrive.attempts"]) == (b"h%d" % number, b"1")
         assert headers["__connect.errors.topic"] == of_connect.source.encode()
     until(lambda: sent(up, of_connect) == CONNECT_RECORDS, "the metric does not tell what was moved")
-    assert "streaming.redrive ended with exit code 0, restarting" in up.errors.read_text()
+    until(lambda: "redrive ended with exit code 0, restarting" in up.errors.read_text(), up.errors.read_text)
 
     left = redrive(up, of_connect, "--all", "--dry-run")["plan"]
     again = redrive(up, of_connect, "--all", "--again", "--dry-run")["plan"]
@@ -192,8 +175,12 @@ def test_rejected_records_of_a_share_group_go_back_as_they_were(
         (b"k%d" % number, b'{"order":%d}' % number, b"h%d" % number) for number in range(SHARE_RECORDS)
     ]
     until(lambda: sent(up, of_share_group) == SHARE_RECORDS, "the metric does not tell what was moved")
-    now = httpx2.get(f"{up.url}/api/v1/overview", trust_env=False).json()["redrives"]
-    assert now == {"running": 0, "paused": 0, "workers": 1, "warning": None}
+
+    def now() -> Any:  # noqa: ANN401 -- JSON
+        return httpx2.get(f"{up.url}/api/v1/overview", trust_env=False).json()["redrives"]
+
+    idle = {"running": 0, "paused": 0, "workers": 1, "warning": None}
+    until(lambda: now() == idle, lambda: f"{now()} is not {idle}")  # who was stopped is forgotten
 
 
 def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSON
@@ -262,15 +249,8 @@ def causes(up: Up) -> Any:  # noqa: ANN401 -- JSON
 
 def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_path: Path) -> None:
     del of_share_group
-    command = [sys.executable, "-m", "deadwatch", "doctor", "--bootstrap-servers", lab.bootstrap_servers]
-    told = subprocess.run(
-        [*command, "--port", "0", "--data", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ).stdout
+    asked = ("doctor", "--bootstrap-servers", lab.bootstrap_servers, "--port", "0", "--data", str(tmp_path))
+    told = deadwatch(*asked, within_s=WITHIN_S).stdout
     found = [
         line.partition("redrive: ")[2] for line in told.splitlines() if line.startswith("ok    redrive: ")
     ]
@@ -279,7 +259,8 @@ def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_
         "transactional id deadwatch-redrive-* may be seen",
         "transaction.max.timeout.ms of the brokers is 900000",
     ], told
-    assert (found[3].startswith("READ on "), found[-1]) == (
+    assert (found[3].startswith("dead letter topics: READ on "), found[-1]) == (
         True,
-        "WRITE on 0 topics that dead letters came from",
+        "topics that dead letters came from: WRITE on 0 of 0",
     ), told
+    assert "warn  redrive: one replica: __consumer_offsets, __transaction_state, " in told

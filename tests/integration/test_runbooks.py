@@ -3,7 +3,6 @@
 import re
 import shlex
 import subprocess
-import uuid
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ from jars.java import find_java
 from lab import Lab
 from lab.jvm import launcher
 from lab.topics import Topics
-from tests.unit.test_dashboards_runbooks import KAFKA, of
+from tests.names import fresh
+from tests.unit.dashboards.test_runbooks import KAFKA, of
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -42,7 +42,7 @@ def test_the_tool_knows_the_options(tool: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", REMOVALS)
 def test_a_topic_is_removed_as_the_page_of_operations_says(lab: Lab, line: str, tmp_path: Path) -> None:
-    topic, topics = f"removed-{uuid.uuid4().hex[:8]}", Topics(lab.bootstrap_servers)
+    topic, topics = fresh("removed-"), Topics(lab.bootstrap_servers)
     topics.create(topic)
     topics.produce(topic, [b"v"])
     *words, _ = shlex.split(line.replace("kafka:9092", lab.bootstrap_servers))

@@ -8,18 +8,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
 
-from collector.contract.events import ConnectTask, ConnectTasksSnapshot
-from collector.kafka import KafkaConnection
 from collector.settings import ConnectSettings
-from collector.sources.connect_tasks import ConnectTasksSource
-from collector.sources.stalled import Clue
+from collector.sources.connect.stalled import Clue
+from deadwatch.contract.events import ConnectTask, ConnectTasksSnapshot
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab
-from lab.connect_worker import FLUSH_INTERVAL_MS
-from lab.http import call
+from lab.connect import FLUSH_INTERVAL_MS
+from lab.jvm import call
+from lab.topics import Topics
+from tests.integration.collected import tasks_source
+from tests.kafka_topics import producing
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -30,27 +30,17 @@ WITHIN_S = 60
 PIPE_BYTES = 65_536
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class Tasks:
     """What a source tells of the lab's tasks, poll by poll."""
 
     def __init__(self, lab: Lab, *, agent: bool) -> None:
-        self._source = ConnectTasksSource(
-            ConnectSettings(
-                url=lab.connect_url,
-                jolokia_url=lab.connect_jolokia_url if agent else "",
-                stalled_after_ms=STALLED_AFTER_MS,
-                offset_flush_interval_ms=FLUSH_INTERVAL_MS,
-            ),
-            KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-            saved=None,
-            kafka_cluster="c",
-            heartbeat_interval_ms=0,
-            clock=now_ms,
+        settings = ConnectSettings(
+            url=lab.connect_url,
+            jolokia_url=lab.connect_jolokia_url if agent else "",
+            stalled_after_ms=STALLED_AFTER_MS,
+            offset_flush_interval_ms=FLUSH_INTERVAL_MS,
         )
+        self._source = tasks_source(lab, settings)
 
     def close(self) -> None:
         self._source.close()
@@ -65,11 +55,14 @@ class Tasks:
         return {task.connector: task for task in event.connect_tasks}
 
     def until(self, condition: Callable[[ConnectTask], object]) -> ConnectTask:
-        deadline = time.monotonic() + WITHIN_S
-        while (task := self.all().get(SINK)) is None or not condition(task):
-            assert time.monotonic() < deadline, task
-            time.sleep(0.2)
-        return task
+        seen: list[ConnectTask] = []
+
+        def holds() -> object:
+            seen[:] = [task for name, task in self.all().items() if name == SINK]
+            return seen and condition(seen[0])
+
+        until(holds, lambda: seen, WITHIN_S)
+        return seen[0]
 
     def none_is_stalled(self) -> None:
         assert {
@@ -119,8 +112,7 @@ class Reader:
 @pytest.fixture
 def reader(lab: Lab, tmp_path: Path) -> Iterator[Reader]:
     """A sink that writes into a pipe, and whoever reads there."""
-    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
-    admin.create_topics([NewTopic(TOPIC, 1, 1)])
+    Topics(lab.bootstrap_servers).create(TOPIC, partitions=1)
     reader = Reader(tmp_path / "pipe")
     config = {
         "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
@@ -133,22 +125,18 @@ def reader(lab: Lab, tmp_path: Path) -> Iterator[Reader]:
     reader.go_on()
     call(f"{lab.connect_url}/connectors/{SINK}", method="DELETE")
     reader.close()
-    admin.delete_topics([TOPIC])
-    admin.close()
 
 
 def produce(lab: Lab, records: int, size: int = 1, *, transaction: bool = False) -> None:
     """Write records; the marker of a transaction takes an offset that is never committed."""
-    named = {"transactional.id": TOPIC} if transaction else {}
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers, **named})
-    if transaction:
-        producer.init_transactions()
-        producer.begin_transaction()
-    for _ in range(records):
-        producer.produce(TOPIC, b"x" * size)
-    if transaction:
-        producer.commit_transaction()
-    assert producer.flush(WITHIN_S) == 0
+    with producing(lab.bootstrap_servers, **({"transactional_id": TOPIC} if transaction else {})) as producer:
+        if transaction:
+            producer.init_transactions()
+            producer.begin_transaction()
+        for _ in range(records):
+            producer.produce(TOPIC, b"x" * size)
+        if transaction:
+            producer.commit_transaction()
 
 
 def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader: Reader) -> None:
@@ -156,8 +144,8 @@ def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader:
     with watching(lab) as tasks, watching(lab, agent=False) as by_offsets:
         produce(lab, 3, transaction=True)
         tasks.until(lambda task: task.records == 3)
-        end_ms = now_ms() + IDLE_FOR_MS
-        while now_ms() < end_ms:
+        end_ms = clock_ms() + IDLE_FOR_MS
+        while clock_ms() < end_ms:
             tasks.none_is_stalled()
             by_offsets.none_is_stalled()
             time.sleep(0.2)
@@ -165,11 +153,11 @@ def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader:
         assert not by_offsets.all()["pipe"].judged
 
         reader.rest()
-        before_ms = now_ms()
+        before_ms = clock_ms()
         produce(lab, 2_000, 1_000)
         stalled = tasks.until(lambda task: task.stalled_since_ms)
         assert (stalled.state, stalled.stalled_because) == ("RUNNING", Clue.UNREAD)
-        assert before_ms <= stalled.stalled_since_ms <= now_ms() - STALLED_AFTER_MS
+        assert before_ms <= stalled.stalled_since_ms <= clock_ms() - STALLED_AFTER_MS
         stalled = by_offsets.until(lambda task: task.stalled_since_ms)
         assert stalled.stalled_because == Clue.UNCOMMITTED
 

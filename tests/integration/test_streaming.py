@@ -1,307 +1,95 @@
 """The query on a real Kafka: whatever is killed or lost in between, the totals are the truth."""
 
-import contextlib
 import json
-import os
-import shutil
 import signal
-import subprocess
-import sys
-import time
-import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
-import psutil
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-from sqlalchemy import Row, create_engine, text
-from sqlalchemy.exc import DBAPIError
+from confluent_kafka import Consumer, TopicPartition
 
-from collector.contract.events import Position, TaskTimeout, encode
 from lab import Lab
+from tests.integration.streaming_process import (
+    WITHIN_S,
+    Streaming,
+    Traffic,
+    dead_letters_of,
+    eventually,
+    settle,
+)
 
 pytestmark = pytest.mark.integration
-WITHIN_S = 600.0
-KILLS = int(os.environ.get("DEADWATCH_CHAOS", "3"))
-CHUNK = 20
-Totals = dict[str, int]
-Headers = list[tuple[str, str | bytes | None]]
-Record = tuple[str, bytes, bytes, Headers]
+
+CHECKPOINT = {
+    "metadata": '{"id":"6e2ab5a4-93f9-4f7e-8b57-f7d6f0c5a0de"}',
+    "sources/1/0": 'v1\n{"TOPIC":{"0":0,"1":0}}',
+    "offsets/7": 'v1\n{"batchWatermarkMs":0}\n-\n{"TOPIC":{"0":3,"1":2}}',
+    "commits/7": 'v1\n{"nextBatchWatermarkMs":0}',
+    "offsets/8": 'v1\n{"batchWatermarkMs":0}\n-\n{"TOPIC":{"0":9,"1":7}}',
+}
+"""Of Spark, whose eighth batch was planned and not finished."""
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
-    deadline_s = time.monotonic() + WITHIN_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            return False
-        time.sleep(0.02)
-    return True
+def ends(lab: Lab, *topics: str) -> Iterator[tuple[str, int, int]]:
+    """Topic, partition and end of all partitions: where the version before went on."""
+    consumer = Consumer({"bootstrap.servers": lab.bootstrap_servers, "group.id": "ends"})
+    for topic in topics:
+        for partition in consumer.list_topics(topic).topics[topic].partitions:
+            _, end = consumer.get_watermark_offsets(TopicPartition(topic, partition))
+            yield topic, partition, end
+    consumer.close()
 
 
-class Traffic:
-    """What a collector, Connect and a broker would write, and the truth of it."""
-
-    def __init__(self, servers: str, prefix: str) -> None:
-        self.events_topic = f"{prefix}.events"
-        self.quarantine_topic = f"dlq.{prefix}.own"
-        self.dlq_topic = f"{prefix}.orders.dlq"
-        self.truth: Counter[str] = Counter()
-        self._random = Random(prefix)
-        self._next = Counter[str]()
-        admin = AdminClient({"bootstrap.servers": servers})
-        others = [
-            f"{name}{suffix}" for name in (self.events_topic, self.dlq_topic) for suffix in ("2", ".old")
-        ]
-        topics = [NewTopic(self.events_topic, 3, 1), NewTopic(self.dlq_topic, 2, 1)]
-        topics += [NewTopic(name, 1, 1) for name in others]
-        for created in admin.create_topics(topics).values():
-            created.result()
-        self._producer = Producer({"bootstrap.servers": servers, "transactional.id": prefix})
-        self._producer.init_transactions()
-        self._transaction([(name, b"k", b"of a topic that nobody asked for", []) for name in others])
-
-    def write(self, chunks: int = 10) -> None:
-        """Chunks of events, every third sent twice, and beside them dead letters of both dialects."""
-        for _ in range(chunks):
-            source = f"log:{self._random.randrange(4)}"
-            first = self._next[source]
-            self._next[source] += CHUNK
-            for _ in range(self._random.choice((1, 1, 2))):
-                self._transaction(self._events(source, first))
-            self.truth["task_timeouts"] += CHUNK
-            self._transaction(self._letters())
-
-    def write_corrupt(self) -> None:
-        """One record that is no event; refused, it is a dead letter of ours."""
-        self._transaction([(self.events_topic, b"k", b"{corrupt", [])])
-        self.truth["quarantined"] += 1
-
-    def _transaction(self, records: list[Record]) -> None:
-        self._producer.begin_transaction()
-        for topic, key, value, headers in records:
-            self._producer.produce(topic, value, key, headers=headers)
-        self._producer.commit_transaction()
-
-    def _events(self, source: str, first: int) -> list[Record]:
-        events = [
-            TaskTimeout(
-                source=source,
-                position=Position(1, offset, 0),
-                happened_at_ms=offset + 1,
-                observed_at_ms=offset + 1,
-                kafka_cluster="lab",
-                application="app",
-                task=f"0_{offset % 3}",
-                elapsed_ms=300,
-                message="late",
-            )
-            for offset in range(first, first + CHUNK)
-        ]
-        return [(self.events_topic, *encode(event), []) for event in events]
-
-    def _letters(self) -> list[Record]:
-        connect: Headers = [("__connect.errors.topic", "orders"), ("__connect.errors.connector.name", "sink")]
-        share: Headers = [("__dlq.errors.topic", "orders"), ("__dlq.errors.group", "g1")]
-        self.truth["connect"] += 3
-        self.truth["share_group"] += 2
-        return [(self.dlq_topic, b"", b"v", headers) for headers in (*[connect] * 3, *[share] * 2)]
-
-
-class Streaming:
-    """``python -m streaming`` on a directory of its own."""
-
-    def __init__(
-        self,
-        servers: str,
-        traffic: Traffic,
-        directory: Path,
-        store_url: str = "",
-        *,
-        checkpoint: Path | None = None,
-        **settings: str,
-    ) -> None:
-        self.checkpoint = checkpoint or directory / "checkpoint"
-        self._store = store_url or f"sqlite:///{directory / 'deadwatch.db'}"
-        self._engine = create_engine(self._store, pool_pre_ping=True)
-        self._log = directory / "streaming.log"
-        self._directory = directory
-        self._dlq_topic = traffic.dlq_topic
-        self._environment = {
-            **os.environ,
-            "STREAMING_KAFKA__BOOTSTRAP_SERVERS": servers,
-            "STREAMING_EVENTS_TOPIC": traffic.events_topic,
-            "STREAMING_QUARANTINE_TOPIC": traffic.quarantine_topic,
-            "STREAMING_QUARANTINE_AUTO_CREATE_TOPICS_ENABLE": "true",
-            "STREAMING_QUARANTINE_COPY_RECORD_ENABLE": "true",
-            "STREAMING_DLQ_TOPICS": json.dumps([rf"{traffic.dlq_topic}|{traffic.quarantine_topic}"]),
-            "STREAMING_STORE_URL": self._store,
-            "STREAMING_CHECKPOINT": str(self.checkpoint),
-            "STREAMING_MAX_OFFSETS_PER_TRIGGER": "150",
-            "STREAMING_DRIVER_MEMORY": "512m",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            **{f"STREAMING_{name}".upper(): value for name, value in settings.items()},
-        }
-
-    @contextlib.contextmanager
-    def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-        """The process, or another one of its stage."""
-        with self._log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", *(arguments or ("streaming",))],
-                env=self._environment,
-                cwd=self._directory,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            yield process
-        finally:
-            children = psutil.Process(process.pid).children() if process.poll() is None else []
-            process.kill()
-            process.wait()
-            psutil.wait_procs(children, WITHIN_S)
-            self._engine.dispose()
-
-    def backfill(self, *arguments: str) -> int:
-        """The exit code of ``python -m streaming.backfill``."""
-        return self.command("streaming.backfill", *arguments)
-
-    def command(self, *arguments: str) -> int:
-        """The exit code of another process of its stage, which ends by itself."""
-        with self.running(*arguments) as process:
-            return process.wait(WITHIN_S)
-
-    def execute(self, statement: str) -> None:
-        """Change the store by hand."""
-        with self._engine.begin() as connection:
-            connection.execute(text(statement))
-        self._engine.dispose()
-
-    def log(self) -> str:
-        return self._log.read_text(errors="replace")
-
-    def totals(self) -> Totals:
-        """Counters by name, dead letters of the topic by dialect."""
-        totals: Counter[str] = Counter()
-        for name, labels, value in self._read("SELECT name, labels, value FROM series"):
-            told = json.loads(labels)
-            if name in {"task_timeouts", "quarantined", "cardinality_limited"}:
-                totals[name] += value
-            elif name == "dead_letters" and told["dlq_topic"] == self._dlq_topic:
-                totals[told["dialect"]] += value
-        return dict(totals)
-
-    def missed(self) -> dict[str, int]:
-        """Records that were not read, or are not counted any more, by reason."""
-        reasons: Counter[str] = Counter()
-        for labels, value in self._read("SELECT labels, value FROM series WHERE name = 'records_missed'"):
-            reasons[json.loads(labels)["reason"]] += value
-        return dict(reasons)
-
-    def batches(self) -> int:
-        return sum(row[0] + 1 for row in self._read("SELECT batch_id FROM batches"))
-
-    def _read(self, statement: str) -> Sequence[Row]:  # type: ignore[type-arg]  # rows of any shape
-        with contextlib.suppress(DBAPIError), self._engine.connect() as connection:
-            return connection.execute(text(statement)).all()
-        return []  # the tables are not there yet, or their server is away
-
-
-@pytest.fixture
-def traffic(lab: Lab) -> Traffic:
-    return Traffic(lab.bootstrap_servers, f"streaming-{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture
-def streaming(lab: Lab, traffic: Traffic, tmp_path: Path) -> Streaming:
-    return Streaming(lab.bootstrap_servers, traffic, tmp_path)
-
-
-def settled(streaming: Streaming, traffic: Traffic) -> bool:
-    return eventually(lambda: streaming.totals() == dict(traffic.truth))
-
-
-def dead_letters_of(lab: Lab, topic: str) -> list[tuple[bytes | None, str | bytes | None]]:
-    """Value and group of every record of our own dead letter topic."""
-    consumer = Consumer(
-        {"bootstrap.servers": lab.bootstrap_servers, "group.id": topic, "auto.offset.reset": "earliest"}
-    )
-    try:
-        consumer.subscribe([topic])
-        found = [consumer.poll(WITHIN_S), *consumer.consume(10, 1)]
-    finally:
-        consumer.close()
-    return [
-        (message.value(), dict(message.headers() or [])["__dlq.errors.group"])
-        for message in found
-        if message is not None
-    ]
-
-
-def test_killed_at_any_moment_no_total_changes(streaming: Streaming, traffic: Traffic) -> None:
-    for _ in range(KILLS):
-        traffic.write()
-        before = streaming.batches()
-        with streaming.running():
-            assert eventually(lambda: streaming.batches() > before), streaming.log()  # noqa: B023 -- called at once
-    traffic.write()
-    with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-
-
-def test_without_its_checkpoint_the_query_goes_on_where_the_store_is(
-    streaming: Streaming, traffic: Traffic
-) -> None:
-    traffic.write()
-    with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-    shutil.rmtree(streaming.checkpoint)
-    traffic.write()
-    with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-
-
-def test_dead_letters_that_were_denied_for_a_while_are_counted_once(
+def test_no_total_changes_whatever_lies_between_two_runs(
     lab: Lab, streaming: Streaming, traffic: Traffic, tmp_path: Path
 ) -> None:
-    denied = json.dumps([traffic.dlq_topic])
-    denying = Streaming(lab.bootstrap_servers, traffic, tmp_path, dlq_topics_deny=denied)
-    traffic.write()
+    denying = Streaming(
+        lab.bootstrap_servers, traffic, tmp_path, dlq_topics_deny=json.dumps([traffic.dlq_topic])
+    )
+    denied_for_a_while_and_killed_in_the_midst(denying, traffic)
+    stopped(streaming, traffic, tmp_path)
+    assert dead_letters_of(lab.bootstrap_servers, traffic.quarantine_topic) == [(b"{corrupt", b"deadwatch")]
+    as_the_version_before_left_it(lab, streaming, traffic)
     with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-    before = dict(traffic.truth)
-    traffic.write()
-    events = {**before, "task_timeouts": traffic.truth["task_timeouts"]}
-    with denying.running():
-        assert eventually(lambda: denying.totals() == events), (denying.totals(), events, denying.log())
-    with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+        settle(streaming, traffic)
+        assert [file.name.partition("-")[0] for file in streaming.checkpoint.iterdir()] == ["query"]
     assert streaming.missed() == {}
 
 
-def test_a_corrupt_event_is_counted_and_kept_for_people_to_read(
-    lab: Lab, streaming: Streaming, traffic: Traffic
-) -> None:
+def denied_for_a_while_and_killed_in_the_midst(denying: Streaming, traffic: Traffic) -> None:
+    """Events are counted all the while; dead letters are when they are allowed again, once."""
+    traffic.write()
+    with denying.running():
+        events = {"task_timeouts": traffic.truth["task_timeouts"]}
+        assert eventually(lambda: denying.totals() == events), (denying.totals(), events, denying.log())
+        before = denying.batches()
+        traffic.write()  # several batches
+        assert eventually(lambda: denying.batches() > before), denying.log()
+
+
+def stopped(streaming: Streaming, traffic: Traffic, directory: Path) -> None:
+    """A stop is a success that leaves nothing behind."""
     traffic.write_corrupt()
-    traffic.write(chunks=1)
-    with streaming.running():
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
-    assert dead_letters_of(lab, traffic.quarantine_topic) == [(b"{corrupt", b"deadwatch")]
-
-
-def test_asked_to_stop_it_ends_with_success_and_leaves_nothing_behind(
-    streaming: Streaming, traffic: Traffic, tmp_path: Path
-) -> None:
-    traffic.write(chunks=1)
+    before = len(streaming.log())
     with streaming.running() as process:
-        assert settled(streaming, traffic), (streaming.totals(), dict(traffic.truth), streaming.log())
+        settle(streaming, traffic)
+        assert eventually(lambda: streaming.behind() == 0)  # markers of transactions are not waited for
         process.send_signal(signal.SIGTERM)
         assert process.wait(WITHIN_S) == 0
-    assert "Traceback" not in streaming.log()
-    assert not (tmp_path / "metastore_db").exists()
-    assert not (tmp_path / "artifacts").exists()
+    assert "Traceback" not in streaming.log()[before:]
+    assert not (directory / "metastore_db").exists()
+    assert not (directory / "artifacts").exists()
+    assert [*streaming.checkpoint.iterdir()] == []
+
+
+def as_the_version_before_left_it(lab: Lab, streaming: Streaming, traffic: Traffic) -> None:
+    """Store and checkpoint, when it was killed between the commit of the store and that of Spark."""
+    for place in ends(lab, traffic.events_topic, traffic.dlq_topic):
+        statement = "UPDATE offsets SET next_offset = {2} WHERE topic = '{0}' AND partition = {1}"
+        streaming.execute(statement.format(*place))
+    streaming.execute("UPDATE batches SET query_id = '6e2ab5a4-93f9-4f7e-8b57-f7d6f0c5a0de', batch_id = 8")
+    for name, content in CHECKPOINT.items():
+        file = streaming.checkpoint / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content.replace("TOPIC", traffic.dlq_topic))
+    traffic.write()

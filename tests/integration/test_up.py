@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,11 +13,12 @@ from pathlib import Path
 import httpx2
 import psutil
 import pytest
-from confluent_kafka import Producer
 from prometheus_client.parser import text_string_to_metric_families
 
+from deadwatch.runtime.process import OTHERS
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests.kafka_topics import Headers, producing
 from tests.store_guard.processes import guarded
 from tests.waiting import until
 
@@ -86,6 +87,14 @@ def timers(up: Up) -> int:
     return up.figure("deadwatch_task_timers", kafka_cluster="sasl", application="words")
 
 
+def corrupted(up: Up) -> int:
+    return up.figure("deadwatch_tasks_corrupted_total", application="words", task="0_2")
+
+
+def deaths(up: Up) -> int:
+    return up.figure("deadwatch_stream_thread_deaths_total", decision="SHUTDOWN_CLIENT")
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     file = tmp_path / "streams.log"
@@ -142,7 +151,7 @@ dlq_topics: ["dlq.away"]
 def running(config: Path, directory: Path) -> Iterator[Up]:
     """Start the service and wait for its address; end it whatever happens."""
     output, errors = directory / "up.out", directory / "up.err"
-    command = [sys.executable, "-m", "deadwatch", "up", "--config", str(config)]
+    command = [sys.executable, "-m", "cli", "up", "--config", str(config)]
     with guarded(directory) as environment:
         with output.open("wb") as out, errors.open("wb") as err:
             process = subprocess.Popen(
@@ -173,7 +182,15 @@ def append(log: Path, text: str) -> None:
         file.write(text)
 
 
-def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
+@contextmanager
+def left_by_nobody(up: Up) -> Iterator[None]:
+    """Inside, the service ends; nothing that it has started runs on."""
+    descendants = psutil.Process(up.process.pid).children(recursive=True)
+    yield
+    until(lambda: not any(map(runs, descendants)), "a process was left behind")
+
+
+def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed_and_a_stop_leaves_nothing(
     lab: Lab, config: Path, log: Path, tmp_path: Path
 ) -> None:
     with running(config, tmp_path) as up:
@@ -198,8 +215,7 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
         append(log, EXPIRED.format(second=1) + "[2026-11-21 10:00:01,500] INFO next (a.b.C:1)\n")
         arrive(expired=3)
         append(log, stalled(datetime.now(UTC)))
-        until(lambda: timers(up) == 2, "no timers ran")
-        assert up.figure("deadwatch_tasks_corrupted_total", application="words", task="0_2") == 1
+        until(lambda: (timers(up), corrupted(up)) == (2, 1), "no timers ran")
         (told, _) = httpx2.get(f"{up.url}/api/v1/tasks", trust_env=False).json()["timers"]
         assert (told["application"], told["call"]) == ("words", "commit")
 
@@ -210,8 +226,7 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
         arrive(expired=6)
         assert timers(up) == 2
         append(log, died(datetime.now(UTC)))
-        until(lambda: timers(up) == 0, "the timers of a dead client did not end")
-        assert up.figure("deadwatch_stream_thread_deaths_total", decision="SHUTDOWN_CLIENT") == 1
+        until(lambda: (timers(up), deaths(up)) == (0, 1), "the timers of a dead client did not end")
 
         lab.break_connect_records(1)
         append(log, EXPIRED.format(second=3) + "[2026-11-21 10:00:03,500] INFO next (a.b.C:1)\n")
@@ -221,10 +236,17 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed(
             r"streaming ended with exit code -9 \(killed by signal 9\), restarting in \d+ ms \(failure 1\)",
             up.errors.read_text(),
         )
+        data = tmp_path / "data"
+        for one in (data, data / "deadwatch.db", *data.glob("deadwatch.db-*"), data / "lock"):
+            assert one.stat().st_mode & OTHERS == 0, one
+        with left_by_nobody(up):
+            up.process.terminate()
+            assert up.process.wait(STOPS_WITHIN_S) == 0
+        assert "Graceful stop" not in up.errors.read_text()
         assert lab.sasl_ssl.password not in up.errors.read_text()
 
 
-def test_what_is_away_is_said_and_what_it_held_comes_in_later(
+def test_what_is_away_is_said_comes_in_later_and_nothing_outlives_a_supervisor_that_was_killed(
     lab: Lab, away: Path, log: Path, tmp_path: Path
 ) -> None:
     def is_up(source: str) -> int:
@@ -247,37 +269,18 @@ def test_what_is_away_is_said_and_what_it_held_comes_in_later(
         append(later, EXPIRED.format(second=2))
         until(lambda: expired() == 6 and is_up(f"log:{later}") == 1, "the late log did not come in")
 
-        produce(lab, "deadwatch.events.away", b"no JSON", {})
-        produce(lab, "dlq.away", b"x", {"__connect.errors.partition": b"many"})
+        produce(lab, "deadwatch.events.away", b"no JSON", [])
+        produce(lab, "dlq.away", b"x", [("__connect.errors.partition", b"many")])
         until(lambda: up.dead_letters("dlq.away") == 1, "a dead letter was lost for its headers")
         until(lambda: up.figure("deadwatch_quarantined_total") == 2, "not everything odd was counted")
 
         down = [line for line in up.errors.read_text().splitlines() if "Down: " in line]
         assert [sum(source in line for line in down) for source in missing] == [1, 1, 1]
         assert expired() == 6
+        with left_by_nobody(up):
+            up.process.kill()
 
 
-def produce(lab: Lab, topic: str, value: bytes, headers: Mapping[str, bytes]) -> None:
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers})
-    producer.produce(topic, value, headers=list(headers.items()))
-    assert producer.flush(WITHIN_S) == 0
-
-
-def test_it_ends_within_the_limit_and_leaves_no_process(config: Path, tmp_path: Path) -> None:
-    with running(config, tmp_path) as up:
-        descendants = psutil.Process(up.process.pid).children(recursive=True)
-
-        up.process.terminate()
-
-        assert up.process.wait(STOPS_WITHIN_S) == 0
-        assert "Graceful stop" not in up.errors.read_text()
-        until(lambda: not any(map(runs, descendants)), "a process was left behind")
-
-
-def test_nothing_outlives_a_supervisor_that_was_killed(config: Path, tmp_path: Path) -> None:
-    with running(config, tmp_path) as up:
-        descendants = psutil.Process(up.process.pid).children(recursive=True)
-
-        up.process.kill()
-
-        until(lambda: not any(map(runs, descendants)), "a process was left behind")
+def produce(lab: Lab, topic: str, value: bytes, headers: Headers) -> None:
+    with producing(lab.bootstrap_servers) as producer:
+        producer.produce(topic, value, headers=headers)

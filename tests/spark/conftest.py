@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streaming import session
-from streaming.aggregates.plain_pass import KAFKA
+from streaming.batches import SOURCE
 
 
 @pytest.fixture(scope="session")
@@ -19,18 +19,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         **session.SQL,
+        "spark.authenticate": "true",
         "spark.driver.host": session.LOOPBACK,
         "spark.driver.bindAddress": session.LOOPBACK,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={session.LOGGING.as_uri()}",
+        "spark.driver.extraJavaOptions": " ".join(session.java_options()),
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": tmp_path_factory.mktemp("spark").as_uri(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master("local[1]").appName("tests")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    started = builder.getOrCreate()
+    started = SparkSession.builder.master("local[1]").appName("tests").config(map={**settings}).getOrCreate()
+    session.guard_callbacks(started)
     yield started
     started.stop()
 
@@ -39,19 +38,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def kafka(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
     """Records as Spark's Kafka source gives them; offsets count from 0 where a record names none."""
 
+    same = {"topic": "deadwatch.events", "partition": 0, "timestamp": datetime.fromtimestamp(1, tz=UTC)}
+    names = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+
     def frame(records: Sequence[Mapping[str, Any]]) -> DataFrame:
-        rows = [
-            (
-                record.get("key"),
-                record.get("value"),
-                record.get("topic", "deadwatch.events"),
-                record.get("partition", 0),
-                record.get("offset", index),
-                datetime.fromtimestamp(record.get("timestamp_ms", 1_000) / 1_000, tz=UTC),
-                record.get("headers"),
-            )
-            for index, record in enumerate(records)
-        ]
-        return spark.createDataFrame(rows, KAFKA)
+        rows = [{**same, "offset": index, **record} for index, record in enumerate(records)]
+        return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], SOURCE)
 
     return frame

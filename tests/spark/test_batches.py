@@ -1,4 +1,4 @@
-"""A batch changes the store in the same way, however it is read."""
+"""A batch changes the store in the same way, wherever it is summarised."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,20 +8,17 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame
 
-from collector.contract.events import KINDS, Position, encode
+from deadwatch.contract.events import KINDS, Position, TaskTimeout, encode
+from deadwatch.contract.topics import EVENTS
+from deadwatch.store.batch import Batch, combined
+from deadwatch.store.store import Store
 from streaming import warm_up
-from streaming.aggregates import plain_pass
-from streaming.aggregates.plain_pass import LARGE_BATCH, Planned
-from streaming.batches import Batches, Which
+from streaming.batches import Batches, refused_records
 from streaming.settings import StreamingSettings
-from streaming.store.batch import Batch, combined
-from streaming.store.store import Store
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 
 pytestmark = pytest.mark.spark
-
-WHICH = Which("q", 1, 0)
 
 
 @pytest.fixture
@@ -30,63 +27,75 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-@pytest.fixture
-def batches(store: Store, tmp_path: Path) -> Batches:
-    settings = StreamingSettings(checkpoint=tmp_path / "checkpoint")
-    return Batches(settings, store, lambda: 1_000)
+@pytest.fixture(params=["here", "by executors"])
+def batches(store: Store, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Batches:
+    if request.param == "by executors":
+        monkeypatch.setattr("streaming.batches.SMALL", -1)
+    return Batches(StreamingSettings(), store, lambda: 1_000)
 
 
 def every_kind(first: int = 0) -> list[dict[str, Any]]:
-    """An event of every kind, plain or not, and dead letters of two causes."""
+    """An event of every kind, and dead letters of two causes."""
     examples = [
         dataclasses.replace(
-            warm_up._example(cls), position=Position(1, first + number), source=f"s{number % 2}"
+            warm_up.example(cls), position=Position(1, first + number), source=f"s{number % 2}"
         )
         for number, cls in enumerate(KINDS.values())
     ]
-    events = [{"key": encode(one)[0], "value": encode(one)[1]} for one in examples]
+    events = [{"key": key, "value": value} for key, value in map(encode, examples)]
     headers = [{"key": "__connect.errors.exception.message", "value": text} for text in (b"why", b"how")]
-    letters = [{"topic": "dlq.a", "value": b"v", "headers": [one]} for one in (*headers, headers[0])]
-    return [*events, *letters]
+    dead_letters = [{"topic": "dlq.a", "value": b"v", "headers": [pair]} for pair in (*headers, headers[0])]
+    return [*events, *dead_letters]
 
 
-def told(batch: Batch) -> dict[str, object]:
-    found = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
-    series = {(one.series.name, one.labels): (one.value, one.detail) for one in combined(batch.series)}
-    samples = sorted((one.fingerprint, one.offset) for one in batch.samples)
-    return {**found, "series": series, "samples": samples}
+def counts(batch: Batch) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for change in combined(batch.series):
+        found[change.series.name] = found.get(change.series.name, 0) + change.value
+    return found
 
 
-def test_every_way_of_reading_comes_to_the_same_batch(
-    batches: Batches, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    records = kafka(every_kind())
-    fetched = batches._read(records.coalesce(1), WHICH, Planned(100, 100))
-    by_workers = batches._read(records, WHICH, Planned(LARGE_BATCH, 100))
-    letters_by_spark = batches._read(records, WHICH, None)
-    monkeypatch.setattr(plain_pass, "read", lambda *_, **__: None)
-    thorough = batches._read(records, WHICH, None)
-    assert thorough.records == len(KINDS) + 3
-    assert len(thorough.groups) == 2
-    assert thorough.events
-    assert told(fetched) == told(by_workers) == told(letters_by_spark) == told(thorough)
+def test_every_kind_and_dead_letters_are_counted(batches: Batches, kafka: Kafka) -> None:
+    batch = batches.read(kafka(every_kind()).repartition(2, "topic"))
+    assert batch.records == len(KINDS) + 3
+    assert {group.message: group.records for group in batch.groups} == {"why": 2, "how": 1}
+    assert counts(batch)["events"] == len(KINDS)
+    assert counts(batch)["dead_letters"] == 3
+    assert len(batch.samples) == 3
+    assert batch.offsets == {("deadwatch.events", 0): len(KINDS), ("dlq.a", 0): len(KINDS) + 3}
+    assert batch.first_offsets == {("deadwatch.events", 0): 0, ("dlq.a", 0): len(KINDS)}
 
 
-@pytest.mark.parametrize("planned", [None, Planned(100, 100)], ids=["by workers", "fetched"])
-def test_what_was_counted_before_is_not_counted_again(
-    batches: Batches, store: Store, kafka: Kafka, planned: Planned | None
-) -> None:
-    assert store.apply(batches._read(kafka(every_kind()), WHICH, planned))
+def test_what_was_counted_before_is_not_counted_again(batches: Batches, store: Store, kafka: Kafka) -> None:
+    assert store.apply(batches.read(kafka(every_kind())))
     again = [record for record in every_kind() if "topic" not in record]
     new = [record for record in every_kind(first=100) if "topic" not in record]
-    assert batches._read(kafka(again), WHICH, planned).records == 0
-    assert batches._read(kafka([*again, *new]), WHICH, planned).records == len(new)
+    assert batches.read(kafka(again)).records == 0
+    assert batches.read(kafka([*again, *new, *new])).records == len(new)
 
 
-@pytest.mark.parametrize("planned", [None, Planned(100, 100)], ids=["by workers", "fetched"])
-def test_a_chunk_that_was_sent_twice_counts_once(
-    batches: Batches, kafka: Kafka, planned: Planned | None
-) -> None:
-    chunk = [record for record in every_kind() if "topic" not in record]
-    batch = batches._read(kafka([*chunk, *chunk]), WHICH, planned)
-    assert sum(one.value for one in batch.series if one.series.name == "events") == len(chunk)
+def test_nothing_is_an_empty_batch(batches: Batches, kafka: Kafka) -> None:
+    batch = batches.read(kafka([]))
+    assert (batch.records, batch.offsets, batch.series) == (0, {}, ())
+
+
+def test_refused_records_are_written_with_the_reason(kafka: Kafka) -> None:
+    records = kafka(
+        [
+            {"value": encode(warm_up.example(TaskTimeout))[1]},
+            {"key": b"k", "value": b"nonsense", "offset": 42, "partition": 3},
+            {"topic": "dlq.deadwatch", "value": b"nonsense"},
+        ]
+    )
+    (context,) = refused_records(records, EVENTS, copies=False).collect()
+    assert (context.key, context.value) == (None, None)
+    (row,) = refused_records(records, EVENTS, copies=True).collect()
+    assert context.headers == row.headers
+    assert (bytes(row.key), bytes(row.value)) == (b"k", b"nonsense")
+    assert [(header.key, bytes(header.value)) for header in row.headers] == [
+        ("__dlq.errors.topic", EVENTS.encode()),
+        ("__dlq.errors.partition", b"3"),
+        ("__dlq.errors.offset", b"42"),
+        ("__dlq.errors.group", b"deadwatch"),
+        ("__dlq.errors.message", b"The event is not a JSON object."),
+    ]

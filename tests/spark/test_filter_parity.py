@@ -1,16 +1,17 @@
 """One filter, one answer: as browsing reads Kafka, as a redrive reads it, and in Spark's executors."""
 
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
 
-from api.browsing.windows import letter
-from collector.contract import headers as names
-from streaming.filter import Filter
-from streaming.letter import letter_of
-from streaming.redrive.letters import Letters
+from deadwatch.contract import headers as names
+from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.record import parse_record
+from redrive.librdkafka import DeadLetterDecoder, decoded
 
 pytestmark = pytest.mark.spark
 
@@ -30,14 +31,7 @@ def failed(number: int) -> Pairs:
 
 
 HEADERS: list[Pairs] = [[], [("tenant", b"acme"), ("empty", None)], *map(failed, range(6))]
-VALUES: list[bytes | None] = [
-    None,
-    b"",
-    b'{"currency":"EUR"}',
-    "ü\ud7ff".encode(),
-    b"\xff\xfe",
-    b"x" * 70_000,
-]
+VALUES = [None, b"", b'{"currency":"EUR"}', "ü\ud7ff".encode(), b"\xff\xfe", b"x" * 70_000]
 FILTERS = (
     "true",
     'connector == "sink" && source_offset > 2',
@@ -53,56 +47,24 @@ FILTERS = (
 )
 
 
-class Message:
-    """A record as librdkafka hands it over."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def topic(self) -> str:
-        return "dlq.t"
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._number
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, self._number
-
-    def key(self) -> bytes | None:
-        return b"k%d" % (self._number % 5)
-
-    def value(self) -> bytes | None:
-        return VALUES[self._number % len(VALUES)]
-
-    def headers(self) -> Pairs | None:
-        return HEADERS[self._number % len(HEADERS)]
-
-    def error(self) -> None:
-        return None
+def message(number: int) -> Any:  # noqa: ANN401 -- a record as librdkafka hands it over
+    key, value, headers = b"k%d" % (number % 5), VALUES[number % len(VALUES)], HEADERS[number % len(HEADERS)]
+    place = {"topic": "dlq.t", "partition": 0, "offset": number, "timestamp": (1, number), "error": None}
+    fields = {**place, "key": key, "value": value, "headers": headers}
+    return SimpleNamespace(**{name: partial(dict.__getitem__, fields, name) for name in fields})
 
 
 @pytest.mark.parametrize("text", FILTERS)
 def test_it_selects_the_same_records(kafka: Callable[..., DataFrame], text: str) -> None:
-    matches, messages, letters = Filter(text), [Message(number) for number in range(48)], Letters()
-    browsed = {one.offset() for one in messages if matches(letter(one))}
-    moved = {one.offset() for one in messages if matches(letters.letter(one))}
-    rows = [
-        {
-            "topic": "dlq.t",
-            "offset": one.offset(),
-            "key": one.key(),
-            "value": one.value(),
-            "headers": one.headers(),
-        }
-        for one in messages
-    ]
+    matches, messages, decoder = Filter(text), [message(number) for number in range(48)], DeadLetterDecoder()
+    browsed = {found.offset() for found in messages if matches(decoded(found))}
+    moved = {found.offset() for found in messages if matches(decoder.decode(found))}
+    names_of = ("topic", "offset", "key", "value", "headers")
+    rows = [{name: getattr(found, name)() for name in names_of} for found in messages]
 
     def holds(row: Any) -> bool:  # noqa: ANN401 -- a row of Spark
-        told = [(one["key"], one["value"] and bytes(one["value"])) for one in row["headers"] or ()]
-        read = letter_of("dlq.t", 0, row["offset"], row["offset"], row["key"], row["value"], told)
+        headers = [(pair["key"], pair["value"] and bytes(pair["value"])) for pair in row["headers"] or ()]
+        read = parse_record("dlq.t", 0, row["offset"], row["offset"], row["key"], row["value"], headers)
         return matches(read)
 
     frame = kafka(rows).select("offset", "key", "value", "headers")

@@ -1,4 +1,4 @@
-"""Tells whatever opens the file of a SQLite store in a process in which SQLite has it open, but SQLite.
+"""Reports whatever opens the file of a SQLite store in a process in which SQLite has it open, but SQLite.
 
 Who closes such a file takes the locks of SQLite's connections with it. Opening by Python raises an audit
 event, opening by SQLite's own library none. In processes that a test starts, Python runs this by itself:
@@ -19,15 +19,15 @@ TESTS = str(Path(__file__).parents[1])
 DESCRIPTORS = "/proc/self/fd"
 
 
-def install(tell: Callable[[str], object]) -> None:
-    """For the rest of this process; ``tell`` gets the file and who opened it."""
+def install(report: Callable[[str], object]) -> None:
+    """For the rest of this process; ``report`` gets the file and who opened it."""
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         path = arguments[0] if event == "open" else None
         if isinstance(path, (str, bytes, os.PathLike)):
             name = os.path.realpath(os.fsdecode(path))
             if name.endswith(ENDINGS) and is_open(name) and not (by := _opener()).startswith(TESTS):
-                tell(f"{name}: opened by {by}")
+                report(f"{name}: opened by {by}")
 
     sys.addaudithook(hook)
 

@@ -1,8 +1,10 @@
-"""A store in a file, filled row by row, and the api in front of it."""
+"""A store in a file, filled row by row, the api in front of it; and a server that answers as a test says."""
 
 import getpass
 import json
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,12 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, NullPool, Table, create_engine, insert
 
 from api.app import create_app
-from api.credentials import issue
+from api.auth.credentials import issue
 from api.settings import ApiSettings
-from streaming.store import migrate, schema
-from streaming.store.series import Series
+from deadwatch.store import schema, versions
+from deadwatch.store.series import Series
 from tests.console_store import empty_row
+from tests.http_server import Serve, served
 
 NOW_MS = 1_800_000_000_000
 
@@ -37,14 +40,22 @@ def store_file(tmp_path: Path) -> Path:
     return tmp_path / "deadwatch.db"
 
 
-@pytest.fixture
-def store(store_file: Path) -> Engine:
-    """An empty store of the known version, as streaming's first start leaves it."""
-    engine = create_engine(f"sqlite:///{store_file}", poolclass=NullPool)
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store of the known version, as streaming's first start leaves it: to be copied."""
+    file = tmp_path_factory.mktemp("empty") / "deadwatch.db"
+    engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    migrate.upgrade(engine)
-    return engine
+    versions.upgrade(engine)
+    return file
+
+
+@pytest.fixture
+def store(store_file: Path, empty_store: Path) -> Engine:
+    """An empty store of the known version."""
+    shutil.copyfile(empty_store, store_file)
+    return create_engine(f"sqlite:///{store_file}", poolclass=NullPool)
 
 
 @pytest.fixture
@@ -119,3 +130,10 @@ def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
         client=("127.0.0.1", 50_000),
     ) as opened:
         yield opened
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts a server, which ends with the test, and gives its port."""
+    with ExitStack() as servers:
+        yield lambda answer: servers.enter_context(served(answer))

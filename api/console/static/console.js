@@ -1,9 +1,10 @@
-// What pages are better with: local times, colours, charts, completion, keys. Each page can be read without.
+// Local times, colours, charts, completion and keys. Every page also works without this script.
 "use strict";
 
 const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY = 86400;
 
 function localize(within) {
@@ -12,9 +13,10 @@ function localize(within) {
     if (Number.isNaN(at.getTime())) continue;
     const seconds = (at - Date.now()) / 1000;
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? units[3];
-    time.textContent = Math.abs(seconds) < 7 * DAY && !time.hasAttribute("data-absolute")
-      ? relative.format(Math.trunc(seconds / length), unit)
-      : absolute.format(at);
+    time.textContent = time.closest("[data-clock]") ? clock.format(at)
+      : Math.abs(seconds) < 7 * DAY && !time.hasAttribute("data-absolute")
+        ? relative.format(Math.trunc(seconds / length), unit)
+        : absolute.format(at);
     time.dataset.local = absolute.format(at);
     if (!time.title.includes("local")) time.title = `${time.title} · ${absolute.format(at)} local`;
   }
@@ -49,6 +51,8 @@ function draw(table) {
   const rows = [...table.tBodies[0].rows];
   const times = rows.map((row) => new Date(row.querySelector("time").dateTime).getTime() / 1000);
   const values = rows.map((row) => Number(row.cells[1].dataset.value));
+  const half = 1800; // a bar stands in the middle of its place: half an hour more at both ends shows the outer ones whole
+  const hours = { values: (_, at) => at.map((second) => clock.format(new Date(second * 1000))) };
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   place.replaceChildren();
   place.hidden = false;
@@ -56,8 +60,8 @@ function draw(table) {
   new uPlot({
     width: place.clientWidth, height: 180, padding: [8, 8, 0, 0],
     cursor: { y: false, points: { show: false } },
-    scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
-    axes: [axis, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8] }],
+    scales: { x: { range: (_, low, high) => [low - half, high + half] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
+    axes: [{ ...axis, ...hours }, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8] }],
     series: [{ label: "hour", value: "{MMM} {D} {HH}:{mm}" }, {
       label: table.dataset.chart, stroke: colour("--accent"), fill: colour("--accent"),
       paths: uPlot.paths.bars({ size: [0.7, 60] }), points: { show: false },
@@ -168,20 +172,62 @@ function keys(event) {
 }
 
 function live() {
-  // One stream tells that something has changed; what is shown is asked for again, at most once a second.
+  // A server-sent event says that something has changed; the page then loads its parts again, at most once a second.
   const source = document.body.dataset.live;
   if (!source || !document.querySelector("[hx-trigger*='live']")) return;
   let due = null;
-  const stream = new EventSource(source);
-  for (const name of ["overview", "groups", "redrives"]) {
-    stream.addEventListener(name, () => {
-      due ??= setTimeout(() => { due = null; htmx.trigger(document.body, "live"); }, 1000);
-    });
-  }
+  const changed = () => { due ??= setTimeout(() => { due = null; renew(); }, 1000); };
+  let stream = null;
+  const open = () => {
+    stream = new EventSource(source);
+    for (const name of ["overview", "groups", "redrives"]) stream.addEventListener(name, changed);
+  };
+  open();
+  // A browser has few connections to one host: a page that nobody sees keeps none.
+  document.addEventListener("visibilitychange", () => { if (document.hidden) stream.close(); else open(); });
+  // After an answer that is an error the browser does not connect again.
+  document.addEventListener("answers", () => { if (stream.readyState === EventSource.CLOSED) open(); });
+}
+
+function renew() {
+  htmx.trigger(document.body, "live");
+}
+
+const PULSE_MS = 2000; // With its timeout it says within 5 s that the service does not answer.
+const ANSWER_MS = 2500;
+const RETRY_MS = 3000;
+
+function pulse(stale) {
+  // Also a page without parts asks whether the service answers, so that no form is sent to nobody and lost.
+  const address = document.querySelector("script[src*='/console.js']").src;
+  const unsent = document.getElementById("unsent");
+  let away = false;
+  const ask = async () => {
+    if (!document.hidden) {
+      const before = away;
+      try {
+        await fetch(address, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) });
+        away = false;
+      } catch { away = true; }
+      if (away) stale.hidden = false;
+      else if (before) {
+        unsent.hidden = true;
+        document.dispatchEvent(new Event("answers"));
+        if (document.querySelector("[hx-trigger*='live']")) renew(); else stale.hidden = true;
+      }
+    }
+    setTimeout(ask, PULSE_MS);
+  };
+  setTimeout(ask, PULSE_MS);
+  document.addEventListener("submit", (event) => {
+    if (!away || event.target.method === "dialog") return;
+    event.preventDefault();
+    unsent.hidden = false;
+  });
 }
 
 function following() {
-  // Which buttons may be pressed follows the status that was told last; the buttons themselves stay as they are.
+  // Which buttons are enabled follows the newest status; the buttons themselves are never replaced.
   const status = document.querySelector("[data-status]")?.dataset.status;
   if (!status) return;
   for (const button of document.querySelectorAll("[data-while]")) {
@@ -189,15 +235,15 @@ function following() {
   }
 }
 
-function whereWeAre() {
-  // On a phone the pages are a strip: show the part that says which one this is.
+function showCurrentPage() {
+  // On a phone the navigation is a strip: scroll it to the entry of this page.
   const here = document.querySelector(".nav [aria-current]");
   const strip = here?.closest(".nav");
   if (strip) strip.scrollLeft = here.offsetLeft - (strip.clientWidth - here.offsetWidth) / 2;
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  whereWeAre();
+  showCurrentPage();
   localize(document);
   themeSwitch();
   copying(document);
@@ -207,30 +253,37 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", keys);
   live();
   setInterval(() => localize(document), 15000);
-  // Nothing is asked for again while nobody looks, or while somebody marks text in it.
+  // No part is loaded again while the page is hidden, or while somebody selects text in it.
   document.body.addEventListener("htmx:beforeRequest", (event) => {
     const selected = getSelection();
     const marking = selected && !selected.isCollapsed && event.target.contains(selected.anchorNode);
     if (event.detail.requestConfig.triggeringEvent?.type !== "input" && (document.hidden || marking)) event.preventDefault();
   });
-  // What is being pressed is not taken away: what comes meanwhile is left out, and asked for once more.
+  // What is being pressed is not replaced: the answer is dropped, and the part is loaded once more a second later.
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     if (!event.target.matches(":active")) return;
     event.detail.shouldSwap = false;
-    setTimeout(() => htmx.trigger(document.body, "live"), 1000);
+    setTimeout(renew, 1000);
   });
-  // A page that cannot be had again says so and keeps what it shows.
+  // If a part cannot be loaded, the page says so and keeps what it shows.
   const stale = document.getElementById("stale");
-  const failed = (event) => { if (stale && !event.target.matches("[data-optional]")) stale.hidden = false; };
+  let retry = null;
+  const failed = (event) => {
+    if (event.target.matches("[data-optional]")) return;
+    stale.hidden = false;
+    retry ??= setTimeout(() => { retry = null; renew(); }, RETRY_MS);
+  };
   document.body.addEventListener("htmx:sendError", failed);
-  // The session has ended: to the sign-in, once. A second answer of the kind would call the browser back.
+  document.body.addEventListener("htmx:timeout", failed);
+  pulse(stale);
+  // 401: the session has ended. Reload once, which leads to the sign-in: a second reload would cancel the first.
   let leaving = false;
   document.body.addEventListener("htmx:responseError", (event) => {
     if (event.detail.xhr.status !== 401) failed(event);
     else if (!leaving) { leaving = true; location.reload(); }
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
-    if (stale) stale.hidden = true;
+    if (!event.target.matches("[data-optional]")) stale.hidden = true;
     following();
     localize(event.detail.elt.ownerDocument);
     copying(event.detail.elt);

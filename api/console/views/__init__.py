@@ -1,1 +1,1 @@
-"""The pages, one module for each thing one looks at."""
+"""The pages, one module for each subject."""

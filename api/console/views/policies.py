@@ -1,4 +1,4 @@
-"""Standing orders: what each does, its redrives, its switch, and the sheet that makes and changes one."""
+"""Policies: the list, one with its redrives and history, its switch, and the form of a new or changed one."""
 
 from typing import Annotated, Final
 
@@ -6,35 +6,70 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from api.auth import Role, require
-from api.console import policy_form
-from api.console.acting import Act
-from api.console.errors import FormError
-from api.console.forms import Filled, Form
-from api.console.pages import UNPROCESSABLE, page, see
-from api.console.sheet_fields import FieldsError
-from api.console.views.redrives import ListQuery
-from api.errors import REDRIVE_STATUS
-from api.routes import dead_letters, redrive_policies
+from api.audit import Acting
+from api.auth.roles import require
+from api.auth.settings import Role
+from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
+from api.console.rendering import redirect, render
+from api.console.views.lists import PAGE, Paging
+from api.console.views.redrives import topic_names
+from api.console.visitor import Form, FormError, SubmittedForm
+from api.routes import redrive_policies
 from api.routes.redrive_policies import PolicyId
 from api.service import PageQuery, Service, Serving
-from streaming.redrive.errors import RedriveError
-from streaming.redrive.policy import Policy
-from streaming.store import policies
+from deadwatch.contract.errors import RequestError
+from deadwatch.orders.policy import Policy, PolicyRequest
+from deadwatch.orders.texts import LINES, NUMBER, SECONDS, SWITCH, WHOLE, choice
+from deadwatch.store.write import policies
 
 router = APIRouter(prefix="/policies")
 
 CREATED: Final = "redrive-policies.create"
 CHANGED: Final = "redrive-policies.change"
 DELETED: Final = "redrive-policies.delete"
-MOST_DIGITS: Final = 18
-WHOLE: Final = PageQuery(limit=500)
-"""There are fewer policies; of their changes the newest."""
-Refusal = FieldsError | ValidationError | RedriveError
+MAX_VERSION_DIGITS: Final = 18
+ALL: Final = PageQuery(limit=500)
+"""All policies, as there may be fewer; of the changes of one, the newest."""
+
+
+CONTROLS: Final = (
+    Control("dlq_topics", "dlq_topics", LINES, needed="enter the topics that the policy covers"),
+    Control("filter", "filter"),
+    Control("exclude_error_classes", "exclude_error_classes", LINES),
+    Control("excluded", "excluded"),
+    Control("existing", "include_existing", choice({"later": False, "too": True})),
+    *TARGETS,
+    Control("records_per_second", "limits.records_per_second", NUMBER, blank="none"),
+    Control("max_attempts", "retry.max_attempts", WHOLE),
+    Control(
+        "retry_backoff_s", "retry.retry_backoff_ms", SECONDS, needed="enter a time in seconds, such as 60"
+    ),
+    Control(
+        "retry_backoff_max_s",
+        "retry.retry_backoff_max_ms",
+        SECONDS,
+        needed="enter a time in seconds, such as 900",
+    ),
+    Control("enabled", "enabled", SWITCH),
+    Control("drop_headers", "drop_headers", LINES),
+    Control("reason", "reason", needed="enter a reason: it is kept with each of its redrives"),
+)
+FORM: Final = RequestForm(
+    CONTROLS,
+    {
+        "excluded": "park",
+        "existing": "later",
+        "records_per_second": "50",
+        "max_attempts": "5",
+        "retry_backoff_s": "60",
+        "retry_backoff_max_s": "900",
+        "enabled": "true",
+    },
+)
 
 
 class NewQuery(BaseModel):
-    """What a link may fill in."""
+    """What a link fills into the form."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,101 +77,99 @@ class NewQuery(BaseModel):
 
 
 @router.get("")
-def listed(request: Request, service: Serving) -> HTMLResponse:
-    """All of them."""
-    return page(request, "policies.html", found=redrive_policies.listed(service, WHOLE).items)
+def policy_list(request: Request, service: Serving) -> HTMLResponse:
+    """All policies, switched on or off."""
+    return render(request, "policies.html", policies=redrive_policies.listed(service, ALL).items)
 
 
 @router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
-    """The sheet of one that is to be made."""
-    return _sheet(request, service, policy_form.blank(query.dlq_topic), None, None)
+    """The form of a new policy; the pattern that a link fills in matches this one topic."""
+    form = {**FORM.initial, "dlq_topics": query.dlq_topic.replace(".", r"\.")}
+    return _form(request, service, form, None, None)
 
 
 @router.post("/new")
-def create(act: Act, form: Filled) -> Response:
-    """Make it; what is wrong is said beside its field."""
+def create(action: Acting, form: SubmittedForm) -> Response:
+    """Make the policy, or show the form again with what is wrong beside each field."""
     try:
-        asked = policy_form.request(form)
-        made = act.service.standing.create(asked, act.who.name, act.audit.witness(asked.reason, CREATED))
-    except (FieldsError, ValidationError, RedriveError) as error:
-        return _sheet(act.request, act.service, form, None, error)
-    return see(act.request, f"/policies/{made.id}")
+        asked = PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
+        witness = action.witness(asked.reason, CREATED)
+        made = action.service.policies.create(asked, action.caller, witness)
+    except (FieldsError, ValidationError, RequestError) as refusal:
+        return _form(action.request, action.service, form, None, refusal)
+    return redirect(action.request, f"/policies/{made.id}")
 
 
 @router.get("/{policy}")
-def one(
-    request: Request, service: Serving, policy: PolicyId, query: Annotated[ListQuery, Query()]
-) -> HTMLResponse:
-    """One, its redrives and its history; also when it was deleted."""
-    known = {one.id: one for one in redrive_policies.listed(service, WHOLE).items}
-    changes = redrive_policies.changes(service, policy, WHOLE).items
-    told = known.get(policy)
-    return page(
+def policy_page(request: Request, service: Serving, policy: PolicyId, query: Paging) -> HTMLResponse:
+    """One policy, its redrives and its history; also after it was deleted."""
+    known = {found.id: found for found in redrive_policies.listed(service, ALL).items}
+    changes = redrive_policies.changes(service, policy, ALL).items
+    found = known.get(policy)
+    settings = (found or changes[0]).request
+    return render(
         request,
         "policy.html",
-        policy=policy,
-        told=told,
-        also=policy_form.filled((told or changes[0]).request)["also"].splitlines(),
+        id=policy,
+        policy=found,
+        settings=settings,
+        also=from_policy(settings)["also"].splitlines(),
         changes=changes,
-        found=redrive_policies.its_redrives(service, policy, PageQuery(limit=50, after=query.after)),
+        redrives=redrive_policies.its_redrives(service, policy, PageQuery(limit=PAGE, after=query.after)),
     )
 
 
 @router.get("/{policy}/edit", dependencies=[Depends(require(Role.OPERATOR))])
 def edit(request: Request, service: Serving, policy: PolicyId) -> HTMLResponse:
-    """The sheet of one that there is."""
+    """The form that changes a policy."""
     found = _find(service, policy)
-    form = {**policy_form.filled(found.request), "version": str(found.version)}
-    return _sheet(request, service, form, found, None)
+    form = {**from_policy(found.request), "version": str(found.version)}
+    return _form(request, service, form, found, None)
 
 
 @router.post("/{policy}/edit")
-def change(act: Act, policy: PolicyId, form: Filled) -> Response:
-    """Put what the sheet says in its place, if nobody else has changed it since."""
-    found = _find(act.service, policy)
+def change(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
+    """Change the policy, unless somebody else has changed it since the form was shown."""
+    found = _find(action.service, policy)
     try:
-        asked = policy_form.request(form)
-        also = act.audit.witness(asked.reason, CHANGED)
-        act.service.standing.change(policy, asked, act.who.name, _version(form), also)
-    except (FieldsError, ValidationError, RedriveError) as error:
-        return _sheet(act.request, act.service, form, found, error)
-    return see(act.request, f"/policies/{policy}")
+        asked = PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
+        witness = action.witness(asked.reason, CHANGED)
+        action.service.policies.change(policy, asked, action.caller, _version(form), witness)
+    except (FieldsError, ValidationError, RequestError) as refusal:
+        return _form(action.request, action.service, form, found, refusal)
+    return redirect(action.request, f"/policies/{policy}")
 
 
 @router.post("/{policy}/switch")
-def switch(act: Act, policy: PolicyId, form: Filled) -> Response:
-    """Put it on or off: ``enabled`` is the state that is wanted, ``version`` the one that was seen."""
-    found = _find(act.service, policy)
-    wanted = found.request.model_copy(update={"enabled": form.get("enabled") == "true"})
-    also = act.audit.witness(wanted.reason, CHANGED)
-    act.service.standing.change(policy, wanted, act.who.name, _version(form), also)
-    return see(act.request, f"/policies/{policy}")
+def switch(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
+    """Switch the policy on or off: ``enabled`` is the wanted state, ``version`` what the page has shown."""
+    found = _find(action.service, policy)
+    switched = found.request.model_copy(update={"enabled": form.get("enabled") == "true"})
+    witness = action.witness(switched.reason, CHANGED)
+    action.service.policies.change(policy, switched, action.caller, _version(form), witness)
+    return redirect(action.request, f"/policies/{policy}")
 
 
 @router.post("/{policy}/delete")
-def delete(act: Act, policy: PolicyId, form: Filled) -> Response:
-    """No more redrives of it; its history stays."""
-    act.service.standing.delete(policy, act.who.name, _version(form), act.audit.witness("", DELETED))
-    return see(act.request, f"/policies/{policy}")
+def delete(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
+    """Delete the policy: it makes no more redrives, and its history stays."""
+    witness = action.witness("", DELETED)
+    action.service.policies.delete(policy, action.caller.name, _version(form), witness)
+    return redirect(action.request, f"/policies/{policy}")
 
 
-def _sheet(
-    request: Request, service: Service, form: Form, found: Policy | None, error: Refusal | None
+def _form(
+    request: Request, service: Service, form: Form, found: Policy | None, refusal: Refusal | None
 ) -> HTMLResponse:
-    status = REDRIVE_STATUS[type(error)] if isinstance(error, RedriveError) else UNPROCESSABLE
-    topics = [
-        one.dlq_topic for one in dead_letters.topics(service, dead_letters.TopicsQuery(limit=500)).items
-    ]
-    return page(
+    return FORM.page(
         request,
-        "policy_sheet.html",
-        status if error else 200,
-        policy=found.id if found else "",
-        seen=form.get("version", ""),
-        form=policy_form.complete(form),
-        problems=policy_form.problems(error, form) if error else {},
-        topics=topics,
+        "policy_form.html",
+        form,
+        refusal,
+        id=found.id if found else "",
+        seen_version=form.get("version", ""),
+        topics=topic_names(service),
     )
 
 
@@ -146,8 +179,15 @@ def _find(service: Service, policy: str) -> Policy:
 
 
 def _version(form: Form) -> int:
-    """The version that the page has shown. Raises ``FormError``."""
-    said = form.get("version", "")
-    if not (said.isascii() and said.isdecimal() and len(said) <= MOST_DIGITS):
-        raise FormError("it does not say which version of the policy it is about: open its page again")
-    return int(said)
+    """The version of the policy that the page has shown. Raises ``FormError``."""
+    version = form.get("version", "")
+    if not (version.isascii() and version.isdecimal() and len(version) <= MAX_VERSION_DIGITS):
+        raise FormError(
+            "the form does not say which version of the policy it changes: open the page of the policy again"
+        )
+    return int(version)
+
+
+def from_policy(request: PolicyRequest) -> dict[str, str]:
+    """The form as it asks for the policy that there is already."""
+    return FORM.filled(request, {"target": request.target.kind})

@@ -1,37 +1,36 @@
-"""Records as they lie on a dead letter topic; payloads masked until somebody who may says why not."""
+"""Records on a dead letter topic, masked; who has the role and gives a reason can see one unmasked."""
 
 import json
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.auth import Role
-from api.console import stack_traces
-from api.console.acting import Act
-from api.console.forms import Filled
-from api.console.pages import UNPROCESSABLE, page
-from api.console.visitor import visitor
+from api.audit import Acting, Action
+from api.auth.settings import Role
+from api.browsing.records import DeadLetterRecord, Payload
+from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
+from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
-from api.record_schemas import DeadLetterRecord, Payload
 from api.routes import records
 from api.routes.records import MOST_CHARS, TOPIC, Browsing, Looking, place
-from api.service import Service, Serving
-from api.unmasking import Seeing, Sight
-from streaming.filter import MAX_CHARS
-from streaming.filter_errors import FUNCTIONS
-from streaming.filter_fields import FIELDS
-from streaming.redrive.errors import FilterError
+from api.service import Searching
+from deadwatch.deadletter.filter import MAX_CHARS
+from deadwatch.deadletter.filter.errors import FUNCTIONS, FilterError
+from deadwatch.deadletter.filter.fields import FIELDS
 
-router = APIRouter(prefix="/records")
+router = APIRouter(prefix="/records", dependencies=[Searching])
 
 PAGE = 25
+MAX_REASON_CHARS = 500
+Position = Annotated[tuple[str, int, int], Depends(place)]
+"""Topic, partition and offset of a record."""
 
 
 class RecordsQuery(BaseModel):
-    """What the address of the list may say."""
+    """The query of the list."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,78 +40,63 @@ class RecordsQuery(BaseModel):
 
 
 @router.get("")
-def browse(
-    request: Request, service: Serving, sight: Seeing, query: Annotated[RecordsQuery, Query()]
-) -> HTMLResponse:
-    """A page of the topic, the newest first; moves no consumer's offset."""
+def browse(action: Acting, query: Annotated[RecordsQuery, Query()]) -> HTMLResponse:
+    """A page of the topic, the newest record first; no consumer group's offset is changed."""
     problem, found = "", None
     text = query.filter.strip()
     try:
         asked = Browsing(topic=query.topic, filter=text or None, after=query.after, limit=PAGE)
-        found = records.browse(service, sight, asked)
+        found = records.browse(action, asked)
     except (FilterError, InvalidSelectionError) as error:
         problem = str(error)
-    address = "/records?" + urlencode({"topic": query.topic} | ({"filter": text} if text else {}))
-    return page(
-        request,
+    return render(
+        action.request,
         "records.html",
         UNPROCESSABLE if problem else 200,
         query=query,
         found=found,
         problem=problem,
-        address=address,
+        address="/records?" + urlencode({"topic": query.topic} | ({"filter": text} if text else {})),
         fields={name: field.help for name, field in FIELDS.items()},
         functions=FUNCTIONS,
     )
 
 
 @router.get("/{topic}/{partition}/{offset}")
-def one(
-    request: Request,
-    service: Serving,
-    sight: Seeing,
-    where: Annotated[tuple[str, int, int], Depends(place)],
-) -> HTMLResponse:
-    """One record, masked."""
-    return _shown(request, service, sight, where, Looking())
+def masked(action: Acting, where: Position) -> HTMLResponse:
+    """One record with its payload masked."""
+    return _record(action, where, Looking())
 
 
 @router.post("/{topic}/{partition}/{offset}")
-def unmasked(
-    act: Act, sight: Seeing, where: Annotated[tuple[str, int, int], Depends(place)], form: Filled
-) -> HTMLResponse:
-    """The same as it is, once that stands in the audit."""
-    looking = Looking(unmasked=True, why=form.get("why", "")[:500])
-    return _shown(act.request, act.service, sight, where, looking)
+def unmasked(action: Acting, where: Position, form: SubmittedForm) -> HTMLResponse:
+    """One record as it is; the audit keeps the reason before it is shown."""
+    if not form.get("why"):
+        raise FormError("say why it is shown: the audit keeps it")
+    looking = Looking(unmasked=True, why=form.get("why", "")[:MAX_REASON_CHARS])
+    return _record(action, where, looking)
 
 
-def _shown(
-    request: Request, service: Service, sight: Sight, where: tuple[str, int, int], looking: Looking
-) -> HTMLResponse:
-    told = records.one(service, sight, where, looking)
-    return page(
-        request,
+def _record(action: Action, where: tuple[str, int, int], looking: Looking) -> HTMLResponse:
+    record = records.one(action, where, looking)
+    return render(
+        action.request,
         "record.html",
-        told=told,
+        record=record,
         unmasked=looking.unmasked,
-        may_unmask=visitor(request).caller.may(Role(service.settings.unmask_role)),
-        traces=_traces(told),
-        written=written,
+        may_unmask=action.caller.may(Role(action.service.settings.unmask_role)),
+        traces=_traces(record),
+        payload_text=_payload_text,
     )
 
 
-def _traces(told: DeadLetterRecord) -> dict[str, list[stack_traces.Part]]:
-    """The stack traces among its headers, by header."""
-    texts = {header.name: header.value.content for header in told.headers}
-    return {
-        name: stack_traces.folded(text)
-        for name, text in texts.items()
-        if isinstance(text, str) and stack_traces.is_trace(text)
-    }
+def _traces(record: DeadLetterRecord) -> dict[str, list[TracePart]]:
+    """The stack traces among the headers; of a repeated header the last value counts."""
+    values = {header.name: header.value.content for header in record.headers}
+    return dict(traces_among(values.items()))
 
 
-def written(payload: Payload) -> str:
-    """The content as a text."""
+def _payload_text(payload: Payload) -> str:
     if isinstance(payload.content, str):
         return payload.content
     return json.dumps(payload.content, indent=2, ensure_ascii=False)

@@ -23,7 +23,7 @@
 {{- $own = merge (dict "data" "/var/lib/deadwatch/collector") $own (dict "name" (include "deadwatch.fullname" $root)) -}}
 {{- else if eq .component "streaming" -}}
 {{- $spark := $values.streaming.spark -}}
-{{- $master := ternary "" (printf "local[%d]" (int $spark.cores)) (eq $spark.mode "operator") -}}
+{{- $master := ternary "" (printf "local[%d]" (int (add $spark.cores 1))) (eq $spark.mode "operator") -}}
 {{- $own = merge (dict "checkpoint" "/var/lib/deadwatch/streaming/checkpoint" "master" $master "driver_memory" $spark.driverMemory) $own -}}
 {{- if $values.podMonitor.enabled -}}
 {{- $_ := set $own "ui_port" 4040 -}}

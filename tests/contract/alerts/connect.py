@@ -8,47 +8,72 @@ ABANDONED_TOTAL = f"deadwatch_connect_abandoned_tasks_total{{{TASK}}}"
 CONNECTORS = f"deadwatch_connect_abandoned_connectors{{{CONNECTOR}}}"
 CONNECTORS_TOTAL = f"deadwatch_connect_abandoned_connectors_total{{{CONNECTOR}}}"
 STALLED = 'deadwatch_connect_task_stalled{kafka_cluster="c", connector="n", task="0"}'
+STATE = f'deadwatch_connect_task_state{{{TASK}, state="FAILED"}}'
+THREADLESS = f'deadwatch_connect_task_state{{{TASK}, state="RUNNING_WITHOUT_THREAD"}}'
+UNASSIGNED = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="UNASSIGNED"}}'
+RESTARTING = f'deadwatch_connect_task_state{{{TASK}, state="RESTARTING"}}'
+CONNECTOR_STATE = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="FAILED"}}'
 OF_TASK = {"kafka_cluster": "c", "worker": "w", "connector": "n", "task": "0"}
 
-CASES: list[Case] = [
-    *counter(
-        "DeadwatchAbandonedGrowing",
-        ABANDONED_TOTAL,
-        {"kafka_cluster": "c", "worker": "w"},
-        "Worker w abandoned 5 instances within the hour",
+CASES: dict[str, list[Case]] = {
+    "DeadwatchAbandonedGrowing": [
+        *counter(
+            ABANDONED_TOTAL,
+            {"kafka_cluster": "c", "worker": "w"},
+            "Worker w abandoned 5 instances within the hour",
+        ),
+        Case(
+            "adds tasks and connectors",
+            {ABANDONED_TOTAL: "_x9 2x60", CONNECTORS_TOTAL: "_x9 1x60"},
+            "11m",
+            {"kafka_cluster": "c", "worker": "w"},
+            "3",
+            "Worker w abandoned 3 instances within the hour",
+        ),
+        Case("bears two", {ABANDONED_TOTAL: "_x9 2x60"}, "11m"),
+    ],
+    "DeadwatchTaskAbandoned": gauge(
+        ABANDONED, OF_TASK, "2", "Task 0 of connector n was abandoned and still runs", wait_m=5
     ),
-    Case(
-        "DeadwatchAbandonedGrowing",
-        "adds tasks and connectors",
-        {ABANDONED_TOTAL: "_x9 2x60", CONNECTORS_TOTAL: "_x9 1x60"},
-        "11m",
-        {"kafka_cluster": "c", "worker": "w"},
-        "3",
-        "Worker w abandoned 3 instances within the hour",
-    ),
-    Case("DeadwatchAbandonedGrowing", "bears two", {ABANDONED_TOTAL: "_x9 2x60"}, "11m"),
-    *gauge(
-        "DeadwatchTaskAbandoned",
-        ABANDONED,
-        OF_TASK,
-        "2",
-        "Task 0 of connector n was abandoned and still runs",
-        wait_m=5,
-    ),
-    *gauge(
-        "DeadwatchConnectorAbandoned",
+    "DeadwatchConnectorAbandoned": gauge(
         CONNECTORS,
         {"kafka_cluster": "c", "worker": "w", "connector": "n"},
         "1",
         "Connector n was abandoned and still runs",
         wait_m=5,
     ),
-    *gauge(
-        "DeadwatchTaskStalled",
+    "DeadwatchTaskFailed": gauge(
+        STATE,
+        {"kafka_cluster": "c", "connector": "n", "task": "0"},
+        "1",
+        "Task 0 of connector n is FAILED",
+        wait_m=1,
+    ),
+    "DeadwatchTaskWithoutThread": gauge(
+        THREADLESS,
+        {"kafka_cluster": "c", "connector": "n", "task": "0"},
+        "1",
+        "Task 0 of connector n is RUNNING and has no thread",
+        wait_m=1,
+    ),
+    "DeadwatchConnectorFailed": gauge(
+        CONNECTOR_STATE, {"kafka_cluster": "c", "connector": "n"}, "1", "Connector n is FAILED", wait_m=1
+    ),
+    "DeadwatchConnectorNotStarted": gauge(
+        UNASSIGNED, {"kafka_cluster": "c", "connector": "n"}, "1", "Connector n is not started", wait_m=5
+    ),
+    "DeadwatchTaskNotStarted": gauge(
+        RESTARTING,
+        {"kafka_cluster": "c", "connector": "n", "task": "0"},
+        "1",
+        "Task 0 of connector n is not started",
+        wait_m=5,
+    ),
+    "DeadwatchTaskStalled": gauge(
         STALLED,
         {"kafka_cluster": "c", "connector": "n", "task": "0"},
         "1",
         "Task 0 of connector n is RUNNING and does not move",
         wait_m=5,
     ),
-]
+}

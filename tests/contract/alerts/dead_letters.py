@@ -6,7 +6,6 @@ LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
 BACKLOG = f"deadwatch_dead_letter_queue_backlog_records{{{DLQ}}}"
 OLDEST = f"deadwatch_dead_letter_queue_oldest_record_timestamp_seconds{{{DLQ}}}"
-SHARE_LOST = 'deadwatch_share_group_dead_letters_lost_total{kafka_cluster="c", consumergroup="g"}'
 SHARE = 'kafka_cluster="c", consumergroup="g", broker="1"'
 SHARE_FAILED = f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{SHARE}}}"
 SHARE_COUNT = f"deadwatch_share_group_dead_letter_queue_record_count{{{SHARE}}}"
@@ -20,183 +19,134 @@ SKIPPED = f"deadwatch_connect_task_records_skipped_total{{{TASK}}}"
 OF_GROUP = {"kafka_cluster": "c", "consumergroup": "g"}
 OF_CONNECTOR = {"kafka_cluster": "c", "connector": "n"}
 
-CASES: list[Case] = [
-    *counter("DeadwatchDeadLetters", LETTERS, ON_TOPIC, "5 new dead letters on dlq.a"),
-    *counter(
-        "DeadwatchShareGroupDeadLettersLost", SHARE_LOST, OF_GROUP, "Dead letters of share group g are lost"
+CASES: dict[str, list[Case]] = {
+    "DeadwatchDeadLetters": [
+        *counter(LETTERS, ON_TOPIC, "5 new dead letters on dlq.a"),
+        Case(
+            "counts to the record, however scrapes lie",
+            {LETTERS: "0x20 7x4 8x40"},
+            "27m",
+            ON_TOPIC,
+            "8",
+            "8 new dead letters on dlq.a",
+        ),
+        Case(
+            "counts what came while one pod followed another",
+            {POD_A: "3x9", POD_B: "_x10 5x60"},
+            "14m",
+            ON_TOPIC,
+            "2",
+            "2 new dead letters on dlq.a",
+            window="10m",
+        ),
+        Case(
+            "counts nothing when a pod follows another",
+            {POD_A: "3x9", POD_B: "_x10 3x60"},
+            "14m",
+            window="10m",
+        ),
+        Case(
+            "counts two replicas once",
+            {POD_A: "0x9 3x60", POD_B: "0x9 3x60"},
+            "14m",
+            ON_TOPIC,
+            "3",
+            "3 new dead letters on dlq.a",
+        ),
+    ],
+    "DeadwatchShareGroupWritesFail": counter(
+        SHARE_FAILED, OF_GROUP, "Dead letters of share group g cannot be written"
     ),
-    *counter(
-        "DeadwatchShareGroupWritesFail",
-        SHARE_FAILED,
-        OF_GROUP,
-        "Dead letters of share group g cannot be written",
+    "DeadwatchConnectDeadLetterWritesFail": counter(
+        DLQ_FAILED, OF_CONNECTOR, "Dead letters of connector n are lost"
     ),
-    *counter(
-        "DeadwatchConnectDeadLetterWritesFail",
-        DLQ_FAILED,
-        OF_CONNECTOR,
-        "Dead letters of connector n are lost",
-    ),
-    *counter(
-        "DeadwatchConnectRecordsSkipped",
-        SKIPPED,
-        OF_CONNECTOR,
-        "Connector n skipped 5 records without a dead letter",
-    ),
-    Case(
-        "DeadwatchConnectRecordsSkipped",
-        "is silent when each has its dead letter",
-        {SKIPPED: "0x9 5x60", DLQ_WRITTEN: "0x9 5x60"},
-        "11m",
-    ),
-    Case(
-        "DeadwatchDeadLetters",
-        "counts to the record, however scrapes lie",
-        {LETTERS: "0x20 7x4 8x40"},
-        "27m",
-        ON_TOPIC,
-        "8",
-        "8 new dead letters on dlq.a",
-    ),
-    Case(
-        "DeadwatchDeadLetters",
-        "counts what came while one pod followed another",
-        {POD_A: "3x9", POD_B: "_x10 5x60"},
-        "14m",
-        ON_TOPIC,
-        "2",
-        "2 new dead letters on dlq.a",
-        window="10m",
-    ),
-    Case(
-        "DeadwatchDeadLetters",
-        "counts nothing when a pod follows another",
-        {POD_A: "3x9", POD_B: "_x10 3x60"},
-        "14m",
-        window="10m",
-    ),
-    Case(
-        "DeadwatchDeadLetters",
-        "counts two replicas once",
-        {POD_A: "0x9 3x60", POD_B: "0x9 3x60"},
-        "14m",
-        ON_TOPIC,
-        "3",
-        "3 new dead letters on dlq.a",
-    ),
-    Case(
-        "DeadwatchNewErrorClass",
-        "fires on a class that the topic did not know",
-        {LETTERS: "_x9 5x60"},
-        "11m",
-        {**ON_TOPIC, "error_class": "E"},
-        "5",
-        "E is new on dlq.a",
-    ),
-    Case("DeadwatchNewErrorClass", "is silent on more of a known class", {LETTERS: "1x9 6x60"}, "11m"),
-    Case(
-        "DeadwatchNewErrorClass",
-        "is silent on a known class from another topic",
-        {LETTERS: "1x60", LETTERS.replace('"E"', '"E", source_topic="x"'): "_x9 5x60"},
-        "11m",
-    ),
-    Case("DeadwatchNewErrorClass", "resolves once it is known", {LETTERS: "_x9 5x60"}, "40m"),
-    Case("DeadwatchNewErrorClass", "is silent on a reset", {LETTERS: "5x9 0x60"}, "11m"),
-    Case(
-        "DeadwatchNewErrorClass",
-        "is silent when Prometheus sees the service for the first time",
-        {LETTERS: "_x9 5x60"},
-        "11m",
-        store="_x9 1x60",
-    ),
-    Case("DeadwatchNewErrorClass", "is silent without series", {}, "11m"),
-    Case(
-        "DeadwatchDeadLetterTooOld",
-        "fires when a record waits for longer than a day",
-        {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
-        "25h",
-        ON_TOPIC,
-        "1d 1h 0m 0s",
-        "A dead letter on dlq.a waits for 1d 1h 0m 0s",
-    ),
-    Case(
-        "DeadwatchDeadLetterTooOld",
-        "is silent when every record was put back or parked",
-        {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x2000", PARKED: "2x2000"},
-        "25h",
-    ),
-    Case(
-        "DeadwatchDeadLetterTooOld",
-        "resolves when the rest is put back",
-        {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x1500 5x500"},
-        "26h",
-    ),
-    Case(
-        "DeadwatchDeadLetterTooOld",
-        "is silent while it is young",
-        {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
-        "23h",
-    ),
-    Case("DeadwatchDeadLetterTooOld", "is silent on an empty topic", {BACKLOG: "0x2000"}, "25h"),
-    Case(
-        "DeadwatchDeadLettersNobodyHandles",
-        "fires when nothing is put back for hours",
-        {BACKLOG: "0x9 5x900", LETTERS: "0x9 5x900", SENT: "0x900"},
-        "7h",
-        ON_TOPIC,
-        "5",
-        "Nobody handles the 5 dead letters on dlq.a",
-    ),
-    Case(
-        "DeadwatchDeadLettersNobodyHandles",
-        "is silent while some are put back",
-        {BACKLOG: "5x900", LETTERS: "5x900", SENT: "0x300 1x600"},
-        "7h",
-    ),
-    Case(
-        "DeadwatchDeadLettersNobodyHandles",
-        "is silent when all are handled, however long ago",
-        {BACKLOG: "5x900", LETTERS: "5x900", SENT: "5x900"},
-        "7h",
-    ),
-    Case(
-        "DeadwatchDeadLettersNobodyHandles",
-        "resolves when somebody empties the topic",
-        {BACKLOG: "5x600 0x300", LETTERS: "5x900"},
-        "11h",
-    ),
-    Case(
-        "DeadwatchDeadLettersNobodyHandles",
-        "is silent when they are new",
-        {BACKLOG: "5x900", LETTERS: "5x900"},
-        "5h",
-    ),
-    Case(
-        "DeadwatchShareGroupCountsDisagree",
-        "fires when brokers wrote more than arrived",
-        {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"},
-        "2h",
-        OF_GROUP,
-        "7",
-        "7 dead letters of share group g are on no topic",
-    ),
-    Case(
-        "DeadwatchShareGroupCountsDisagree",
-        "is silent while they agree",
-        {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "4x99 24x300"},
-        "2h",
-    ),
-    Case(
-        "DeadwatchShareGroupCountsDisagree",
-        "is silent on what differs since before",
-        {SHARE_COUNT: "30x300", SHARE_SEEN: "10x300"},
-        "2h",
-    ),
-    Case(
-        "DeadwatchShareGroupCountsDisagree",
-        "resolves an hour after",
-        {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"},
-        "3h",
-    ),
-    Case("DeadwatchShareGroupCountsDisagree", "is silent without series", {}, "2h"),
-]
+    "DeadwatchConnectRecordsSkipped": [
+        *counter(SKIPPED, OF_CONNECTOR, "Connector n skipped 5 records without a dead letter"),
+        Case(
+            "is silent when each has its dead letter", {SKIPPED: "0x9 5x60", DLQ_WRITTEN: "0x9 5x60"}, "11m"
+        ),
+    ],
+    "DeadwatchNewErrorClass": [
+        Case(
+            "fires on a class that the topic did not know",
+            {LETTERS: "_x9 5x60"},
+            "11m",
+            {**ON_TOPIC, "error_class": "E"},
+            "5",
+            "E is new on dlq.a",
+        ),
+        Case("is silent on more of a known class", {LETTERS: "1x9 6x60"}, "11m"),
+        Case(
+            "is silent on a known class from another topic",
+            {LETTERS: "1x60", LETTERS.replace('"E"', '"E", source_topic="x"'): "_x9 5x60"},
+            "11m",
+        ),
+        Case("resolves once it is known", {LETTERS: "_x9 5x60"}, "40m"),
+        Case("is silent on a reset", {LETTERS: "5x9 0x60"}, "11m"),
+        Case(
+            "is silent when Prometheus sees the service for the first time",
+            {LETTERS: "_x9 5x60"},
+            "11m",
+            store="_x9 1x60",
+        ),
+        Case("is silent without series", {}, "11m"),
+    ],
+    "DeadwatchDeadLetterTooOld": [
+        Case(
+            "fires when a record waits for longer than a day",
+            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
+            "25h",
+            ON_TOPIC,
+            "1d 1h 0m 0s",
+            "A dead letter on dlq.a waits for 1d 1h 0m 0s",
+        ),
+        Case(
+            "is silent when every record was put back or parked",
+            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x2000", PARKED: "2x2000"},
+            "25h",
+        ),
+        Case(
+            "resolves when the rest is put back",
+            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x1500 5x500"},
+            "26h",
+        ),
+        Case("is silent while it is young", {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"}, "23h"),
+        Case("is silent on an empty topic", {BACKLOG: "0x2000"}, "25h"),
+    ],
+    "DeadwatchDeadLettersNobodyHandles": [
+        Case(
+            "fires when nothing is put back for hours",
+            {BACKLOG: "0x9 5x900", LETTERS: "0x9 5x900", SENT: "0x900"},
+            "7h",
+            ON_TOPIC,
+            "5",
+            "Nobody handles the 5 dead letters on dlq.a",
+        ),
+        Case(
+            "is silent while some are put back",
+            {BACKLOG: "5x900", LETTERS: "5x900", SENT: "0x300 1x600"},
+            "7h",
+        ),
+        Case(
+            "is silent when all are handled, however long ago",
+            {BACKLOG: "5x900", LETTERS: "5x900", SENT: "5x900"},
+            "7h",
+        ),
+        Case("resolves when somebody empties the topic", {BACKLOG: "5x600 0x300", LETTERS: "5x900"}, "11h"),
+        Case("is silent when they are new", {BACKLOG: "5x900", LETTERS: "5x900"}, "5h"),
+    ],
+    "DeadwatchShareGroupCountsDisagree": [
+        Case(
+            "fires when brokers wrote more than arrived",
+            {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"},
+            "2h",
+            OF_GROUP,
+            "7",
+            "7 dead letters of share group g are on no topic",
+        ),
+        Case("is silent while they agree", {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "4x99 24x300"}, "2h"),
+        Case("is silent on what differs since before", {SHARE_COUNT: "30x300", SHARE_SEEN: "10x300"}, "2h"),
+        Case("resolves an hour after", {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"}, "3h"),
+        Case("is silent without series", {}, "2h"),
+    ],
+}

@@ -12,104 +12,85 @@ ASIDE = 'deadwatch_quarantined_total{source="log:/a", reason="broken"}'
 MISSED = 'deadwatch_records_missed_total{kafka_cluster="c", topic="t", reason="deleted_unread"}'
 OWN_LOST = 'deadwatch_collector_dead_letters_lost_total{kafka_cluster="c", collector="k"}'
 
-CASES: list[Case] = [
-    *counter(
-        "DeadwatchBatchFailing",
-        BATCHES,
-        {"job": "deadwatch", "cause": "kafka"},
-        "Batches of Deadwatch failed 5 times (kafka)",
+CASES: dict[str, list[Case]] = {
+    "DeadwatchBatchFailing": [
+        *counter(
+            BATCHES, {"job": "deadwatch", "cause": "kafka"}, "Batches of Deadwatch failed 5 times (kafka)"
+        ),
+        Case("bears one", {BATCHES: "_x9 1x60"}, "11m"),
+    ],
+    "DeadwatchInputPutAside": counter(
+        ASIDE, {"source": "log:/a", "reason": "broken"}, "5 entries of log:/a could not be read (broken)"
     ),
-    Case("DeadwatchBatchFailing", "bears one", {BATCHES: "_x9 1x60"}, "11m"),
-    *counter(
-        "DeadwatchInputPutAside",
-        ASIDE,
-        {"source": "log:/a", "reason": "broken"},
-        "5 entries of log:/a could not be read (broken)",
-    ),
-    *counter(
-        "DeadwatchRecordsMissed",
+    "DeadwatchRecordsMissed": counter(
         MISSED,
         {"kafka_cluster": "c", "topic": "t", "reason": "deleted_unread"},
         "5 records of t were gone before they were read",
     ),
-    *counter(
-        "DeadwatchCollectorLosesDeadLetters",
-        OWN_LOST,
-        {"kafka_cluster": "c", "collector": "k"},
-        "Collector k gave up 5 dead letters of its own",
+    "DeadwatchCollectorLosesDeadLetters": counter(
+        OWN_LOST, {"kafka_cluster": "c", "collector": "k"}, "Collector k gave up 5 dead letters of its own"
     ),
-    *gauge(
-        "DeadwatchRecordsWillBeLost",
-        LOSES,
-        {"kafka_cluster": "c", "kind": "connect_silent_loss", "subject": "connector:n"},
-        "1",
-        "connector:n: dead letters will be lost (connect_silent_loss)",
-        wait_m=5,
-    ),
-    *gauge(
-        "DeadwatchFinding",
-        STRANDS,
-        {"kafka_cluster": "c", "kind": "dlq_not_read", "subject": "topic:t"},
-        "1",
-        "topic:t: dead letters are at risk (dlq_not_read)",
-        wait_m=5,
-    ),
-    Case("DeadwatchRecordsWillBeLost", "leaves milder findings alone", {STRANDS: "1x60"}, "30m"),
-    Case("DeadwatchFinding", "leaves losses to the other", {LOSES: "1x60"}, "30m"),
-    Case(
-        "DeadwatchDown",
-        "fires when nothing is scraped",
-        {},
-        "6m",
-        {},
-        "1",
-        "Deadwatch is not scraped",
-        store="_x60",
-    ),
-    Case("DeadwatchDown", "is silent while it is scraped", {}, "6m"),
-    Case("DeadwatchDown", "resolves", {}, "20m", store="_x9 1x60"),
-    Case("DeadwatchDown", "is silent over a restart", {}, "12m", store="1x9 _x3 1x60"),
-    Case(
-        "DeadwatchStoreUnreadable",
-        "fires when the store cannot be read",
-        {},
-        "13m",
-        {"job": "deadwatch"},
-        "0",
-        "Deadwatch cannot read its store",
-        store="1x9 0x60",
-    ),
-    Case("DeadwatchStoreUnreadable", "is silent while it can", {}, "13m"),
-    Case("DeadwatchStoreUnreadable", "resolves", {}, "20m", store="1x3 0x9 1x60"),
-    Case(
-        "DeadwatchSourceDown",
-        "fires when a source is down",
-        {SOURCE: "1x9 0x60"},
-        "16m",
+    "DeadwatchRecordsWillBeLost": [
+        *gauge(
+            LOSES,
+            {"kafka_cluster": "c", "kind": "connect_silent_loss", "subject": "connector:n"},
+            "1",
+            "connector:n: dead letters will be lost (connect_silent_loss)",
+            wait_m=5,
+        ),
+        Case("leaves milder findings alone", {STRANDS: "1x60"}, "30m"),
+    ],
+    "DeadwatchFinding": [
+        *gauge(
+            STRANDS,
+            {"kafka_cluster": "c", "kind": "dlq_not_read", "subject": "topic:t"},
+            "1",
+            "topic:t: records are at risk (dlq_not_read)",
+            wait_m=5,
+        ),
+        Case("leaves losses to the other", {LOSES: "1x60"}, "30m"),
+    ],
+    "DeadwatchDown": [
+        Case("fires when nothing is scraped", {}, "6m", {}, "1", "Deadwatch is not scraped", store="_x60"),
+        Case("is silent while it is scraped", {}, "6m"),
+        Case("resolves", {}, "20m", store="_x9 1x60"),
+        Case("is silent over a restart", {}, "12m", store="1x9 _x3 1x60"),
+    ],
+    "DeadwatchStoreUnreadable": [
+        Case(
+            "fires when the store cannot be read",
+            {},
+            "13m",
+            {"job": "deadwatch"},
+            "0",
+            "Deadwatch cannot read its store",
+            store="1x9 0x60",
+        ),
+        Case("is silent while it can", {}, "13m"),
+        Case("resolves", {}, "20m", store="1x3 0x9 1x60"),
+    ],
+    "DeadwatchSourceDown": gauge(
+        SOURCE,
         {"source": "log:/a", "kind": "log"},
         "0",
         "Deadwatch does not see log:/a",
+        wait_m=5,
+        well="1",
     ),
-    Case("DeadwatchSourceDown", "is silent while it is up", {SOURCE: "1x60"}, "16m"),
-    Case("DeadwatchSourceDown", "is silent on a blink", {SOURCE: "1x9 0x1 1x60"}, "16m"),
-    Case("DeadwatchSourceDown", "resolves", {SOURCE: "0x20 1x60"}, "30m"),
-    Case("DeadwatchSourceDown", "is silent without series", {}, "16m"),
-    Case(
-        "DeadwatchPipelineLagging",
-        "fires when streaming does not keep up",
-        {LAG: "0x9 120x60", BEHIND: "0x9 5000x60"},
-        "16m",
-        {"job": "deadwatch"},
-        "2m 0s",
-        "Deadwatch is 2m 0s behind",
-    ),
-    Case(
-        "DeadwatchPipelineLagging",
-        "is silent when the last batch was late and all is read",
-        {LAG: "120x60", BEHIND: "0x60"},
-        "16m",
-    ),
-    Case("DeadwatchPipelineLagging", "resolves", {LAG: "120x20 0x60", BEHIND: "9x20 0x60"}, "30m"),
-    Case("DeadwatchPipelineLagging", "is silent without series", {}, "16m"),
-    Case("DeadwatchWatchdog", "always fires", {}, "1m", {}, "1", "Alerts arrive", store="_x60"),
-]
+    "DeadwatchPipelineLagging": [
+        Case(
+            "fires when streaming does not keep up",
+            {LAG: "0x9 120x60", BEHIND: "0x9 5000x60"},
+            "16m",
+            {"job": "deadwatch"},
+            "2m 0s",
+            "Deadwatch is 2m 0s behind",
+        ),
+        Case(
+            "is silent when the last batch was late and all is read", {LAG: "120x60", BEHIND: "0x60"}, "16m"
+        ),
+        Case("resolves", {LAG: "120x20 0x60", BEHIND: "9x20 0x60"}, "30m"),
+        Case("is silent without series", {}, "16m"),
+    ],
+    "DeadwatchWatchdog": [Case("always fires", {}, "1m", {}, "1", "Alerts arrive", store="_x60")],
+}

@@ -6,42 +6,38 @@ BOUNCED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="b
 RUNNING = 'deadwatch_redrive_jobs{status="RUNNING"}'
 PAUSED = 'deadwatch_redrive_jobs{status="PAUSED"}'
 
-CASES: list[Case] = [
-    *counter("DeadwatchRecordsParked", PARKED, ON_TOPIC, "5 records of dlq.a were parked"),
-    *gauge(
-        "DeadwatchRedriveStuck",
-        PAUSED,
-        {"job": "deadwatch", "status": "PAUSED"},
-        "1",
-        "1 redrives are PAUSED and move nothing",
-        wait_m=15,
-    ),
-    Case(
-        "DeadwatchRedriveStuck",
-        "fires when an order runs and moves nothing",
-        {RUNNING: "1x60", SENT: "7x60"},
-        "40m",
-        {"job": "deadwatch", "status": "RUNNING"},
-        "1",
-        "1 redrives are RUNNING and move nothing",
-    ),
-    Case("DeadwatchRedriveStuck", "is silent while records move", {RUNNING: "1x60", SENT: "7+1x60"}, "40m"),
-    Case(
-        "DeadwatchRedriveBounces",
-        "fires when more than a fifth comes back",
-        {SENT: "0x9 10x60", BOUNCED: "0x9 4x60"},
-        "16m",
-        ON_TOPIC,
-        "40%",
-        "40% of what is put back from dlq.a comes back",
-    ),
-    Case(
-        "DeadwatchRedriveBounces",
-        "is silent when little comes back",
-        {SENT: "0x9 10x60", BOUNCED: "0x9 1x60"},
-        "16m",
-    ),
-    Case("DeadwatchRedriveBounces", "is silent while idle", {SENT: "10x60", BOUNCED: "4x60"}, "16m"),
-    Case("DeadwatchRedriveBounces", "resolves", {SENT: "0x9 10x300", BOUNCED: "0x9 4x300"}, "90m"),
-    Case("DeadwatchRedriveBounces", "is silent without series", {}, "16m"),
-]
+CASES: dict[str, list[Case]] = {
+    "DeadwatchRecordsParked": counter(PARKED, ON_TOPIC, "5 records of dlq.a were parked"),
+    "DeadwatchRedriveStuck": [
+        *gauge(
+            PAUSED,
+            {"job": "deadwatch", "status": "PAUSED"},
+            "1",
+            "1 redrives are PAUSED and move nothing",
+            wait_m=15,
+        ),
+        Case(
+            "fires when an order runs and moves nothing",
+            {RUNNING: "1x60", SENT: "7x60"},
+            "40m",
+            {"job": "deadwatch", "status": "RUNNING"},
+            "1",
+            "1 redrives are RUNNING and move nothing",
+        ),
+        Case("is silent while records move", {RUNNING: "1x60", SENT: "7+1x60"}, "40m"),
+    ],
+    "DeadwatchRedriveBounces": [
+        Case(
+            "fires when more than a fifth comes back",
+            {SENT: "0x9 10x60", BOUNCED: "0x9 4x60"},
+            "16m",
+            ON_TOPIC,
+            "40%",
+            "40% of what is put back from dlq.a comes back",
+        ),
+        Case("is silent when little comes back", {SENT: "0x9 10x60", BOUNCED: "0x9 1x60"}, "16m"),
+        Case("is silent while idle", {SENT: "10x60", BOUNCED: "4x60"}, "16m"),
+        Case("resolves", {SENT: "0x9 10x300", BOUNCED: "0x9 4x300"}, "90m"),
+        Case("is silent without series", {}, "16m"),
+    ],
+}

@@ -1,0 +1,205 @@
+"""The OpenID Connect provider: its discovery document and its public keys.
+
+When the provider is asked (OpenID Connect Discovery 1.0), no redirect is followed, no answer is read without
+a bound, and addresses on which somebody else could answer in its place are refused.
+
+Keys are fetched when they are needed and cached, and used for a day while the provider is away. An unknown
+key is asked for at once, as after a rotation, but not more often than every ten seconds: anybody can make up
+a key id.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, Generic, TypeVar, get_args
+
+import httpx2
+from joserfc.errors import JoseError
+from joserfc.jwa import EdDSAAlgorithm
+from joserfc.jwk import Key, import_key
+from joserfc.jws import JWSRegistry
+from joserfc.registry import HeaderParameter
+
+from api.auth.settings import Algorithm, OidcSettings, is_tamper_proof
+from api.errors import IdentityProviderError
+
+T = TypeVar("T")
+PATH: Final = "/.well-known/openid-configuration"
+FRESH_MS: Final = 300_000
+"""A document, and keys, are used for so long before the provider is asked again."""
+ASKED_AGAIN_MS: Final = 10_000
+"""The least time between two questions to the provider."""
+MAX_BYTES: Final = 1_048_576
+UNREADABLE: Final = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError)
+"""Errors of a provider that does not answer, or answers something else than it should."""
+
+
+class _Cached(Generic[T]):
+    """What the provider was asked for last; used by many threads, one of which at a time asks.
+
+    It is asked again when the answer is five minutes old, or not enough for the caller, and not more often
+    than every ten seconds. ``complaint`` says what is wrong once the last answer is not usable any more.
+    """
+
+    def __init__(
+        self, ask: Callable[[], T], now_ms: Callable[[], int], usable_ms: int, complaint: str
+    ) -> None:
+        self._ask, self._now_ms, self._usable_ms, self._complaint = ask, now_ms, usable_ms, complaint
+        self._answer: T | None = None
+        self._fetched_ms, self._asked_ms = 0, -ASKED_AGAIN_MS
+        self._away = ""
+        self._lock = threading.Lock()
+
+    def get(self, is_enough: Callable[[T], bool] = lambda _: True) -> T:
+        """The answer. Raises ``IdentityProviderError``."""
+        with self._lock:
+            now_ms, answer = self._now_ms(), self._answer
+            fresh = answer is not None and now_ms - self._fetched_ms < FRESH_MS and is_enough(answer)
+            if not fresh and now_ms - self._asked_ms >= ASKED_AGAIN_MS:
+                self._asked_ms = now_ms
+                try:
+                    self._answer, self._fetched_ms = self._ask(), now_ms
+                except UNREADABLE as error:
+                    self._away = type(error).__name__
+            if self._answer is None or now_ms - self._fetched_ms >= self._usable_ms:
+                raise IdentityProviderError(f"the identity provider {self._complaint}: {self._away}")
+            return self._answer
+
+
+class Discovery:
+    """The discovery document, cached for five minutes; used by many threads."""
+
+    def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
+        self._cached = _Cached(lambda: discover(settings), now_ms, FRESH_MS, "does not answer")
+
+    def address(self, name: str) -> str:
+        """The address of an endpoint, as ``token_endpoint``. Raises ``IdentityProviderError``."""
+        found = str(self.document().get(name))
+        if not is_tamper_proof(found):
+            raise IdentityProviderError(f"its discovery document names no https:// address as {name}")
+        return found
+
+    def document(self) -> Mapping[str, Any]:
+        """The whole document. Raises ``IdentityProviderError``."""
+        return self._cached.get()
+
+
+def discover(settings: OidcSettings) -> dict[str, Any]:
+    """Fetch the discovery document now. Raises one of ``UNREADABLE``."""
+    answer = fetch("GET", settings.issuer.rstrip("/") + PATH, settings.timeout_ms)
+    document = dict(json.loads(answer.raise_for_status().content))
+    if document.get("issuer") != settings.issuer:
+        raise ValueError("the discovery document is of another issuer")
+    return document
+
+
+def fetch(
+    method: str, url: str, timeout_ms: int, *, headers: Mapping[str, str] | None = None, body: str = ""
+) -> httpx2.Response:
+    """One request to the provider; the answer is read up to a bound. Raises ``httpx2.HTTPError``,
+    ``ValueError``.
+    """
+    timeout_s = timeout_ms / 1_000
+    with httpx2.stream(
+        method, url, headers=headers, content=body or None, timeout=timeout_s, trust_env=False
+    ) as answer:
+        read = b""
+        for part in answer.iter_bytes():
+            read += part
+            if len(read) > MAX_BYTES:
+                raise ValueError("the answer is too long")
+    return httpx2.Response(answer.status_code, content=read, request=answer.request)
+
+
+USABLE_MS: Final = 24 * 3_600_000
+"""While the provider is away, the keys that were fetched last are used for so long."""
+Jwk = dict[str, Any]
+"""A key as RFC 7517 has it."""
+log = logging.getLogger(__name__)
+
+
+class SigningKeys:
+    """The provider's public keys; used by many threads. ``now_ms`` is a monotonic clock."""
+
+    def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
+        self._settings, self._away = settings, False
+        self._cached = _Cached(self._ask, now_ms, USABLE_MS, "does not tell its keys")
+
+    def get(self, key: str | None, algorithm: str) -> Key | None:
+        """The key of this id, or the only key where no id is given; None: there is none for this algorithm.
+
+        Raises ``IdentityProviderError``: the provider does not answer, and no keys of it are cached.
+        """
+        found = _find(self._cached.get(lambda keys: _find(keys, key) is not None), key)
+        return None if found is None else _usable(found, algorithm)
+
+    def _ask(self) -> Mapping[object, Jwk]:
+        """The keys by their ids; one line of the log at each change. Raises one of ``UNREADABLE``."""
+        try:
+            url = self._settings.jwks_url or self._discovered()
+            answer = fetch("GET", url, self._settings.timeout_ms).raise_for_status()
+            keys = {key.get("kid"): key for key in json.loads(answer.content)["keys"] if _signs(key)}
+        except UNREADABLE as error:
+            if not self._away:
+                why = type(error).__name__
+                log.warning(
+                    "the keys of the identity provider cannot be had (%s); those known are used on", why
+                )
+            self._away = True
+            raise
+        if self._away:
+            log.info("the keys of the identity provider can be had again")
+        self._away = False
+        return keys
+
+    def _discovered(self) -> str:
+        """The address of the keys by the discovery document. Raises ``ValueError``."""
+        found = str(discover(self._settings).get("jwks_uri"))
+        if not is_tamper_proof(found):
+            raise ValueError("the discovery document names no https:// address")
+        return found
+
+
+def _find(keys: Mapping[object, Jwk], key: str | None) -> Jwk | None:
+    return next(iter(keys.values())) if key is None and len(keys) == 1 else keys.get(key)
+
+
+def _signs(key: Jwk) -> bool:
+    return key.get("use") in {None, "sig"}
+
+
+class _EdDSA(EdDSAAlgorithm):
+    security_warning = ""  # RFC 9864 deprecates the name, which leaves the curve to the key
+
+
+_ALGORITHMS: Final = {name: JWSRegistry.algorithms[name] for name in get_args(Algorithm)} | {
+    "EdDSA": _EdDSA()
+}
+
+
+class PublicKeySignatures(JWSRegistry):
+    """Algorithms with a public key; ``none`` and those with a shared secret are not known here.
+
+    Unknown parameters of a header are ignored, unless it says that they are critical (RFC 7515, 4.1.11).
+    """
+
+    algorithms = _ALGORITHMS
+    max_header_length = max_signature_length = 16_384  # certificates may be in it
+    max_payload_length = MAX_BYTES
+
+    def __init__(self, allowed: Collection[str]) -> None:
+        critical = {"crit": HeaderParameter("extensions", "none")}
+        super().__init__(critical, allowed, strict_check_header=False)
+
+
+def _usable(key: Jwk, algorithm: str) -> Key | None:
+    """The key if it is a public one and meant for this algorithm."""
+    if key.get("kty") == "oct" or key.get("alg", algorithm) != algorithm:
+        return None
+    try:
+        found = import_key(key)
+        _ALGORITHMS[algorithm].check_key(found)
+    except (JoseError, ValueError, TypeError):
+        return None
+    return found

@@ -1,0 +1,89 @@
+"""Limits for each caller or address: failures in a minute, and requests of a kind at one time."""
+
+import ipaddress
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+WINDOW_MS: Final = 60_000
+PREFIX_V6: Final = 64
+"""Bits of an IPv6 address that one customer has: its prefix is counted, not its addresses."""
+
+
+class Counted(NamedTuple):
+    """The failures in this window ``before`` the one that was counted, and in the window that ended with it;
+    the window lasts ``left_ms`` more.
+    """
+
+    before: int
+    ended: int
+    left_ms: int
+
+    def left_out(self, most: int) -> int:
+        """How many of the window that ended were beyond ``most``, and so told to nobody."""
+        return max(0, self.ended - most)
+
+
+class FailureCounter:
+    """Counts failures in windows of a minute that begin with the first one; used by many threads.
+
+    Of more than ``most`` names the one that failed longest ago is dropped.
+    """
+
+    def __init__(self, now_ms: Callable[[], int], most: int) -> None:
+        self._now_ms, self._most = now_ms, most
+        self._windows: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, name: str) -> Counted:
+        """Count one failure of this name."""
+        now_ms, ended = self._now_ms(), 0
+        with self._lock:
+            began_ms, before = self._windows.pop(name, (now_ms, 0))
+            if not 0 <= now_ms - began_ms < WINDOW_MS:
+                began_ms, before, ended = now_ms, 0, before
+            self._windows[name] = began_ms, before + 1
+            if len(self._windows) > self._most:
+                self._windows.popitem(last=False)
+        return Counted(before, ended, began_ms + WINDOW_MS - now_ms)
+
+
+class Shares:
+    """Places for requests of one kind, of which one caller has at most half; used by one event loop.
+
+    All anonymous callers together count as one. ``refusal`` makes the error of who gets no place, of the
+    number of places, and of how many the caller has where these are the reason.
+    """
+
+    def __init__(self, places: int, refusal: Callable[[int, int], Exception]) -> None:
+        self._places, self._refusal = places, refusal
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def place(self, caller: str) -> Iterator[None]:
+        """A place for a caller, "" for an anonymous one. Raises the error of ``refusal``."""
+        mine = self._taken[caller]
+        if self._taken.total() >= self._places:
+            raise self._refusal(self._places, 0)
+        if mine >= max(1, self._places // 2):
+            raise self._refusal(self._places, mine)
+        self._taken[caller] += 1
+        try:
+            yield
+        finally:
+            self._taken[caller] -= 1
+            if not self._taken[caller]:
+                del self._taken[caller]
+
+
+def network(address: str) -> str:
+    """The addresses that are counted as one: an IPv4 address, the prefix of an IPv6 address."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:100]
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    return str(ipaddress.ip_network((found, PREFIX_V6), strict=False))

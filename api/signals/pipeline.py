@@ -1,0 +1,109 @@
+"""How the pipeline itself does: sources, collectors, the last batch of streaming, redrive workers.
+
+A source is up while it says so and its heartbeat is fresh. Without Kafka no heartbeat arrives, so that every
+source goes down by its silence. A redrive worker is a source of kind ``redrive``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from api.store import table_rows
+from deadwatch.orders.order import Status
+from deadwatch.store import schema
+from deadwatch.store.heartbeat import REDRIVE
+from deadwatch.store.write.orders import count_by_status
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """The latest state of a source; ``since_ms`` is when it began."""
+
+    name: str
+    kind: str
+    up: bool
+    message: str
+    since_ms: int
+    heartbeat_ms: int
+
+    def silent(self, now_ms: int, stale_ms: int) -> bool:
+        """Whether the latest heartbeat is older than ``stale_ms``."""
+        return now_ms - self.heartbeat_ms > stale_ms
+
+    def is_up(self, now_ms: int, stale_ms: int) -> bool:
+        """Whether it works, as far as is known at ``now_ms``."""
+        return self.up and not self.silent(now_ms, stale_ms)
+
+
+def source_rows(connection: Connection) -> list[SourceRow]:
+    """Every source that ever sent a heartbeat, by name."""
+    return sorted(table_rows(connection, schema.sources, SourceRow), key=lambda row: row.name)
+
+
+def silent_of(rows: Iterable[SourceRow], now_ms: int, stale_ms: int) -> frozenset[str]:
+    """The names of those that do not work, or were not heard for longer than ``stale_ms``."""
+    return frozenset(row.name for row in rows if not row.is_up(now_ms, stale_ms))
+
+
+def silent_sources(connection: Connection, now_ms: int, stale_ms: int) -> frozenset[str]:
+    """As ``silent_of``, of all sources."""
+    return silent_of(source_rows(connection), now_ms, stale_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorRow:
+    """One count of one collector, added up over its restarts; ``subject`` is a source's name or empty."""
+
+    kafka_cluster: str
+    collector: str
+    name: str
+    subject: str
+    current: int
+    total: int
+
+
+def collector_rows(connection: Connection) -> list[CollectorRow]:
+    """Every count of every collector."""
+    return table_rows(connection, schema.collector_counts, CollectorRow)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """The batch that was applied last."""
+
+    committed_at_ms: int
+    duration_ms: int
+    records: int
+    lag_ms: int
+
+
+def last_batch(connection: Connection) -> BatchRow | None:
+    """The newest batch; None before the first one."""
+    table = schema.batches.c
+    columns = (table.committed_at_ms, table.duration_ms, table.records, table.lag_ms)
+    row = connection.execute(select(*columns).order_by(table.committed_at_ms.desc()).limit(1)).first()
+    return None if row is None else BatchRow(*row)
+
+
+@dataclass(frozen=True, slots=True)
+class Workforce:
+    """How many redrives are in each state, and how many workers run."""
+
+    orders: Mapping[Status, int]
+    workers: int
+
+    @property
+    def warning(self) -> str:
+        """What is wrong and what to do; "": nothing."""
+        waiting = self.orders.get(Status.RUNNING, 0) + self.orders.get(Status.CANCELLING, 0)
+        if self.workers or not waiting:
+            return ""
+        redrives = "1 redrive waits" if waiting == 1 else f"{waiting} redrives wait"
+        return f"{redrives} and no worker runs: start `python -m redrive`, or see its log"
+
+
+def workforce(connection: Connection, now_ms: int, stale_ms: int) -> Workforce:
+    """Orders and workers, as the store has them."""
+    sources = (row for row in source_rows(connection) if row.kind == REDRIVE)
+    return Workforce(count_by_status(connection), sum(row.is_up(now_ms, stale_ms) for row in sources))

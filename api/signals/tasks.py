@@ -1,0 +1,277 @@
+"""Tasks of Kafka Streams and of Kafka Connect: timeouts, running timers, errors, states, stalled ones.
+
+A Streams thread that named no task counts as one timer, unless a timer of a task that it named runs: that is
+the same one.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from pydantic import Field
+from sqlalchemy import Connection
+
+from api.answers import NEXT, TIME, Answer, Page, answer_of, instant
+from api.cursor import Key
+from api.store import table_rows
+from deadwatch.contract.events import DEAD
+from deadwatch.store import schema
+from deadwatch.store.write.task_timers import SILENT_MS
+
+
+@dataclass(frozen=True, slots=True)
+class TimerRow:
+    """A timer of ``task.timeout.ms`` (KIP-572); ``task`` is empty for a thread of which no task is known."""
+
+    kafka_cluster: str
+    streams_client: str
+    task: str
+    thread: str
+    application: str
+    said_by: str
+    call: str
+    since_ms: int
+    heard_ms: int
+    deadline_ms: int
+    running: bool
+    message: str
+
+    def runs(self, now_ms: int) -> bool:
+        """Whether it has not ended, and was mentioned lately enough not to have been cleared silently."""
+        return self.running and now_ms - self.heard_ms <= SILENT_MS
+
+
+def timer_rows(connection: Connection) -> list[TimerRow]:
+    """Every timer that the store has."""
+    return table_rows(connection, schema.task_timers, TimerRow)
+
+
+def running(rows: Iterable[TimerRow], now_ms: int) -> list[TimerRow]:
+    """The timers that run, the oldest first."""
+    run = [row for row in rows if row.runs(now_ms)]
+    named = {(row.kafka_cluster, row.said_by) for row in run if row.task}
+    shown = [row for row in run if row.task or (row.kafka_cluster, row.said_by) not in named]
+    return sorted(shown, key=lambda row: (row.since_ms, row.streams_client, row.task))
+
+
+def counts(rows: Iterable[TimerRow], now_ms: int) -> dict[tuple[str, str], int]:
+    """How many timers run, by cluster and application; 0 where all timers of an application have ended."""
+    known = list(rows)
+    numbers = dict.fromkeys(sorted((row.kafka_cluster, row.application) for row in known), 0)
+    for row in running(known, now_ms):
+        numbers[row.kafka_cluster, row.application] += 1
+    return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """A connector (``task`` empty) or task, as the latest snapshot of its worker showed it."""
+
+    kafka_cluster: str
+    worker: str
+    connector: str
+    task: str
+    state: str
+    abandoned: int
+    observed_at_ms: int
+    source: str
+    state_since_ms: int
+    trace: str
+
+
+def instance_rows(connection: Connection) -> list[InstanceRow]:
+    """Every instance of every worker."""
+    return table_rows(connection, schema.instances, InstanceRow)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectTaskRow:
+    """One task on one worker, by its beans and its consumer group; ``state`` is empty: it runs no longer.
+
+    Totals are known once it was ``counted``; ``stalled_since_ms`` (0: it makes progress) while ``judged``.
+    """
+
+    kafka_cluster: str
+    connect_cluster: str
+    worker: str
+    connector: str
+    task: str
+    source: str
+    state: str
+    counted: bool
+    record_failures_total: int
+    record_errors_total: int
+    records_skipped_total: int
+    retries_total: int
+    errors_logged_total: int
+    dlq_produce_requests_total: int
+    dlq_produce_failures_total: int
+    last_error_at_ms: int
+    judged: bool
+    stalled_since_ms: int
+    stalled_because: str
+    observed_at_ms: int
+
+
+def connect_task_rows(connection: Connection) -> list[ConnectTaskRow]:
+    """Every task that was ever reported."""
+    return table_rows(connection, schema.connect_tasks, ConnectTaskRow)
+
+
+T = TypeVar("T", InstanceRow, ConnectTaskRow)
+
+
+def known_now(rows: Iterable[T], silent: Collection[str]) -> list[T]:
+    """The rows as they are known now: the state is empty where its source is one of the ``silent``."""
+    return [replace(row, state="") if row.source in silent else row for row in rows]
+
+
+def failed(rows: Iterable[InstanceRow]) -> list[InstanceRow]:
+    """Instances that are FAILED or have lost their thread, the latest first."""
+    found = [row for row in rows if row.state in DEAD]
+    return sorted(found, key=lambda row: (-row.state_since_ms, *instance_key(row)))
+
+
+class TaskTimeouts(Answer):
+    """The timeouts of a Streams task; elapsed time and message are the latest one's."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    application: str = Field(examples=["wordcount"])
+    task: str = Field(examples=["0_1"])
+    timeouts: int = Field(examples=[1])
+    elapsed_ms: int | None = Field(examples=[4006])
+    message: str = Field(examples=["Task 0_1 did not make progress within 4006 ms."])
+    first_seen: datetime | None = Field(examples=[TIME])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class TaskTimer(Answer):
+    """A timer of ``task.timeout.ms`` that runs: a call of the task timed out, and it has not moved since."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    application: str = Field(examples=["wordcount"])
+    streams_client: str = Field(examples=["wordcount-6f1c"])
+    thread: str = Field(examples=["wordcount-6f1c-StreamThread-1"])
+    task: str | None = Field(description="Null: the log names the thread alone.", examples=["0_1"])
+    call: str = Field(description="The call that timed out first; empty: not known.", examples=["commit"])
+    since: datetime | None = Field(examples=[TIME])
+    last_heard: datetime | None = Field(examples=[TIME])
+    remaining_ms: int | None = Field(
+        description="Until it expires; null unless Streams logs at DEBUG.", examples=[2995]
+    )
+    message: str = Field(examples=["Committing task(s) 0_1 failed."])
+
+
+class ConnectInstance(Answer):
+    """A connector (``task`` null) or task, as the latest snapshot of its worker showed it."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    worker: str = Field(examples=["127.0.0.1:8083"])
+    connector: str = Field(examples=["pipe"])
+    task: str | None = Field(examples=["0"])
+    state: str = Field(
+        description="As Connect's REST API says; RUNNING_WITHOUT_THREAD: it says RUNNING, and no thread of "
+        "the worker runs it; empty: it does not know it, or cannot be asked now.",
+        examples=["RUNNING"],
+    )
+    state_since: datetime | None = Field(
+        description="When it was first seen in this state; null: that is not known.", examples=[TIME]
+    )
+    trace: str = Field(description="Why it is FAILED: the error and its first cause.", examples=[""])
+    abandoned: int = Field(description="Abandoned threads that still run.", examples=[1])
+    observed_at: datetime | None = Field(examples=[TIME])
+
+
+class Tasks(Answer):
+    """Tasks of Kafka Streams that timed out, latest first, those whose timer runs, oldest first, and
+    everything that Connect runs; of each list the next part.
+    """
+
+    task_timeouts: list[TaskTimeouts]
+    timers: list[TaskTimer]
+    connect: list[ConnectInstance]
+    next: str | None = NEXT
+
+
+class ConnectTaskErrors(Answer):
+    """What the bean ``task-error-metrics`` counted, added up over restarts."""
+
+    record_failures: int = Field(examples=[10])
+    record_errors: int = Field(examples=[10])
+    records_skipped: int = Field(examples=[10])
+    retries: int = Field(examples=[0])
+    errors_logged: int = Field(examples=[10])
+    dlq_produce_requests: int = Field(examples=[10])
+    dlq_produce_failures: int = Field(examples=[0])
+    last_error: datetime | None = Field(examples=[TIME])
+
+
+class ConnectTask(Answer):
+    """A task of Connect on one worker."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    connect_cluster: str = Field(
+        description="The cluster's `name` in the settings, or its URL.", examples=["http://127.0.0.1:8083"]
+    )
+    worker: str = Field(examples=["127.0.0.1:8083"])
+    connector: str = Field(examples=["filesink"])
+    task: str = Field(examples=["0"])
+    state: str = Field(
+        description="As Connect's REST API says; empty: it no longer runs there, or cannot be asked now.",
+        examples=["RUNNING"],
+    )
+    stalled: bool | None = Field(
+        description="Records wait and nothing moves; null: that cannot be known.", examples=[False]
+    )
+    stalled_since: datetime | None = Field(examples=[None])
+    stalled_because: str = Field(description="What was seen.", examples=[""])
+    errors: ConnectTaskErrors | None = Field(description="Null: its worker's agent has never reported them.")
+    observed_at: datetime | None = Field(examples=[TIME])
+
+
+class ConnectTasks(Page[ConnectTask]):
+    """Those stalled for longest first, then the latest errors."""
+
+
+def timer_key(row: TimerRow) -> Key:
+    """Its place in the list of timers: the oldest first."""
+    return row.since_ms, row.kafka_cluster, row.streams_client, row.task, row.thread
+
+
+def instance_key(row: InstanceRow) -> Key:
+    """Its place in the list of what Connect runs."""
+    return row.kafka_cluster, row.worker, row.connector, row.task
+
+
+def timer_answer(row: TimerRow, now_ms: int) -> TaskTimer:
+    """The timer as the api answers it."""
+    return answer_of(
+        TaskTimer,
+        row,
+        thread=row.said_by,
+        last_heard=instant(row.heard_ms),
+        remaining_ms=max(0, row.deadline_ms - now_ms) if row.deadline_ms else None,
+    )
+
+
+def connect_task_key(row: ConnectTaskRow) -> Key:
+    """Its place in the list: those stalled for longest first, then the latest errors."""
+    since_ms, place = row.stalled_since_ms, (row.kafka_cluster, row.worker, row.connector, row.task)
+    return (int(not since_ms), since_ms, -row.last_error_at_ms, *place)
+
+
+def connect_task_answer(row: ConnectTaskRow) -> ConnectTask:
+    """The task as the api answers it."""
+    return answer_of(
+        ConnectTask,
+        row,
+        stalled=bool(row.stalled_since_ms) if row.judged else None,
+        errors=_errors(row) if row.counted else None,
+    )
+
+
+def _errors(row: ConnectTaskRow) -> ConnectTaskErrors:
+    totals = ConnectTaskErrors.model_fields.keys() - {"last_error"}
+    counts = {name: getattr(row, f"{name}_total") for name in totals}
+    return ConnectTaskErrors(**counts, last_error=instant(row.last_error_at_ms))

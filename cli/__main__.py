@@ -1,0 +1,5 @@
+"""``python -m cli`` is the command ``deadwatch``."""
+
+from cli.main import app
+
+app(prog_name="deadwatch")

@@ -1,0 +1,153 @@
+"""The client of the api; every refusal becomes an error of one line with its exit code.
+
+* RefusedError         refused by the service
+  * UsageError         the command line itself is wrong
+  * NotAllowedError    the token is missing, not valid, or its role is not enough
+  * NoAnswerError      nobody answers, or the service cannot answer now
+"""
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any, Final, Self
+
+import httpx2
+
+from deadwatch.runtime.logs import one_line
+from deadwatch.runtime.process import REFUSED
+
+PREFIX: Final = "/api/v1"
+MAX_PAGE: Final = 500
+TIMEOUT_S: Final = 60
+"""Longer than the dry run of a redrive takes to read its selection."""
+
+DONE, UNDONE, NOT_ALLOWED, NO_ANSWER, INTERRUPTED = 0, 1, 3, 4, 130
+"""Exit codes; that of a wrong command line is ``REFUSED``."""
+
+Body = Mapping[str, Any]
+Parameter = str | int
+
+
+class RefusedError(Exception):
+    """The service refuses; the text is the line that people see."""
+
+    code = UNDONE
+
+
+class UsageError(RefusedError):
+    """The command line itself is wrong."""
+
+    code = REFUSED
+
+
+class NotAllowedError(RefusedError):
+    """The token is missing, not valid, or its role is not enough."""
+
+    code = NOT_ALLOWED
+
+
+class NoAnswerError(RefusedError):
+    """Nobody answers, or the service cannot answer now."""
+
+    code = NO_ANSWER
+
+
+HINT: Final = "; here: --token-file, DEADWATCH_TOKEN_FILE or DEADWATCH_TOKEN"
+ERRORS: Final[Mapping[int, type[RefusedError]]] = {
+    HTTPStatus.UNAUTHORIZED: NotAllowedError,
+    HTTPStatus.FORBIDDEN: NotAllowedError,
+    HTTPStatus.TOO_MANY_REQUESTS: NotAllowedError,
+    HTTPStatus.SERVICE_UNAVAILABLE: NoAnswerError,
+}
+
+
+class Api:
+    """Requests to the api; the answers are JSON as its page /docs describes it."""
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self._client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, path: str, **parameters: Parameter) -> Any:  # noqa: ANN401 -- JSON
+        """The answer of a route to GET. Raises ``RefusedError``."""
+        return self._answer("GET", path, params=parameters)
+
+    def pages(self, path: str, limit: int, **parameters: Parameter) -> dict[str, Any]:
+        """The first ``limit`` rows of a list, page by page, as one. Raises ``RefusedError``."""
+        items: list[Any] = []
+        after: dict[str, str] = {}
+        while True:
+            page = self.get(path, limit=min(MAX_PAGE, limit - len(items)), **parameters, **after)
+            items += page["items"]
+            if page["next"] is None or len(items) >= limit:
+                return {"items": items, "next": page["next"]}
+            after = {"after": page["next"]}
+
+    def lines(self, path: str, **parameters: Parameter) -> Iterator[str]:
+        """The lines of an answer as they come. Raises ``RefusedError``."""
+        try:
+            with self._client.stream("GET", PREFIX + path, params=parameters) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise self._refused(answer)
+                yield from answer.iter_lines()
+        except httpx2.TransportError as error:
+            raise self._no_answer(error) from None
+
+    def post(self, path: str, body: Body | None = None, key: str = "") -> Any:  # noqa: ANN401 -- JSON
+        """POST; a request that is repeated with the same ``key`` is done once. Raises ``RefusedError``."""
+        return self._answer("POST", path, json=body, headers={"Idempotency-Key": key} if key else {})
+
+    def put(self, path: str, body: Body, etag: str) -> Any:  # noqa: ANN401 -- JSON
+        """PUT over what still has this ETag. Raises ``RefusedError``."""
+        return self._answer("PUT", path, json=body, headers={"If-Match": etag})
+
+    def delete(self, path: str) -> None:
+        """DELETE the resource. Raises ``RefusedError``."""
+        self._answer("DELETE", path)
+
+    def _answer(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 -- JSON
+        try:
+            answer = self._client.request(method, PREFIX + path, **request)
+        except httpx2.TransportError as error:
+            raise self._no_answer(error) from None
+        if not answer.is_success:
+            raise self._refused(answer)
+        return self._json(answer) if answer.content else {}
+
+    def _refused(self, answer: httpx2.Response) -> RefusedError:
+        problem = self._json(answer) if answer.content else {}
+        detail = problem.get("detail") if isinstance(problem, dict) else None
+        error = ERRORS.get(answer.status_code, RefusedError)
+        hint = HINT if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
+        return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
+
+    def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401 -- JSON
+        try:
+            return answer.json()
+        except ValueError:
+            raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON") from None
+
+    def _no_answer(self, error: httpx2.TransportError) -> RefusedError:
+        return NoAnswerError(
+            f"no answer from {self._client.base_url} ({error}); is `deadwatch up` running? say where by --url"
+        )
+
+
+def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
+    """The api at ``url``; nothing is sent yet.
+
+    Raises:
+        UsageError: the address or the token cannot be one.
+    """
+    if token and not (token.isascii() and token.isprintable()):
+        raise UsageError("the token has characters that no token has: was it copied whole?")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        return Api(httpx2.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False))
+    except httpx2.InvalidURL as error:
+        raise UsageError(f"--url {url!r} is no address: {error}") from None

@@ -1,0 +1,1 @@
+"""The commands of `deadwatch`, a module for each group of them."""

@@ -1,0 +1,146 @@
+"""What every command that talks to the api shares: its options, completion, exit codes and output."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from typer import TyperException
+from typer.core import TyperGroup
+
+from cli import local_token
+from cli.api_client import INTERRUPTED, Api, RefusedError, UsageError, connect
+from cli.commands.output import Format
+from cli.service import DATA
+from deadwatch.runtime.process import REFUSED
+from deadwatch.runtime.settings_file import SettingsError
+
+Command = Callable[..., None]
+Url = Annotated[str, typer.Option(envvar="DEADWATCH_URL", metavar="URL", help="Of the service.")]
+Token = Annotated[
+    str, typer.Option(envvar="DEADWATCH_TOKEN", metavar="TOKEN", help="Better in the variable.")
+]
+TokenFile = Annotated[
+    Path, typer.Option(envvar="DEADWATCH_TOKEN_FILE", metavar="FILE", help="Unless there is --token.")
+]
+Json = Annotated[bool, typer.Option("--json", help="The same as --output json.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="json and yaml: the api's whole answer.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many at most, the newest first.")]
+
+AT: Final = "http://127.0.0.1:8000"
+TOKEN_FILE: Final = DATA / local_token.NAME
+EXIT_CODES: Final = (
+    "Exit codes: 0 done, 1 refused or not completed, 2 wrong command line, 3 token missing or not enough, "
+    "4 no answer, 130 interrupted."
+)
+COMPLETION_TIMEOUT_S: Final = 1.0
+COMPLETION_LIMIT: Final = 100
+
+
+class OneLine(TyperGroup):
+    """A group of commands whose usage errors are one line on standard error and exit code 2."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 -- Typer's own
+        """Run; with ``standalone_mode`` the process ends here."""
+        try:
+            code = super().main(*args, **extra | {"standalone_mode": False})
+        except TyperException as error:
+            sys.stderr.write(f"deadwatch: {error.format_message()}; see deadwatch --help\n")
+            code = REFUSED
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+
+def reach(url: str, token: str, token_file: Path) -> Api:
+    """The api that the options name. Raises ``UsageError``, also where a file that was named is not there."""
+    return connect(url, token or _token_in(token_file, url))
+
+
+def _token_in(file: Path, url: str) -> str:
+    """The token in the file: one that was named has to be there, the local one need not."""
+    if file == TOKEN_FILE:
+        return local_token.find(file, url)
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"cannot read the token in {file}: {reason}") from None
+
+
+def of_api(command: Callable[..., int]) -> Command:
+    """A command for Typer: ``command`` gets the api that the options name, and returns the exit code."""
+
+    @wraps(command)
+    def run(url: str, token: str, token_file: Path, **options: object) -> None:
+        if options.pop("json", False):
+            options["output"] = Format.JSON
+
+        def work() -> int:
+            with reach(url, token, token_file) as api:
+                return command(api, **options)
+
+        end(work)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    as_json = [option("json", Json, False)] if any(each.name == "output" for each in own) else []
+    shared = option("url", Url, AT), option("token", Token, ""), option("token_file", TokenFile, TOKEN_FILE)
+    return taking(run, [*(each for each in own if each.name != "api"), *as_json, *shared])
+
+
+def taking(run: Command, parameters: Sequence[inspect.Parameter]) -> Command:
+    """``run``, of which Typer is told that it takes these parameters."""
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by Typer
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def option(name: str, kind: object, default: object) -> inspect.Parameter:
+    """An option of a command as Typer reads it from the command's signature."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def group(about: str, commands: Mapping[str, Callable[..., int]]) -> typer.Typer:
+    """Commands of the api under one name."""
+    made = typer.Typer(cls=OneLine, help=about, no_args_is_help=True)
+    for name, command in commands.items():
+        made.command(name, epilog=EXIT_CODES)(of_api(command))
+    return made
+
+
+def end(command: Callable[[], int]) -> None:
+    """Run a command and end with its exit code; a refusal is one line on standard error."""
+    try:
+        code = command()
+    except (RefusedError, SettingsError) as error:
+        sys.stderr.write(f"deadwatch: {error}\n")
+        code = error.code if isinstance(error, RefusedError) else REFUSED
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    raise typer.Exit(code)
+
+
+def completion(path: str, name: str, describe: str) -> Callable[[str], list[tuple[str, str]]]:
+    """What the shell offers for an argument: ``name`` of each item at ``path``, with its description.
+
+    Nothing is offered where the service does not answer at once.
+    """
+
+    def offered(incomplete: str) -> list[tuple[str, str]]:
+        url = os.environ.get("DEADWATCH_URL", AT)
+        file = Path(os.environ.get("DEADWATCH_TOKEN_FILE", TOKEN_FILE))
+        try:
+            token = os.environ.get("DEADWATCH_TOKEN") or _token_in(file, url)
+            with connect(url, token, COMPLETION_TIMEOUT_S) as api:
+                items = api.get(path, limit=COMPLETION_LIMIT)["items"]
+        except RefusedError:
+            return []
+        return [
+            (item[name], describe.format_map(item)) for item in items if item[name].startswith(incomplete)
+        ]
+
+    return offered

@@ -1,0 +1,52 @@
+"""An answer of the api as people or programs want it: a table, JSON, CSV or YAML."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+import yaml
+from rich.console import Console, RenderableType
+
+from cli.api_client import DONE
+from deadwatch.runtime.csv_cells import csv_row
+
+Answer = Mapping[str, Any]
+
+
+class Format(StrEnum):
+    """How an answer is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    YAML = "yaml"
+
+
+def shown(answer: Answer, output: Format, table: Callable[[Answer], RenderableType]) -> int:
+    """Print an answer; the exit code."""
+    if output is Format.TABLE:
+        Console().print(table(answer))
+    else:
+        write(answer, output)
+    return DONE
+
+
+def write(answer: Answer, output: Format) -> None:
+    """Print an answer for programs; of a table nothing is printed."""
+    match output:
+        case Format.JSON:
+            print(json.dumps(answer))
+        case Format.YAML:
+            print(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True), end="")
+        case Format.CSV:
+            print("".join(_csv(answer)), end="")
+
+
+def _csv(answer: Answer) -> Iterator[str]:
+    """A row for each item of a list, or one for the answer itself; what is nested is JSON."""
+    items = answer.get("items", [answer])
+    if items:
+        yield csv_row(items[0])
+    for item in items:
+        yield csv_row(json.dumps(cell) if isinstance(cell, list | dict) else cell for cell in item.values())

@@ -1,0 +1,97 @@
+"""``deadwatch ready``: waits until a service answers and its processes work; what ``helm test`` runs."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Final
+
+import httpx2
+import typer
+from prometheus_client.parser import text_string_to_metric_families
+
+from cli import api_client
+from cli.commands import api as api_command
+
+SOURCE_UP: Final = "deadwatch_source_up"
+LOOK_S: Final = 0.5
+TIMEOUT_S: Final = 5
+FORBIDDEN: Final = (401, 403)
+
+Within = Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")]
+Source = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="In `deadwatch_source_up`, up to a colon; repeatable."),
+]
+
+
+def ready(*, source: Source = None, within: Within = 60, url: api_command.Url = api_command.AT) -> None:
+    """Wait until the service is ready and its processes work; else say what is missing, exit code 1.
+
+    deadwatch ready --source streaming --source redrive --source collector:collector
+    """
+    api_command.end(lambda: run(url, source or (), within, time.monotonic, time.sleep))
+
+
+def run(
+    url: str,
+    sources: Sequence[str],
+    within_s: int,
+    now_s: Callable[[], float],
+    pause_s: Callable[[float], None],
+) -> int:
+    """Poll until nothing is missing or time is up, then print the result; the exit code."""
+    end_s = now_s() + within_s
+    with httpx2.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
+        while missing := look(client, sources):
+            if now_s() >= end_s:
+                for line in missing:
+                    print(f"missing: {line}")
+                return api_client.UNDONE
+            pause_s(LOOK_S)
+    print(f"ready: {url}" + "".join(f", {source}" for source in sources))
+    return api_client.DONE
+
+
+def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
+    """A line for each thing that is missing now."""
+    try:
+        readiness = client.get("/readyz")
+        if not readiness.is_success:
+            return [f"/readyz answers {readiness.status_code}: {', '.join(_reasons(readiness))}"]
+        return _down(client, sources) if sources else []
+    except httpx2.TransportError as error:
+        return [f"no answer from {client.base_url} ({error})"]
+
+
+def _down(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
+    scrape = client.get("/metrics")
+    if scrape.status_code in FORBIDDEN:
+        print("sources are not looked at: /metrics needs a token here")
+        return []
+    if not scrape.is_success:
+        return [f"/metrics answers {scrape.status_code}"]
+    up = {
+        sample.labels["source"]: sample.value
+        for family in text_string_to_metric_families(scrape.text)
+        for sample in family.samples
+        if sample.name == SOURCE_UP
+    }
+    states = {source: _best(source, up) for source in sources}
+    return [f"{source} {_state(value)}" for source, value in states.items() if not value]
+
+
+def _best(source: str, up: Mapping[str, float]) -> float | None:
+    """The best value of the source with this name, or of this kind: one worker that is up is enough."""
+    found = [value for name, value in up.items() if name == source or name.startswith(f"{source}:")]
+    return max(found, default=None)
+
+
+def _state(value: float | None) -> str:
+    return "has never been heard of: see its log" if value is None else "is down: see its log"
+
+
+def _reasons(answer: httpx2.Response) -> list[str]:
+    try:
+        missing = answer.json().get("missing", [])
+    except ValueError:
+        return ["it is not Deadwatch"]
+    return [str(reason) for reason in missing]

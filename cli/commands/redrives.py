@@ -1,0 +1,273 @@
+"""``deadwatch redrive``, ``jobs``, ``cancel``, ``pause``, ``resume``: redrives from a terminal.
+
+``redrive`` shows a dry run and asks, then makes the order and follows it to its end. Its options become the
+body of ``POST /api/v1/redrives``; the api judges it.
+"""
+
+import inspect
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, UsageError
+from cli.commands import tables
+from cli.commands.api import Limit, Output, completion, option
+from cli.commands.output import Answer, Format, shown, write
+from deadwatch.orders import options as order_options
+from deadwatch.orders.options import OPTIONS, SET, SETTING, Option
+from deadwatch.orders.texts import SWITCH
+
+PATH: Final = "/redrives"
+POLL_S: Final = 0.5
+OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
+COUNTED_WITHIN_S: Final = 30
+"""What an order did is counted a moment after its end: how long to wait for the last counts."""
+
+COLUMNS: Final[tables.Columns] = {
+    "id": "id",
+    "status": lambda order: f"{order['status']} (dry run)" if order["dry_run"] else order["status"],
+    "topic": "dlq_topic",
+    "progress": lambda order: order["progress"]["text"],
+    "came back": "bounced",
+    "created": "created_at",
+    "why": lambda order: order["status_reason"] or order["reason"],
+}
+table: Final = partial(tables.of_items, "Redrives", COLUMNS, optional=("created", "came back", "why"))
+"""Redrives, or one, as a table."""
+
+SETTINGS: Final = "settings"
+Given = Mapping[str, Any]
+"""The values that Typer has read, by parameter."""
+Ask = Callable[[str], bool]
+DlqTopic = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPIC",
+        help="The dead letter topic.",
+        autocompletion=completion("/dead-letters/topics", "dlq_topic", "{records} records"),
+    ),
+]
+_COMPLETION = completion(PATH, "id", "{status} {dlq_topic}")
+OrderId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Of a redrive; deadwatch jobs lists them.", autocompletion=_COMPLETION),
+]
+AnyOrderId = Annotated[str, typer.Argument(metavar="[ID]", help="Only this one.", autocompletion=_COMPLETION)]
+
+
+def body(dlq_topic: str, given: Given) -> dict[str, Any]:
+    """The request, a dry run. Raises ``UsageError``."""
+    texts = {option.name: text for option in OPTIONS if (text := _text(given.get(_name(option)))) is not None}
+    try:
+        request = order_options.request(dlq_topic, texts, given.get(SETTINGS) or ())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if "selection" not in request:
+        raise UsageError("which records? say --all, --group, --filter, --offsets, --record, --from or --to")
+    if "reason" not in request:
+        raise UsageError("why? say --reason TEXT: it is kept with the order")
+    return request
+
+
+def with_options(command: Callable[..., int]) -> Callable[..., int]:
+    """``command`` takes every option of a request, and ``--set``, as keywords."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = list(signature.parameters.values())
+    at = sum(each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for each in parameters)
+    help_ = f"Any other field of a request: {SETTING}."
+    settings = typer.Option(None, SET, metavar="PATH=VALUE", help=help_)
+    own = [each for each in parameters[at:] if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    options = [*map(_parameter, OPTIONS), option(SETTINGS, list[str] | None, settings)]
+    command.__signature__ = signature.replace(parameters=[*parameters[:at], *options, *own])  # type: ignore[attr-defined]  # read by Typer
+    return command
+
+
+def _parameter(given: Option) -> inspect.Parameter:
+    if given.kind is SWITCH:
+        return option(_name(given), bool, typer.Option(False, given.name, help=given.help))
+    kind = list[str] | None if given.kind.many else str | None
+    default = typer.Option(None, given.name, metavar=given.metavar, help=given.help)
+    return option(_name(given), kind, default)
+
+
+def _name(option: Option) -> str:
+    return option.path.replace(".", "_")
+
+
+def _text(value: str | bool | list[str] | None) -> str | None:
+    """The value of an option as one text; None: it was not given."""
+    if isinstance(value, bool):
+        return "true" if value else None
+    return "\n".join(value) or None if isinstance(value, list) else value
+
+
+@with_options
+def redrive(
+    api: Api,
+    dlq_topic: DlqTopic,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be moved, and end.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: Output = Format.TABLE,
+    **options: object,
+) -> int:
+    """Put dead letters back: shows what would be moved, asks, moves, and follows until the end.
+
+    deadwatch redrive dlq.orders --all --reason 'converter fixed' --dry-run
+
+    deadwatch redrive dlq.orders --filter 'attempts < 3' --rate 200 --reason 'converter fixed'
+
+    deadwatch redrive dlq.orders --all --rate none --set guards.max_bounce_ratio=0.2 --reason 'mended'
+    """
+    return run(api, body(dlq_topic, options), dry_run, yes, output, ask_terminal)
+
+
+def jobs(
+    api: Api,
+    order: AnyOrderId = "",
+    *,
+    follow: Annotated[bool, typer.Option("--follow", help="Show how far it is until it is over.")] = False,
+    limit: Limit = 20,
+    output: Output = Format.TABLE,
+) -> int:
+    """List redrives, the newest first, or look at one.
+
+    deadwatch jobs --limit 5
+
+    deadwatch jobs 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a --follow (exit code 0: it was completed)
+    """
+    if not order:
+        return shown(api.pages(PATH, limit), output, table)
+    if follow:
+        return watch(api, order, Console(quiet=output is not Format.TABLE), output)
+    return shown(api.get(f"{PATH}/{order}"), output, table)
+
+
+def cancel(api: Api, order: OrderId, *, output: Output = Format.TABLE) -> int:
+    """Stop a redrive for ever; what it has moved stays moved.
+
+    deadwatch cancel 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"{PATH}/{order}/cancel"), output, table)
+
+
+def pause(api: Api, order: OrderId, *, output: Output = Format.TABLE) -> int:
+    """Stop a redrive for now; resume lets it go on where it was.
+
+    deadwatch pause 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"{PATH}/{order}/pause"), output, table)
+
+
+def resume(api: Api, order: OrderId, *, output: Output = Format.TABLE) -> int:
+    """Let a paused redrive go on.
+
+    deadwatch resume 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
+    """
+    return shown(api.post(f"{PATH}/{order}/resume"), output, table)
+
+
+def run(  # noqa: PLR0917 -- the request, and the four ways to answer
+    api: Api, request: dict[str, Any], dry: bool, yes: bool, output: Format, ask: Ask
+) -> int:
+    """Redrive; the exit code is 0 when the order is completed (or was a dry run only), else 1.
+
+    Raises:
+        RefusedError: the api refuses, or nobody is there to confirm.
+    """
+    console = Console(quiet=output is not Format.TABLE)
+    dry_run = api.post(PATH, request)
+    console.print(plan(dry_run))
+    if dry:
+        return _end(dry_run, output, DONE)
+    at_most = dry_run["plan"]["at_most"]
+    question = f"Move up to {at_most} records?" if dry_run["plan"]["at_least"] else f"Move {at_most} records?"
+    if not yes and not ask(question):
+        return _end(dry_run, output, UNDONE)
+    order = api.post(PATH, {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
+    console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
+    return watch(api, order["id"], console, output)
+
+
+def watch(api: Api, order: str, console: Console, output: Format) -> int:
+    """Follow an order to its end; the exit code is 0 when it is completed."""
+    try:
+        last = follow(api, order, console)
+    except KeyboardInterrupt:
+        console.print("it goes on; deadwatch jobs shows it", highlight=False)
+        return INTERRUPTED
+    console.print(table(last))
+    return _end(last, output, DONE if last["status"] == "COMPLETED" else UNDONE)
+
+
+def follow(api: Api, order_id: str, console: Console) -> Answer:
+    """Show how far an order is until it is over and counted, or paused; the order as it is then."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+        TextColumn("{task.fields[rate]}/s"),
+        TimeRemainingColumn(),
+    )
+    polls_left = COUNTED_WITHIN_S / POLL_S
+    with Progress(*columns, console=console) as bars:
+        order: Answer = api.get(f"{PATH}/{order_id}")
+        bar = bars.add_task(order["status"], text="", rate="-")
+        while True:
+            rate, progress = order["records_per_second"], order["progress"]
+            bars.update(
+                bar,
+                description=order["status"],
+                total=progress["total"],
+                completed=progress["done"],
+                text=progress["text"],
+                rate="-" if rate is None else rate,
+            )
+            over = order["status"] in OVER
+            if order["status"] == "PAUSED" or (over and (progress["counted"] or polls_left <= 0)):
+                return order
+            polls_left -= over
+            time.sleep(POLL_S)
+            order = api.get(f"{PATH}/{order_id}")
+
+
+def ask_terminal(question: str) -> bool:
+    """Ask the person at the terminal. Raises ``UsageError`` where nobody is there."""
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is there to confirm: say --yes, or --dry-run")
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def plan(dry_run: Answer) -> tables.FittedTable:
+    """The result of a dry run as a table."""
+    made = dry_run["plan"]
+    least = "at least " if made["at_least"] else ""
+    rows: list[tuple[str, object]] = [
+        ("read", f"{least}{made['read']}"),
+        ("would be moved", f"{least}{made['to_move']}"),
+        *((f"  to {topic}", count) for topic, count in made["targets"].items()),
+    ]
+    if made["rehydrated"]:
+        rows.append(("  payload read at the origin", made["rehydrated"]))
+    rows += [(f"  without header {name}", count) for name, count in made["dropped_headers"].items()]
+    if made["to_park"]:
+        rows.append(("would be parked: attempts used up", made["to_park"]))
+    rows += [(f"would be skipped: {reason}", count) for reason, count in made["skip_reasons"].items()]
+    rows += [(f"filter: {problem}", count) for problem, count in made["filter_problems"].items()]
+    if made["estimated_ms"] is not None:
+        rows.append(("takes", f"{least}{tables.duration(made['estimated_ms'])}"))
+    rows += [("warning", warning) for warning in made["warnings"]]
+    return tables.table(f"Dry run on {dry_run['dlq_topic']}", ("", ""), rows)
+
+
+def _end(answer: Answer, output: Format, code: int) -> int:
+    write(answer, output)
+    return code

@@ -1,0 +1,93 @@
+"""``deadwatch overview``, ``tasks`` and ``findings``: what is wrong now, in a terminal."""
+
+from functools import partial
+from typing import Any, Final
+
+from cli.api_client import MAX_PAGE, Api
+from cli.commands import tables
+from cli.commands.api import Limit, Output
+from cli.commands.output import Answer, Format, shown
+from deadwatch.contract.events import DEAD
+
+OVERVIEW_HEADINGS: Final = ("what", "now", "since or last")
+TASK_HEADINGS: Final = ("task", "state", "since", "worker", "why")
+FINDING_COLUMNS: Final = "subject kind message change first_seen"
+FINDINGS_OPTIONAL: Final = ("first_seen", "kind")
+
+
+def overview(api: Api, *, output: Output = Format.TABLE) -> int:
+    """Show what is dead, late or abandoned now.
+
+    deadwatch overview
+
+    deadwatch overview --json | jq .dead_letters.waiting
+    """
+    return shown(api.get("/overview"), output, _overview)
+
+
+def tasks(api: Api, *, output: Output = Format.TABLE) -> int:
+    """Show the connectors and tasks of Connect, dead ones first, and tasks of Streams that timed out.
+
+    deadwatch tasks
+    """
+    return shown(api.get("/tasks", limit=MAX_PAGE), output, _tasks)
+
+
+def findings(api: Api, *, limit: Limit = 50, output: Output = Format.TABLE) -> int:
+    """List configurations that would lose or strand records, with what to change.
+
+    deadwatch findings --output yaml
+    """
+    columns = tables.named(FINDING_COLUMNS)
+    table = partial(tables.of_items, "Findings", columns, optional=FINDINGS_OPTIONAL)
+    return shown(api.pages("/findings", limit), output, table)
+
+
+def _overview(now: Answer) -> tables.FittedTable:
+    dead, late, failed = now["dead_letters"], now["delivery_timeouts"], now["failed"]
+    rows: list[tuple[str, object, object]] = [
+        ("dead letters waiting", dead["waiting"], dead["last_seen"]),
+        ("dead letters in all", dead["total"], dead["last_seen"]),
+        ("causes", dead["groups"], None),
+        ("share-group dead letters lost", *_count(dead["lost"])),
+        ("FAILED tasks", failed["tasks"], failed["latest_since"]),
+        ("FAILED connectors", failed["connectors"], failed["latest_since"]),
+        ("stalled tasks", now["stalled_tasks"]["current"], now["stalled_tasks"]["longest_since"]),
+        ("abandoned tasks", *_count(now["abandoned_tasks"], "current")),
+        ("abandoned connectors", *_count(now["abandoned_connectors"], "current")),
+        ("task timeouts", *_count(now["task_timeouts"])),
+        ("records not delivered in time", late["records"], late["last_seen"]),
+        ("client timeouts", *_count(now["client_timeouts"])),
+        ("findings", now["findings"]["current"], now["findings"]["newest_since"]),
+        ("quarantined events", *_count(now["quarantined"])),
+        ("redrives running", now["redrives"]["running"], None),
+        ("redrives paused", now["redrives"]["paused"], None),
+    ]
+    rows += [(f"down: {one['name']}", one["message"], one["down_since"]) for one in now["sources"]["down"]]
+    title = f"{now['kafka_cluster']} at {now['at']}"
+    return tables.table(title, OVERVIEW_HEADINGS, rows, optional=OVERVIEW_HEADINGS[-1:])
+
+
+def _count(found: Answer, figure: str = "total") -> tuple[object, object]:
+    return found[figure], found["last_seen"]
+
+
+def _tasks(found: Answer) -> tables.FittedTable:
+    rows: list[tuple[object, ...]] = [
+        (_named(one["connector"], one["task"]), one["state"], one["state_since"], one["worker"], one["trace"])
+        for one in sorted(found["connect"], key=lambda one: one["state"] not in DEAD)
+    ]
+    rows += [
+        (_named(one["application"], one["task"]), "TIMER RUNS", one["since"], one["thread"], one["message"])
+        for one in found["timers"]
+    ]
+    rows += [
+        (_named(one["application"], one["task"]), "TIMED OUT", one["last_seen"], "", one["message"])
+        for one in found["task_timeouts"]
+    ]
+    title = "Tasks" if found["next"] is None else "Tasks, and there are more"
+    return tables.table(title, TASK_HEADINGS, rows, optional=("worker", "since"))
+
+
+def _named(owner: str, task: Any) -> str:  # noqa: ANN401 -- text or null of JSON
+    return owner if task is None else f"{owner}-{task}"

@@ -1,0 +1,82 @@
+"""``deadwatch token --on-store``: the tokens in the store itself, for users who may write to it."""
+
+import getpass
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from api.auth.tokens import TokenService
+from api.errors import ApiError
+from api.routes.tokens import DAY_MS, NewToken, TokenRequest, token_answer
+from api.settings import ApiSettings
+from api.store import Store, Writer
+from cli.api_client import RefusedError, UsageError
+from cli.commands.output import Answer
+from cli.service import store_url
+from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.settings_file import load
+from deadwatch.store.write import audit
+from deadwatch.store.write.audit import Entry, Witness
+from deadwatch.store.write.tokens import TokenError
+
+T = TypeVar("T")
+
+
+class StoreTokens:
+    """The tokens in the store; answers are those of the api, and every change is in the audit."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        store = Store(settings.store_url)
+        pepper = settings.token_pepper.get_secret_value()
+        self._service = TokenService(store, Writer(settings.store_url, store), clock_ms, pepper)
+        self._who = f"{getpass.getuser()} (on the store)"
+
+    def create(self, body: dict[str, Any]) -> Answer:
+        """Create a token; the answer has its text. Raises ``ApiError``, ``TokenError``, ``UsageError``."""
+        try:
+            request = TokenRequest.model_validate(body)
+        except ValueError as error:
+            name = body["name"]
+            raise UsageError(f"NAME is one line of 100 characters at most: {name!r} is not") from error
+        now_ms, days = clock_ms(), request.expires_in_days
+        expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
+        also = self._witness("tokens.create", f"{request.role} for {request.name}")
+        made, credential = self._service.create(request.name, request.role, expires_at_ms, self._who, also)
+        answer = NewToken(**dict(token_answer(made, now_ms)), token=credential.text)
+        return answer.model_dump(mode="json")
+
+    def listed(self, limit: int) -> Answer:
+        """The newest ``limit`` tokens. Raises ``ApiError``, ``TokenError``."""
+        rows = self._service.every()
+        now_ms = clock_ms()
+        items = [token_answer(row, now_ms).model_dump(mode="json") for row in rows[:limit]]
+        return {"items": items, "next": None}
+
+    def revoke(self, token: str) -> None:
+        """Revoke a token by its id. Raises ``ApiError``, ``TokenError``."""
+        self._service.revoke(token, self._who, self._witness("tokens.revoke", ""))
+
+    def close(self) -> None:
+        """Close the connections to the store."""
+        self._service.close()
+
+    def _witness(self, action: str, why: str) -> Witness:
+        def write(connection: Connection, subject: str) -> None:
+            entry = Entry(at_ms=clock_ms(), who=self._who, action=action, subject=subject, why=why)
+            audit.write(connection, entry)
+
+        return write
+
+
+def on_store(data: Path, config: Path | None, work: Callable[[StoreTokens], T]) -> T:
+    """Work on the tokens of the settings' store. Raises ``RefusedError``, ``SettingsError``."""
+    settings = load(ApiSettings, config)
+    tokens = StoreTokens(settings.model_copy(update={"store_url": store_url(settings, data)}))
+    try:
+        return work(tokens)
+    except (ApiError, TokenError) as error:
+        raise RefusedError(str(error)) from None
+    finally:
+        tokens.close()

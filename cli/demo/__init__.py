@@ -1,0 +1,1 @@
+"""`deadwatch demo`: a real Kafka that fails, watched by the whole service."""

@@ -1,0 +1,39 @@
+"""The local token, for users who may read the data directory: new at every start, used by commands here."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from api.auth.credentials import issue
+from deadwatch.runtime.settings_file import SettingsError, is_loopback
+
+NAME = "token"
+OWNER_ONLY = 0o600
+
+
+def make(file: Path) -> None:
+    """Write a new token into ``file``, readable by its owner only.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with suppress(FileNotFoundError):
+            new.unlink()
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "w") as opened:
+            opened.write(issue().text + "\n")
+        new.replace(file)
+    except OSError as error:
+        raise SettingsError(f"cannot write {file}: {error.strerror}; give another --data DIR") from None
+
+
+def find(file: Path, url: str) -> str:
+    """The token in the file; "" where ``url`` is another machine, which must not see it, or there is none."""
+    if not is_loopback((urlsplit(url).hostname or "").strip("[]")):
+        return ""
+    try:
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,214 @@
+"""The settings of the whole service: flags become variables of its processes, and all is validated.
+
+Strongest first: flags, variables of the environment, the file, and last what follows from ``--data`` (store,
+checkpoint, positions). Secrets stay where they are: every process reads the file itself.
+"""
+
+import json
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel
+
+from api.settings import ApiSettings
+from cli import local_token
+from cli.supervisor import Program
+from collector.settings import CollectorSettings
+from deadwatch.runtime.settings_file import ProcessSettings, SettingsError, load
+from redrive.settings import RedriveSettings
+from streaming.settings import StreamingSettings
+
+DATA = Path("deadwatch-data")
+PREFIXES = ("COLLECTOR_", "STREAMING_", "REDRIVE_", "API_")
+SAME_IN_ALL = (
+    "kafka.bootstrap_servers",
+    "kafka.security_protocol",
+    "events_topic",
+    "quarantine_topic",
+    "quarantine_topic_prefix",
+    "quarantine_auto_create_topics_enable",
+    "quarantine_copy_record_enable",
+    "kafka_cluster",
+    "store_url",
+    "dlq_topics",
+    "dlq_topics_deny",
+    "targets_allow",
+    "dialects",
+    "first_header_counts",
+    "log_format",
+)
+"""Settings that must be the same in every process that has them, or one writes where none reads."""
+
+
+Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Your Kafka; several by commas.")]
+Data = Annotated[Path, typer.Option(metavar="DIR", help="The only place that is written to.")]
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as YAML (deadwatch.yaml).")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of the command line, as Typer reads them; None and empty: not given."""
+
+    bootstrap_servers: Bootstrap = None
+    connect_url: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="A Connect REST URL; repeatable.")
+    ] = None
+    jolokia_url: Annotated[
+        str, typer.Option(metavar="TEMPLATE", help="Jolokia of its workers, as http://{host}:8778/jolokia")
+    ] = ""
+    broker_jolokia_url: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Jolokia of a broker; repeatable.")
+    ] = None
+    log: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Log files to follow; repeatable.")
+    ] = None
+    data: Data = DATA
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")
+    ] = None
+    config: Config = None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The settings of every process, and where the service keeps its files."""
+
+    collector: CollectorSettings
+    streaming: StreamingSettings
+    redrive: RedriveSettings
+    api: ApiSettings
+    data: Path
+    config: Path | None
+
+    @property
+    def url(self) -> str:
+        """Where the api answers."""
+        return f"http://{self.api.host}:{self.api.port}"
+
+    @property
+    def local_token(self) -> str:
+        """The token of users who may read the data directory; "" before there is one."""
+        file = self.api.local_token_file
+        return local_token.find(file, self.url) if file else ""
+
+    def admit_local_user(self) -> None:
+        """Make a new local token, before the api starts. Raises ``SettingsError``."""
+        if self.api.local_token_file:
+            local_token.make(self.api.local_token_file)
+
+    def programs(self, logs: Path | None = None) -> tuple[Program, ...]:
+        """The processes to run; their lines go to a file each in ``logs``, or to our own stderr."""
+        arguments = ("--config", str(self.config)) if self.config else ()
+        return tuple(
+            Program(settings.section, arguments, logs / f"{settings.section}.log" if logs else None)
+            for settings in (self.collector, self.streaming, self.redrive, self.api)
+        )
+
+
+def configure(options: Options) -> Service:
+    """Put the options into our environment, which the processes inherit, and load their settings from it.
+
+    Raises:
+        SettingsError: a setting is refused, or the processes contradict each other.
+    """
+    os.environ.update(variables(options))
+    config = options.config
+    processes = _load(config)
+    refuse_contradictions(processes)
+    os.environ.update(defaults(options.data, processes))
+    api = processes[-1]
+    if api.port == 0:
+        os.environ["API_PORT"] = str(_free_port(api.host))
+    return Service(*_load(config), options.data, config)
+
+
+def refuse_contradictions(processes: Sequence[ProcessSettings]) -> None:
+    """Raise ``SettingsError`` for processes that would not meet; no value is shown, it may be a secret."""
+    if not any(_names_kafka(process) for process in processes):
+        raise SettingsError(
+            "which Kafka? give --bootstrap-servers HOST:PORT, or kafka.bootstrap_servers in --config FILE"
+        )
+    for path in SAME_IN_ALL:
+        having = [process for process in processes if path.split(".")[0] in type(process).model_fields]
+        if len({str(reduce(getattr, path.split("."), process)) for process in having}) > 1:
+            names = " and ".join(process.section for process in having)
+            raise SettingsError(f"{names} disagree on {path}: say it once, at the top level of --config FILE")
+
+
+def _names_kafka(process: ProcessSettings) -> bool:
+    """Whether file or environment name a Kafka for this process."""
+    kafka = getattr(process, "kafka", None)
+    return isinstance(kafka, BaseModel) and "bootstrap_servers" in kafka.model_fields_set
+
+
+def store_url(settings: ApiSettings | StreamingSettings, data: Path) -> str:
+    """The store that the settings name, else the one below ``data``."""
+    if "store_url" in settings.model_fields_set:
+        return settings.store_url
+    return f"sqlite:///{(data / 'deadwatch.db').absolute()}"
+
+
+def forget_variables() -> None:
+    """Remove the service's variables from our environment: what follows runs on flags and defaults alone."""
+    for name in [name for name in os.environ if name.startswith(PREFIXES)]:
+        del os.environ[name]
+
+
+def variables(options: Options) -> dict[str, str]:
+    """The flags as variables of the processes; an absent flag sets none. Raises ``SettingsError``."""
+    given: dict[str, str] = {}
+    if options.bootstrap_servers is not None:
+        given |= {f"{prefix}KAFKA__BOOTSTRAP_SERVERS": options.bootstrap_servers for prefix in PREFIXES}
+    if options.connect_url:
+        clusters = [{"url": url, "jolokia_url": options.jolokia_url} for url in options.connect_url]
+        given["COLLECTOR_CONNECT"] = json.dumps(clusters)
+    elif options.jolokia_url:
+        raise SettingsError(
+            "--jolokia-url goes with --connect-url: it is the agent of that cluster's workers"
+        )
+    if options.broker_jolokia_url:
+        brokers = [{"jolokia_url": url} for url in options.broker_jolokia_url]
+        given["COLLECTOR_BROKERS"] = json.dumps(brokers)
+    if options.log:
+        given["COLLECTOR_LOGS"] = json.dumps([{"path": path} for path in options.log])
+    if options.port is not None:
+        given["API_PORT"] = str(options.port)
+    return given
+
+
+def defaults(data: Path, processes: Sequence[ProcessSettings]) -> dict[str, str]:
+    """Variables for what neither file nor environment sets: places below ``data``, and making topics."""
+    values: Mapping[str, str] = {
+        "quarantine_auto_create_topics_enable": "true",
+        "data": str(data / "collector"),
+        "local_token_file": str(data / local_token.NAME),
+        "checkpoint": str(data / "checkpoint"),
+        "store_url": f"sqlite:///{(data / 'deadwatch.db').absolute()}",
+    }
+    return {
+        f"{process.section}_{name}".upper(): value
+        for process in processes
+        for name, value in values.items()
+        if name in type(process).model_fields and name not in process.model_fields_set
+    }
+
+
+def _load(config: Path | None) -> tuple[CollectorSettings, StreamingSettings, RedriveSettings, ApiSettings]:
+    return (
+        load(CollectorSettings, config),
+        load(StreamingSettings, config),
+        load(RedriveSettings, config),
+        load(ApiSettings, config),
+    )
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as server:
+        port: int = server.getsockname()[1]
+    return port

@@ -1,1 +1,0 @@
-"""What two processes must agree on, byte for byte or number for number. Standard library only."""

@@ -1,0 +1,232 @@
+"""Transactions on the events topic with kafka-python; one upper bound from hand-over to outcome (KIP-91).
+
+Our own topics are created if they are missing and creation is allowed; existing topics stay as they are.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from kafka import KafkaAdminClient, KafkaProducer, errors
+from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.net.compat import KafkaNetClient
+
+from collector.settings import CollectorSettings
+from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.kafka import Options
+from deadwatch.runtime.kafka_topics import create, create_queue
+
+Record = tuple[bytes, bytes]
+"""Key and value."""
+
+Sent = Any
+"""What kafka-python's ``send`` has returned, or the ``KafkaError`` that it has raised."""
+
+BOOTSTRAP_TIMEOUT_MS: Final = 3_000
+"""How long one attempt to reach the cluster may take; whoever connects makes the next one."""
+
+REFUSALS: Final = (
+    errors.MessageSizeTooLargeError,
+    errors.RecordListTooLargeError,
+    errors.InvalidRecordError,
+    errors.UnsupportedForMessageFormatError,
+)
+"""Errors of a record that a broker refuses for ever. A missing permission, or a wrong time of our clock, is
+not the record's fault: such an event is accepted as soon as that is fixed.
+"""
+
+
+class NoQueueError(KafkaError):  # type: ignore[misc]  # kafka-python has no types
+    """Our dead letter queue does not exist, and we may not create it."""
+
+
+def client_options(settings: CollectorSettings) -> Options:
+    """The options of all our Kafka clients."""
+    return {
+        **settings.kafka.kafka_python(),
+        "client_id": f"deadwatch-collector-{settings.name}",
+        "bootstrap_timeout_ms": BOOTSTRAP_TIMEOUT_MS,
+        "request_timeout_ms": settings.request_timeout_ms,
+        "reconnect_backoff_ms": settings.retry_backoff_ms,
+        "reconnect_backoff_max_ms": settings.retry_backoff_max_ms,
+    }
+
+
+def require_queue(settings: CollectorSettings) -> None:
+    """Check that our dead letter queue exists; as in KIP-1191 it is created only if that is allowed.
+
+    Raises ``NoQueueError``, which is not retriable, or another ``KafkaError``.
+    """
+    with closing(KafkaAdminClient(**client_options(settings))) as admin:
+        if settings.quarantine_auto_create_topics_enable:
+            create_queue(admin, settings.quarantine_topic)
+        elif settings.quarantine_topic not in admin.list_topics():
+            raise NoQueueError(
+                "it does not exist; create it, or set quarantine_auto_create_topics_enable: true"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """The waits between attempts (KIP-580), until the publisher is ``stopping``."""
+
+    backoff: Backoff
+    rng: Random
+    stopping: threading.Event
+
+    def delay_s(self, failures: int) -> float:
+        """Seconds to wait after the ``failures``-th consecutive failure."""
+        return self.backoff.delay_ms(failures, self.rng) / 1_000
+
+
+class FencedError(Exception):
+    """Another producer has taken over our transactional id."""
+
+
+class RecordRefusedError(KafkaError):  # type: ignore[misc]  # kafka-python has no types
+    """One of the records at least is refused for what it is; nothing was committed."""
+
+
+class ProducerClient(KafkaNetClient):  # type: ignore[misc]  # kafka-python has no types
+    """The network client of a transactional producer, given by kafka-python's option ``kafka_client``.
+
+    ``doubtful``: a request that was sent ``in_transaction`` had no answer, so it may still be on its way to
+    the broker.
+    """
+
+    in_transaction = doubtful = False
+
+    def await_ready(self, node_id: int, timeout_ms: int = 30_000) -> bool:
+        """Whether the node is ready. The library's client raises instead of returning False (3.0.12).
+
+        Its sender then forgets the transactional request that it was about to send, and waits for its answer
+        although the broker may be back after a second.
+        """
+        try:
+            return bool(super().await_ready(node_id, timeout_ms))
+        except KafkaConnectionError:
+            return False
+
+    def send(self, node_id: int, request: object, **options: object) -> Any:  # noqa: ANN401 - the library's future
+        """Send a request, and note when one of a transaction stays without an answer."""
+        sent = super().send(node_id, request, **options)
+        return sent.add_errback(self._doubt) if self.in_transaction else sent
+
+    def _doubt(self, _error: object) -> None:
+        self.doubtful = True
+
+
+class KafkaEventProducer:
+    """Appends to the events topic; several processes with one name fence each other.
+
+    After a ``KafkaError`` only ``close`` may be called.
+    """
+
+    def __init__(self, settings: CollectorSettings) -> None:
+        self._topic = settings.events_topic
+        self._delivery_timeout_ms = settings.delivery_timeout_ms
+        options = client_options(settings)
+        if settings.create_topics:
+            with closing(KafkaAdminClient(**options)) as admin:
+                if settings.events_topic not in admin.list_topics():
+                    create(admin, settings.events_topic, settings.events_topic_partitions, {})
+        self._options = {
+            **options,
+            "transactional_id": settings.name,
+            "acks": "all",
+            "linger_ms": settings.linger_ms,
+            "delivery_timeout_ms": settings.delivery_timeout_ms,
+            "max_block_ms": settings.request_timeout_ms,
+            "retry_backoff_ms": settings.retry_backoff_ms,
+        }
+        self._open()
+
+    def transact(self, records: Sequence[Record]) -> None:
+        """Commit all of them or none. Raises ``RecordRefusedError``, ``FencedError`` and ``KafkaError``.
+
+        Not knowing the outcome in time is a failure too. After a doubt a transaction begins with a new epoch,
+        so that Kafka refuses what is still on its way of the one before: that could end the transaction in
+        its middle (KIP-890).
+        """
+        try:
+            if self._client.doubtful:
+                self.close()
+                self._open()
+            self._client.in_transaction = True
+            within(self._delivery_timeout_ms, lambda: self._transact(records))
+            self._client.in_transaction = False
+        except (errors.ProducerFencedError, errors.InvalidProducerEpochError):
+            raise FencedError from None
+        except REFUSALS as error:
+            raise RecordRefusedError(str(error)) from None
+
+    def close(self) -> None:
+        """Close without waiting; what is not sent is given up."""
+        with suppress(KafkaError):
+            self._producer.close(timeout=0)
+
+    def _open(self) -> None:
+        self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
+        try:
+            self._producer.init_transactions()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, **options: object) -> ProducerClient:
+        self._client = ProducerClient(**options)
+        return self._client
+
+    def _transact(self, records: Sequence[Record]) -> None:
+        """Every record has its outcome before the commit: kafka-python commits without those that failed.
+
+        Its ``send`` refuses what comes after a failure without saying what that was; those before it know.
+        """
+        self._producer.begin_transaction()
+        sent: list[Sent] = []
+        try:
+            for key, value in records:
+                sent.append(self._producer.send(self._topic, key=key, value=value))
+        except KafkaError as error:
+            sent.append(error)
+        failures = list(filter(None, outcomes(sent, self._delivery_timeout_ms)))
+        if failures:  # a refusal first: the records beside a refused one fail with it for another reason
+            raise min(failures, key=lambda error: not isinstance(error, REFUSALS))
+        self._producer.commit_transaction()
+
+
+def outcomes(sent: Sequence[Sent], timeout_ms: int) -> list[KafkaError | None]:
+    """Why each record was not written, None where it was; at most ``timeout_ms`` for all."""
+    deadline_s = time.monotonic() + timeout_ms / 1_000
+    found: list[KafkaError | None] = []
+    for record in sent:
+        try:
+            if isinstance(record, KafkaError):
+                raise record
+            record.get(timeout=max(deadline_s - time.monotonic(), 0))
+        except KafkaError as error:
+            found.append(error)
+        else:
+            found.append(None)
+    return found
+
+
+def within(timeout_ms: int, call: Callable[[], object]) -> None:
+    """Run ``call``; raises ``KafkaTimeoutError`` if it does not end in time (kafka-python waits for ever)."""
+    outcome: Future[object] = Future()
+
+    def attempt() -> None:
+        try:
+            outcome.set_result(call())
+        except Exception as error:  # noqa: BLE001 - raised in the caller's thread
+            outcome.set_exception(error)
+
+    threading.Thread(target=attempt, name="transaction", daemon=True).start()
+    if not wait([outcome], timeout_ms / 1_000).done:
+        raise errors.KafkaTimeoutError(f"no outcome within {timeout_ms} ms (delivery_timeout_ms)")
+    outcome.result()

@@ -1,0 +1,1 @@
+"""The receiver: events and OpenTelemetry logs that come over HTTP."""

@@ -1,0 +1,193 @@
+"""Share groups by a broker's own meters (KIP-1191), read through its Jolokia agent: dead letters and
+rejections.
+
+``BrokerSource`` publishes one snapshot of a broker's groups at every change and as a heartbeat. The sum
+over the brokers is that of the cluster: a group's dead letters are counted by the leader of each
+partition that it reads. A broker creates the meters of a group at its first dead letter, and the meter of
+failures at the first failure: a missing meter stands for 0. Meters count from the start of the broker,
+which is read along with them.
+
+``Rejections`` notices records that share groups reject without a dead letter. A broker counts rejections
+without the group; it counts dead letters by group. What was rejected at one reading and is not written
+by the next one, a poll interval later, has no dead letter. Dead letters of records that were given up, not
+rejected, hide as many: so this notices too little rather than too much.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Unpack
+
+import httpx2
+
+from collector.settings import BrokerSettings
+from collector.sources import jolokia
+from collector.sources.jolokia import Answer, JolokiaError, JolokiaTimeoutError, Request
+from collector.sources.source import Chunk, Publishing, Snapshots, SourceDownError, SourceTimeoutError
+from deadwatch.contract.events import BrokerSnapshot, ShareGroup
+from deadwatch.runtime import http_client
+
+METERS: Final[Mapping[str, str]] = {
+    "records": "DeadLetterQueueRecordCount",
+    "produce_requests": "DeadLetterQueueTotalProduceRequestsPerSec",
+    "failed_produce_requests": "DeadLetterQueueFailedProduceRequestsPerSec",
+}
+"""The bean's name for each field of ``ShareGroup``."""
+
+MAX_GROUPS: Final = 2_000
+"""How many groups one event holds."""
+
+_TOO_MANY: Final = (
+    f"the broker has meters of more than {MAX_GROUPS} share groups; those beyond are not counted"
+)
+_CHECK: Final = "check jolokia_url and the agent"
+_METER: Final = "kafka.server:type=ShareGroupMetrics,name="
+_METERS_REQUEST: Final[Request] = (
+    *(jolokia.reading(f"{_METER}{name},*", "Count") for name in METERS.values()),
+    jolokia.START,
+)
+_REJECTIONS_REQUEST: Final[Request] = (
+    jolokia.reading(f"{_METER}RecordAcknowledgementsPerSec,ackType=Reject", "Count"),
+    jolokia.reading(f"{_METER}{METERS['records']},*", "Count"),
+    jolokia.START,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """The share groups of one broker since it was started."""
+
+    started_at_ms: int
+    groups: tuple[ShareGroup, ...]
+
+
+def read_meters(client: httpx2.Client, url: str) -> Meters:
+    """The meters now. Raises ``JolokiaError``."""
+    return jolokia.ask(client, url, _METERS_REQUEST, _meters, "of a broker")
+
+
+def _meters(answers: list[Answer]) -> Meters:
+    *meters, start = answers
+    counts: dict[str, dict[str, int]] = {}
+    for field, answer in zip(METERS, meters, strict=True):
+        for properties, attributes in jolokia.beans(answer):
+            group = counts.setdefault(properties["group"], dict.fromkeys(METERS, 0))
+            group[field] = int(attributes["Count"])
+    groups = tuple(ShareGroup(consumergroup=name, **counts[name]) for name in sorted(counts))
+    return Meters(int(start["value"]), groups)
+
+
+def label(settings: BrokerSettings) -> str:
+    """The broker's name, or else the host and port of its agent."""
+    url = httpx2.URL(settings.jolokia_url)
+    return settings.name or (f"{url.host}:{url.port}" if url.port else url.host)
+
+
+def source_name(settings: BrokerSettings) -> str:
+    """The name of a broker's source."""
+    return f"broker:{label(settings)}"
+
+
+class BrokerSource:
+    """Polls one broker's Jolokia agent."""
+
+    kind = "broker"
+
+    def __init__(self, settings: BrokerSettings, **publishing: Unpack[Publishing]) -> None:
+        self.name = source_name(settings)
+        self.poll_interval_ms = settings.poll_interval_ms
+        self._settings = settings
+        self._client = http_client.client(settings.request_timeout_ms)
+        self._snapshots = Snapshots(self.name, **publishing)
+
+    def poll(self) -> Chunk | None:
+        """The snapshot, if it is due."""
+        try:
+            meters = read_meters(self._client, self._settings.jolokia_url)
+        except JolokiaError as error:
+            text = f"Jolokia of the broker {error}: its share-group meters are not known; {_CHECK}"
+            if isinstance(error, JolokiaTimeoutError):
+                raise SourceTimeoutError("reading Jolokia", text) from None
+            raise SourceDownError(text) from None
+        snapshot = partial(
+            BrokerSnapshot,
+            broker=label(self._settings),
+            started_at_ms=meters.started_at_ms,
+            share_groups=meters.groups[:MAX_GROUPS],
+        )
+        events = self._snapshots.due(meters, snapshot)
+        trouble = _TOO_MANY if len(meters.groups) > MAX_GROUPS else ""
+        return Chunk(events, self._snapshots.state(), trouble) if events or trouble else None
+
+    def close(self) -> None:
+        """Close all connections that are open."""
+        self._client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The meters of one broker since it was started."""
+
+    started_at_ms: int
+    rejected: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A broker's latest meters, and the most rejections without dead letter so far; None: not known yet."""
+
+    meters: Counts
+    most: int | None = None
+
+
+def next_tally(before: Tally | None, now: Counts) -> tuple[Tally, bool]:
+    """The next tally, and whether it has more rejections without dead letter than the one before.
+
+    What was rejected before the first reading is not counted, as its group is unknown.
+    """
+    if before is None:
+        return Tally(now), False
+    if before.meters.started_at_ms != now.started_at_ms:
+        before = Tally(Counts(now.started_at_ms, 0, 0), 0)
+    most = max(before.most or 0, before.meters.rejected - now.written)
+    return Tally(now, most), before.most is not None and most > before.most
+
+
+class Rejections:
+    """Asks the brokers whose Jolokia is known."""
+
+    def __init__(self, brokers: Sequence[BrokerSettings]) -> None:
+        self._clients = {
+            broker.jolokia_url: http_client.client(broker.request_timeout_ms) for broker in brokers
+        }
+        self._tallies: dict[str, Tally] = {}
+
+    def grew(self) -> bool:
+        """Whether there are more rejections without dead letter than before.
+
+        An agent that does not answer is reported by the broker's own source.
+        """
+        grew = False
+        for url, client in self._clients.items():
+            with suppress(JolokiaError):
+                now = jolokia.ask(client, url, _REJECTIONS_REQUEST, _counts, "of a broker")
+                self._tallies[url], more = next_tally(self._tallies.get(url), now)
+                grew |= more
+        return grew
+
+    def close(self) -> None:
+        """Close all connections that are open."""
+        for client in self._clients.values():
+            client.close()
+
+
+def _counts(answers: list[Answer]) -> Counts:
+    rejected, written, start = answers
+    count = jolokia.value_of(rejected)
+    return Counts(
+        started_at_ms=int(start["value"]),
+        rejected=0 if count == {} else int(count),
+        written=sum(int(attributes["Count"]) for _, attributes in jolokia.beans(written)),
+    )

@@ -1,0 +1,1 @@
+"""Kafka Connect: its REST interface, and the beans of its workers."""

@@ -1,0 +1,189 @@
+"""The consumer groups of sinks: how far they have come, and whether a record really waits for them.
+
+End offsets are last stable offsets: what an open transaction still hides waits for nobody. The distance
+to the end does not prove records, since the marker of a transaction takes an offset too:
+``a_record_waits`` reads one.
+
+Connect names the consumer of a task ``connector-consumer-<connector>-<task>``: so the partitions of a
+member are those of a task. A RUNNING task that is no member has been removed (``max.poll.interval.ms``):
+the partitions that nobody holds wait for it. With other client ids (``consumer.override.client.id``)
+partitions can only be attributed to a task if its connector has no other.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import OffsetSpec
+from kafka.errors import GroupIdNotFoundError, KafkaError
+from kafka.protocol.consumer import IsolationLevel
+
+from collector.sources.connect.interfaces import Key
+from collector.sources.connect.stalled import Extent
+from deadwatch.runtime import kafka_topics
+from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
+from deadwatch.runtime.kafka_topics import TIMEOUT_MS
+
+_STEADY: Final = frozenset({"Stable", "Empty", "Dead"})
+_POLLS: Final = 10
+_NO_GROUP: Final = GroupIdNotFoundError.__name__
+
+Extents = Mapping[TopicPartition, Extent]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group: what each client id holds, and the extent of every partition that has a committed offset.
+
+    ``steady`` is false while it rebalances.
+    """
+
+    steady: bool
+    held: Mapping[str, frozenset[TopicPartition]]
+    extents: Extents
+
+
+def read_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, Group | None]:
+    """The groups of these names, None for one that we may not see. Raises ``KafkaError``.
+
+    A partition without leader, or of a topic that is no more, has no extent.
+    """
+    if not names:
+        return {}
+    described = admin.describe_groups([*names])
+    committed = {name: _committed(admin, name) for name, group in described.items() if not group["error"]}
+    led = _led(admin, {place.topic for offsets in committed.values() for place in offsets})
+    every = {place for offsets in committed.values() for place in offsets if place in led}
+    ends = admin.list_partition_offsets(
+        dict.fromkeys(every, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED
+    )
+    groups: dict[str, Group | None] = {}
+    for name, group in described.items():
+        offsets = committed.get(name, {}).items()
+        extents = {place: Extent(offset, ends[place].offset) for place, offset in offsets if place in ends}
+        if not group["error"]:
+            groups[name] = Group(group["group_state"] in _STEADY, _held(group["members"]), extents)
+        else:  # a group that does not exist holds nothing; of others nothing is known
+            groups[name] = Group(True, {}, {}) if _NO_GROUP in group["error"] else None
+    return groups
+
+
+def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: Extent) -> bool:
+    """Whether there is a record in ``extent``; one is read to know. Raises ``KafkaError``."""
+    consumer = KafkaConsumer(
+        **connection.kafka_python(),
+        group_id=None,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        max_poll_records=1,
+    )
+    create_no_topics(consumer)
+    try:
+        consumer.assign([place])
+        consumer.seek(place, extent.committed)
+        for _ in range(_POLLS):
+            if consumer.poll(timeout_ms=TIMEOUT_MS // _POLLS):
+                return True
+            if consumer.position(place) >= extent.end:
+                break
+        return False
+    finally:
+        consumer.close()
+
+
+def _committed(admin: KafkaAdminClient, name: str) -> dict[TopicPartition, int]:
+    offsets = admin.list_group_offsets(name)[name]
+    return {place: committed.offset for place, committed in offsets.items() if committed.offset >= 0}
+
+
+def _led(admin: KafkaAdminClient, topics: Collection[str]) -> set[TopicPartition]:
+    return {
+        TopicPartition(topic["name"], partition["partition_index"])
+        for topic in (admin.describe_topics([*topics]) if topics else ())
+        for partition in topic["partitions"]
+        if partition["leader_id"] >= 0
+    }
+
+
+def _held(members: Collection[Mapping[str, Any]]) -> dict[str, frozenset[TopicPartition]]:
+    held: dict[str, frozenset[TopicPartition]] = {}
+    for member in members:
+        assignment = member["member_assignment"] or {"assigned_partitions": ()}
+        places = {
+            TopicPartition(assigned["topic"], number)
+            for assigned in assignment["assigned_partitions"]
+            for number in assigned["partitions"]
+        }
+        held[member["client_id"]] = held.get(member["client_id"], frozenset()) | places
+    return held
+
+
+class SinkGroups:
+    """Asks a Kafka cluster, over a connection made at first use; ``troubles`` are of the latest round."""
+
+    def __init__(self, connection: KafkaConnection) -> None:
+        self.troubles: list[str] = []
+        self._connection = connection
+        self._admin: KafkaAdminClient | None = None
+        self._proofs: dict[tuple[TopicPartition, Extent], bool] = {}
+        self._used: dict[tuple[TopicPartition, Extent], bool] = {}
+
+    def ask(self, names: Collection[str]) -> dict[str, Group | None]:
+        """Begin a new round: the groups by name, none if Kafka cannot be asked."""
+        self._proofs, self._used, self.troubles = self._used, {}, []
+        if not names:
+            return {}
+        try:
+            if self._admin is None:
+                self._admin = kafka_topics.connect(self._connection)
+            groups = read_groups(self._admin, names)
+        except KafkaError as error:
+            self.close()
+            self._complain(f"Kafka does not describe the groups of sinks ({type(error).__name__})")
+            return {}
+        if unknown := sorted(name for name, group in groups.items() if group is None):
+            self._complain(f"Kafka does not describe group {unknown[0]}; allow us to Describe it")
+        return groups
+
+    def a_record_waits(self, extents: Extents, beyond: int) -> bool:
+        """Whether one of the partitions has a record further than ``beyond`` from its committed offset."""
+        return any(
+            self._proven(place, Extent(extent.committed + beyond, extent.end))
+            for place, extent in extents.items()
+            if extent.committed + beyond < extent.end
+        )
+
+    def close(self) -> None:
+        """Close the connection if it is open."""
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    def _proven(self, place: TopicPartition, extent: Extent) -> bool:
+        known = self._proofs.get((place, extent))
+        if known is None:
+            try:
+                known = a_record_waits(self._connection, place, extent)
+            except KafkaError as error:
+                self._complain(f"{place.topic} cannot be read ({type(error).__name__}); allow us to Read it")
+                return False
+        self._used[place, extent] = known
+        return known
+
+    def _complain(self, what: str) -> None:
+        trouble = f"{what}: whether records wait for sinks is not known"
+        if trouble not in self.troubles:
+            self.troubles.append(trouble)
+
+
+def of_task(key: Key, group: Group, *, only: bool) -> Extents:
+    """The part of its group that waits for a task; ``only``: its connector has no other."""
+    prefix = f"connector-consumer-{key.connector}-"
+    taken = frozenset[TopicPartition]().union(*group.held.values())
+    places = group.held.get(prefix + key.task)
+    if places is None and all(client_id.startswith(prefix) for client_id in group.held):
+        places = frozenset(group.extents) - taken
+    elif places is None:
+        places = taken if only else frozenset()
+    return {place: group.extents[place] for place in sorted(places) if place in group.extents}

@@ -1,0 +1,137 @@
+"""The source of Connect's tasks: their errors by their beans, and which of them are stalled while RUNNING.
+
+One snapshot of the cluster at every change and as a heartbeat. It polls less often than ``workers``,
+which counts threads, and it asks Kafka too: so it is a source of its own and delays nothing of that one.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Unpack
+
+from collector.settings import ConnectSettings
+from collector.sources.connect import interfaces, sink_groups
+from collector.sources.connect.interfaces import ERRORS, RUNNING, Beans, Key, Progress, Task
+from collector.sources.connect.sink_groups import Group, SinkGroups
+from collector.sources.connect.stalled import StallLimits, StallWatch, TaskObservation, Verdict
+from collector.sources.connect.workers import cluster_url
+from collector.sources.jolokia import JolokiaError
+from collector.sources.source import Chunk, Publishing, Snapshots
+from deadwatch.contract.events import ConnectTask, ConnectTasksSnapshot
+from deadwatch.runtime import http_client
+from deadwatch.runtime.kafka import KafkaConnection
+
+MAX_TASKS: Final = 1_500
+"""How many tasks one event holds."""
+
+_CONSEQUENCE: Final = ": errors and progress of its tasks are not known; check jolokia_url and the agent"
+
+
+def source_name(settings: ConnectSettings) -> str:
+    """The name of the source of a cluster's tasks."""
+    return f"connect-tasks:{cluster_url(settings)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one poll has found; ``beans`` are by worker, ``tasks_of`` counts those of each connector."""
+
+    tasks: dict[Key, Task]
+    beans: dict[str, Beans]
+    groups: dict[str, Group | None]
+    tasks_of: Counter[str]
+
+
+class ConnectTasksSource:
+    """Polls one Connect cluster: its REST, its workers' agents, and the groups of its sinks in Kafka."""
+
+    kind = "connect_tasks"
+
+    def __init__(
+        self, settings: ConnectSettings, connection: KafkaConnection, **publishing: Unpack[Publishing]
+    ) -> None:
+        self.name = source_name(settings)
+        self.poll_interval_ms = settings.tasks_poll_interval_ms
+        self._settings = settings
+        self._clock = publishing["clock"]
+        self._client = http_client.client(settings.request_timeout_ms)
+        self._groups = SinkGroups(connection)
+        limits = StallLimits(settings.stalled_after_ms, settings.offset_flush_interval_ms)
+        self._watch = StallWatch(limits, (publishing["saved"] or {}).get("timers", ()))
+        self._snapshots = Snapshots(self.name, **publishing)
+
+    def poll(self) -> Chunk | None:
+        """The snapshot, if it is due."""
+        tasks = interfaces.tasks(self._client, self._settings.url)
+        beans, troubles = self._ask_agents({task.worker for task in tasks.values()})
+        judged = tasks.values() if self._settings.stalled_after_ms else ()
+        groups = self._groups.ask({task.group for task in judged if task.group and task.state == RUNNING})
+        found = Found(tasks, beans, groups, Counter(key.connector for key in tasks))
+        described = tuple(self._described(key, found) for key in sorted(tasks))
+        self._watch.keep(tasks)
+        troubles += self._groups.troubles
+        if len(described) > MAX_TASKS:
+            troubles.append(f"there are more than {MAX_TASKS} tasks; those beyond are not published")
+        cluster, kept = self._settings.name or cluster_url(self._settings), described[:MAX_TASKS]
+        snapshot = partial(ConnectTasksSnapshot, connect_cluster=cluster, connect_tasks=kept)
+        events = self._snapshots.due(kept, snapshot)
+        if not events and not troubles:
+            return None
+        state = {**self._snapshots.state(), "timers": self._watch.state()}
+        return Chunk(events, state, "; ".join(troubles))
+
+    def close(self) -> None:
+        """Close all connections that are open."""
+        self._client.close()
+        self._groups.close()
+
+    def _ask_agents(self, workers: Collection[str]) -> tuple[dict[str, Beans], list[str]]:
+        """The beans of every worker whose agent answers, and why the others do not."""
+        template = self._settings.jolokia_url
+        if interfaces.one_for_several(template, workers):
+            return {}, [interfaces.ONE_FOR_SEVERAL + _CONSEQUENCE]
+        beans, troubles = {}, []
+        for worker in sorted(workers) if template else ():
+            try:
+                beans[worker] = interfaces.task_beans(self._client, interfaces.url_of(template, worker))
+            except JolokiaError as error:
+                troubles.append(f"Jolokia of worker {worker} {error}{_CONSEQUENCE}")
+        return beans, troubles
+
+    def _described(self, key: Key, found: Found) -> ConnectTask:
+        task = found.tasks[key]
+        of_worker = found.beans.get(task.worker, Beans())
+        errors, progress = of_worker.errors.get(key), of_worker.progress.get(key)
+        verdict = self._judge(key, progress, found)
+        return ConnectTask(
+            worker=task.worker,
+            connector=key.connector,
+            task=key.task,
+            state=task.state,
+            counted=errors is not None,
+            started_at_ms=of_worker.started_at_ms,
+            records=progress.records if progress else 0,
+            **(errors or dict.fromkeys(ERRORS, 0)),
+            judged=verdict.judged,
+            stalled_since_ms=verdict.since_ms,
+            stalled_because=verdict.because,
+        )
+
+    def _judge(self, key: Key, progress: Progress | None, found: Found) -> Verdict:
+        if not self._settings.stalled_after_ms:
+            return Verdict()
+        task, only = found.tasks[key], found.tasks_of[key.connector] == 1
+        group = found.groups.get(task.group)
+        extents = sink_groups.of_task(key, group, only=only) if group else None
+        observation = TaskObservation(
+            running=task.state == RUNNING,
+            sink=bool(task.group),
+            progress=progress,
+            extents=None if extents is None else tuple(extents.values()),
+            steady=group is None or group.steady,
+        )
+        held = progress.held if progress else 0
+        return self._watch.judge(
+            key, observation, lambda: self._groups.a_record_waits(extents or {}, held), self._clock()
+        )

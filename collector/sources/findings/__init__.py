@@ -1,0 +1,1 @@
+"""Findings: what is configured so that dead letters will be lost."""

@@ -1,0 +1,113 @@
+"""What producers and consumers say about their timeouts (KIP-91) and their backoff (KIP-580).
+
+A producer logs none of its expired batches itself: the texts are those of exceptions, in the log of whoever
+got them. Java and kafka-python spell the expiry differently; Java adds a sentence from 4.3 on.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from collector.sources.logs.dialects import streams
+from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, reported
+from deadwatch.contract.events import ClientTimeout, DeliveryTimeout, RetryBackoffMisconfigured
+
+TRIGGERS: Final = (
+    " ms has passed since batch creation",
+    "not present in metadata after",
+    " bytes within the configured max blocking time ",
+    " expired before successfully committing offsets ",
+    " due to request timeout.",
+    "Failed to update metadata after",
+    "A static backoff with value",
+)
+SAME_BATCH_WITHIN_MS: Final = 50
+SAME_CAUSE_WITHIN_MS: Final = 10_000
+
+_EXPIRY = re.compile(
+    r"Expiring (?P<records>\d{1,9}) record\(s\) for "
+    r"(?:TopicPartition\(topic='(?P<topic_repr>[^']+)', partition=(?P<partition_repr>\d{1,9})\): "
+    r"|(?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d{1,9}):)"
+    r"(?P<elapsed>\d{1,18}) ms has passed since batch creation"
+    r"(?:\. The request has not been sent, or no server response has been received yet\.)?",
+    re.ASCII,
+)
+_TIMEOUTS: Final = tuple(
+    (timeout, client, re.compile(pattern))
+    for timeout, client, pattern in (
+        ("metadata", "java", r"Topic \S+ not present in metadata after \d+ ms\."),
+        (
+            "metadata",
+            "java",
+            r"Partition \d+ of topic \S+ with partition count \d+ is not present in metadata after \d+ ms\.",
+        ),
+        ("buffer", "java", r"Failed to allocate \d+ bytes within the configured max blocking time \d+ ms\."),
+        ("commit", "java", r"Timeout of \d+ms expired before successfully committing offsets [^)]*"),
+        ("request", "java", r"Disconnecting from node -?\d+ due to request timeout\."),
+        ("metadata", "kafka-python", r"Failed to update metadata after [\d.]+ secs\."),
+    )
+)
+_BACKOFF = re.compile(
+    r"Configuration '[^']*' with value '[^']*' is greater than configuration '[^']*' with value '[^']*'\."
+    r" A static backoff with value '[^']*' will be applied\."
+)
+_CLIENT_ID = re.compile(r"\bclientId=([^,\]\s]+)")
+_CONNECT_TASK = re.compile(r"\[([^|\]]+)\|task-(\d+)(?:\|[^\]]*)?\] ")
+
+
+def read(line: str, header: str) -> Iterator[Cause]:
+    """The timeouts and warnings of clients that the line mentions; ``header`` is its entry's first line."""
+    client_id = client_id_of(header)
+    for match in _EXPIRY.finditer(line):
+        yield _expiry(match, client_id)
+    wrapped = line.lstrip().startswith("Caused by: ")
+    for timeout, client, pattern in _TIMEOUTS:
+        for match in pattern.finditer(line):
+            yield _timeout(timeout, match[0], client_id, client=client, wrapped=wrapped)
+    for match in _BACKOFF.finditer(line):
+        yield reported(RetryBackoffMisconfigured, match[0], client_id=owner_of(header), message=match[0])
+
+
+def client_id_of(header: str) -> str:
+    """The client that an entry speaks of: named, or the producer of its Streams thread or Connect task."""
+    if match := _CLIENT_ID.search(header):
+        return match[1]
+    if thread := streams.thread_of(header):
+        return f"{thread}-producer"
+    if match := _CONNECT_TASK.search(header):
+        return f"connector-producer-{match[1]}-{match[2]}"
+    return ""
+
+
+def owner_of(header: str) -> str:
+    """The client that an entry names, or the Streams thread or Connect task one of whose clients it is."""
+    if match := _CLIENT_ID.search(header):
+        return match[1]
+    if match := _CONNECT_TASK.search(header):
+        return f"{match[1]}-{match[2]}"
+    return streams.thread_of(header)
+
+
+def _expiry(match: re.Match[str], client_id: str) -> Cause:
+    """Each record of a batch may be reported in an entry of its own, right after one another."""
+    topic, partition = match["topic"] or match["topic_repr"], match["partition"] or match["partition_repr"]
+    event = partial(
+        DeliveryTimeout,
+        client="java" if match["topic"] else "kafka-python",
+        client_id=client_id,
+        topic=topic,
+        partition=int(partition),
+        records=int(match["records"]),
+        elapsed_ms=int(match["elapsed"]),
+        message=match[0],
+    )
+    identity = (DeliveryTimeout.kind, client_id, topic, partition, match["records"], match["elapsed"])
+    return Cause(event, identity, window_ms=SAME_BATCH_WITHIN_MS, mentions=max(int(match["records"]), 1))
+
+
+def _timeout(timeout: str, message: str, client_id: str, *, client: str, wrapped: bool) -> Cause:
+    """As the cause of another failure, it has most likely been logged by itself just before."""
+    event = partial(ClientTimeout, client=client, client_id=client_id, timeout=timeout, message=message)
+    identity = (ClientTimeout.kind, timeout, message)
+    return Cause(event, identity, window_ms=SAME_CAUSE_WITHIN_MS if wrapped else ALWAYS_NEW)

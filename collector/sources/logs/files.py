@@ -1,0 +1,211 @@
+"""Log files as sources: ``LogSource`` follows one file, ``LogGlob`` starts one for each match of a pattern.
+
+A file is read from its beginning the first time it is seen. A position is (number of the file under this
+name, offset of the entry, ordinal of the cause in it). Gzip files and standard input (``-``) are read
+once; offsets are those of the unpacked text. A time more than a day ahead of our clock is replaced by
+ours.
+
+A file that was followed under one name and now has another one has been rotated: its source reads it to
+the end, and it is not started again. A gzip file that appears later beside uncompressed files is one of
+those, compressed after it was read: it is not started either.
+"""
+
+import glob
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypedDict, TypeVar, Unpack
+
+from pydantic import TypeAdapter, ValidationError
+
+from collector.positions import PositionsError
+from collector.sources.logs.dialects.cause import Cause, unread
+from collector.sources.logs.readers import GZIP, STDIN, open_reader
+from collector.sources.logs.scan import Found, Memory, Scanner
+from collector.sources.source import Chunk, SourceDownError, State
+from deadwatch.contract.events import Event, Position
+
+MAX_AHEAD_MS: Final = 86_400_000
+LOG_FILE_GONE: Final = "log_file_gone"
+NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a source has read: which file of its name, the scanner's memory there, whether it is done.
+
+    ``tail`` is a checksum of the bytes before this place.
+    """
+
+    inode: int | None = None
+    epoch: int = 0
+    memory: Memory = field(default_factory=Memory)
+    done: bool = False
+    tail: str = ""
+
+    def next_file(self, inode: int | None) -> "Place":
+        """The beginning of the next file of the name."""
+        return Place(inode, self.epoch + 1, self.memory.next_file())
+
+
+_PLACES = TypeAdapter(Place)
+
+T = TypeVar("T")
+
+
+class Following(TypedDict):
+    """What a source of a log is given; ``worker`` names the Connect worker that writes it, "" to learn it."""
+
+    saved: State | None
+    scanner: Scanner
+    worker: str
+    kafka_cluster: str
+    poll_interval_ms: int
+    clock: Callable[[], int]
+
+
+class LogSource:
+    """Follows one log file."""
+
+    kind = "log"
+
+    def __init__(self, path: Path, **following: Unpack[Following]) -> None:
+        self.name = f"log:{path}"
+        self.poll_interval_ms = following["poll_interval_ms"]
+        self._file = open_reader(path)
+        self._scanner = following["scanner"]
+        self._following, saved = following, following["saved"]
+        place = Place() if saved is None else restored(_PLACES, self.name, saved)
+        self._place = _named(replace(place, done=place.done and path != STDIN), following["worker"])
+
+    def poll(self) -> Chunk | None:
+        """The next block of the file, None at its end."""
+        if self._place.done:
+            return None
+        inode, another = self._file.open(self._place.inode, self._place.memory.offset, self._place.tail)
+        place = self._place.next_file(inode) if another else replace(self._place, inode=inode)
+        block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
+        memory, found = self._scanner.scan(place.memory, block)
+        if memory.offset == place.memory.offset and inode == self._place.inode and not another:
+            return self._at_end(replace(place, memory=memory), block)
+        lost = self._lost() if another and inode != self._place.inode else ()
+        tail = self._file.tail(memory.offset)
+        return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail), lost)
+
+    def close(self) -> None:
+        """Close the file if it is open."""
+        self._file.close()
+
+    def _at_end(self, place: Place, block: bytes) -> Chunk | None:
+        """Continue with the next file once this one has a successor and nothing more was written to it."""
+        self._place = place
+        if place.done or place.inode is None or not self._file.ends(place.inode, place.memory.offset, block):
+            return None
+        memory, found = self._scanner.scan(place.memory, block, final=True)
+        if self._file.trouble:
+            found = [*found, _broken_off(self._file.trouble, memory.offset)]
+        successor = self._file.successor(place.inode)
+        self._file.close()
+        place = replace(place, memory=memory)
+        after = replace(place, done=True) if self._file.once else place.next_file(successor)
+        return self._chunk(place.epoch, found, after)
+
+    def _lost(self) -> tuple[Event, ...]:
+        """The event that a file is gone: what it contained beyond our position was not read."""
+        if self._file.once:
+            return ()
+        gone = _broken_off(LOG_FILE_GONE, self._place.memory.offset)
+        return (self._event(gone, self._place.epoch),)
+
+    def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Event, ...] = ()) -> Chunk:
+        self._place = place
+        events = (self._event(cause, epoch) for cause in found)
+        return Chunk((*lost, *events), _PLACES.dump_python(place, mode="json"), more=True)
+
+    def _event(self, found: Found, epoch: int) -> Event:
+        position = Position(epoch, found.offset, found.ordinal)
+        return event_of(self._following, found.cause, self.name, position, found.at_ms)
+
+
+def event_of(following: Following, cause: Cause, source: str, position: Position, at_ms: int | None) -> Event:
+    """The event of a cause; its time is ours if the log has none, or one far ahead."""
+    now_ms = following["clock"]()
+    return cause.event(
+        source=source,
+        position=position,
+        happened_at_ms=now_ms if at_ms is None or at_ms > now_ms + MAX_AHEAD_MS else at_ms,
+        observed_at_ms=now_ms,
+        kafka_cluster=following["kafka_cluster"],
+    )
+
+
+def _broken_off(reason: str, offset: int) -> Found:
+    return Found(unread(reason, f"after {offset} bytes"), offset, 0, None)
+
+
+def restored(places: TypeAdapter[T], name: str, saved: State) -> T:
+    """The saved position of the source of this name. Raises ``PositionsError``."""
+    try:
+        return places.validate_python(saved)
+    except ValidationError:
+        raise PositionsError(
+            f"the position of {name} is not one; restore the positions, or give the collector another name"
+        ) from None
+
+
+def _named(place: Place, worker: str) -> Place:
+    known = place.memory.worker
+    name = worker or ("" if known.named_by_setting else known.name)
+    named = replace(known, name=name, named_by_setting=bool(worker))
+    return replace(place, memory=replace(place.memory, worker=named))
+
+
+class LogGlob:
+    """Finds files; ``follow`` starts the source of one."""
+
+    kind = "log"
+
+    def __init__(
+        self, pattern: str, *, saved: State | None, follow: Callable[[Path], None], poll_interval_ms: int
+    ) -> None:
+        self.name = f"log:{pattern}"
+        self.poll_interval_ms = poll_interval_ms
+        self._pattern = pattern
+        self._follow = follow
+        self._known = set[str]((saved or {}).get("paths", ()))
+        self._inodes: dict[str, int] = dict((saved or {}).get("inodes", {}))
+        self._followed: set[str] = set()
+
+    def poll(self) -> Chunk | None:
+        """Start what is new; a chunk only when something is."""
+        paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        found = {path: inode for path in paths if (inode := _inode(path))}
+        if not found and not self._followed:
+            raise SourceDownError(NOTHING_MATCHES)
+        begun = [path for path in sorted(found) if self._is_new(path, found[path])]
+        for path in begun:
+            self._follow(Path(path))  # one that raises is tried again, those before it are followed
+            self._followed.add(path)
+            self._known.add(path)
+        moved, self._inodes = self._inodes != found, found
+        state = {"paths": sorted(self._known), "inodes": found}
+        return Chunk((), state) if begun or moved else None
+
+    def close(self) -> None:
+        """Do nothing: a pattern keeps nothing open."""
+
+    def _is_new(self, path: str, inode: int) -> bool:
+        if path in self._followed:
+            return False
+        if path in self._known:
+            return True
+        compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and bool(self._known)
+        return not compressed and inode not in self._inodes.values()
+
+
+def _inode(path: str) -> int | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_ino if Path(path).is_file() else None

@@ -1,0 +1,238 @@
+"""Readers of log files by name: files that are followed, and gzip files and standard input, which are read
+once.
+
+A followed file that was renamed is read to its end before its successor begins. A log that was rotated
+several times while nobody read it is read through all its rotations, in the order in which they were last
+written: ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are rotations of ``x.log``.
+
+What is read once is a stream of bytes, of which only what the scanner has not passed is kept. A damaged
+gzip file is read up to its damage; a gzip bomb is unpacked block by block.
+"""
+
+import gzip
+import os
+import re
+import select
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from collector.sources.source import SourceDownError
+
+TAIL_BYTES: Final = 64
+NOT_THERE = "the file does not exist yet; it will be read from its beginning when it appears"
+GONE = "the file is gone; its successor will be read from its beginning when it appears"
+GZIP: Final = ".gz"
+STDIN: Final = Path("-")
+PIECE_BYTES: Final = 1 << 16
+GZIP_TRUNCATED: Final = "gzip_truncated"
+GZIP_BROKEN: Final = "gzip_broken"
+_CLOSED: Final = -1
+
+
+@contextmanager
+def _readable(missing: str = NOT_THERE) -> Iterator[None]:
+    """Turns errors of the file system into ``SourceDownError``; ``missing`` is the text for no such file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise SourceDownError(missing) from None
+    except OSError as error:
+        text = f"the file cannot be read ({error.strerror}); this process needs read access to it"
+        raise SourceDownError(text) from None
+
+
+class FollowedFile:
+    """An open file, and whether its name has come to mean another one meanwhile."""
+
+    once = False
+    trouble = ""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        stem, suffix, moment = re.escape(path.stem), re.escape(path.suffix), r"[.-]\d[\d.:T_-]*"
+        self._rotation = re.compile(rf"{stem}(?:{suffix}{moment}|{moment}{suffix})")
+        self._descriptor = _CLOSED
+
+    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:
+        """Open the file that was left at ``inode`` and ``offset``, by whatever name in its directory.
+
+        Returns the inode, and whether it is another file than the one that was left: by number, by size, or
+        because the bytes before ``offset`` have not that ``tail``, be it rewritten in place or new under an
+        old number.
+        """
+        if self._descriptor == _CLOSED:
+            found = self.path if inode is None else self._find(inode)
+            self._descriptor = self._open(found)
+            ours = found == self.path or self._rotation.fullmatch(found.name)
+            if not ours and not self._same(inode, offset, tail):
+                self.close()
+                self._descriptor = self._open(self.path)
+        another = inode is not None and not self._same(inode, offset, tail)
+        return os.fstat(self._descriptor).st_ino, another
+
+    def tail(self, offset: int) -> str:
+        """A checksum of the bytes before ``offset``, "" if there are none."""
+        before = self.read(max(offset - TAIL_BYTES, 0), min(offset, TAIL_BYTES))
+        return f"{zlib.crc32(before):08x}" if before else ""
+
+    def _same(self, inode: int | None, offset: int, tail: str) -> bool:
+        found = os.fstat(self._descriptor)
+        ours = found.st_ino == inode and found.st_size >= offset
+        return ours and (not tail or self.tail(offset) == tail)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """At most ``size`` bytes from ``offset``; fewer only at the end."""
+        with _readable():
+            return os.pread(self._descriptor, size, offset)
+
+    def ends(self, inode: int, offset: int, block: bytes) -> bool:
+        """Whether the file has a successor, and nothing comes after ``block``, read at ``offset``."""
+        return self._replaced(inode) and self.read(offset, len(block) + 1) == block
+
+    def successor(self, inode: int) -> int | None:
+        """The inode of the rotation that was written next; None if that is the file of this name."""
+        written_ns = os.fstat(self._descriptor).st_mtime_ns
+        try:
+            with os.scandir(self.path.parent) as entries:
+                rotated = [entry.stat() for entry in entries if self._rotation.fullmatch(entry.name)]
+        except OSError:
+            return None
+        others = ((status.st_mtime_ns, status.st_ino) for status in rotated if status.st_ino != inode)
+        return min((other for other in others if other[0] >= written_ns), default=(0, None))[1]
+
+    def _replaced(self, inode: int) -> bool:
+        """Whether the name now stands for another file. Raises ``SourceDownError`` if it has none."""
+        with _readable(missing=GONE):
+            return self.path.stat().st_ino != inode
+
+    def close(self) -> None:
+        """Close the file if it is open."""
+        if self._descriptor != _CLOSED:
+            os.close(self._descriptor)
+            self._descriptor = _CLOSED
+
+    def _open(self, path: Path) -> int:
+        with _readable():
+            if path.is_dir():
+                raise SourceDownError(
+                    "this is a directory; name a file, or a pattern such as DIRECTORY/*.log"
+                )
+            return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def _find(self, inode: int) -> Path:
+        try:
+            with os.scandir(self.path.parent) as entries:
+                renamed = [Path(entry.path) for entry in entries if entry.inode() == inode]
+        except OSError:
+            return self.path
+        return renamed[0] if renamed else self.path
+
+
+class OnceReader(ABC):
+    """A window on a stream; ``trouble`` is what was wrong at its end."""
+
+    once = True
+
+    def __init__(self) -> None:
+        self.trouble = ""
+        self._start = 0
+        self._held = bytearray()
+        self._ended = False
+
+    @abstractmethod
+    def _pull(self) -> bytes | None:
+        """The next bytes, none at the end, None when they are not there yet."""
+
+    def tail(self, offset: int) -> str:  # noqa: ARG002 - a file that can be rewritten needs it
+        """No checksum: a stream cannot be rewritten."""
+        return ""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """At most ``size`` bytes from ``offset``; no later read may begin before it."""
+        while not self._ended and self._start + len(self._held) < offset + size:
+            piece = self._pull()
+            if piece is None:
+                break
+            self._ended = not piece
+            self._held += piece
+            self._forget(offset)
+        self._forget(offset)
+        return bytes(self._held[:size])
+
+    def ends(self, inode: int, offset: int, block: bytes) -> bool:  # noqa: ARG002 - a file needs the inode
+        """Whether nothing comes after ``block``, which was read at ``offset``."""
+        return self._ended and self._start + len(self._held) == offset + len(block)
+
+    def successor(self, inode: int) -> int | None:  # noqa: ARG002 - a file needs the inode
+        """None: a stream has no successor."""
+        return None
+
+    def _forget(self, offset: int) -> None:
+        passed = min(max(offset - self._start, 0), len(self._held))
+        del self._held[:passed]
+        self._start += passed
+
+
+class GzipLog(OnceReader):
+    """A gzip file; offsets are those of what it holds."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file: gzip.GzipFile | None = None
+
+    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
+        """Open the file; it is read once, whatever its inode."""
+        if self._file is None:
+            with _readable():
+                self._file = gzip.GzipFile(self._path, "rb")
+        return os.fstat(self._file.fileno()).st_ino, False
+
+    def close(self) -> None:
+        """Close the file; if it is opened again, it is read from its beginning."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._held, self._start, self._ended = None, bytearray(), 0, False
+
+    def _pull(self) -> bytes:
+        if self._file is None:
+            raise ValueError("the file is not open")
+        try:
+            return self._file.read1(PIECE_BYTES)
+        except EOFError:
+            self.trouble = GZIP_TRUNCATED
+        except (OSError, zlib.error):
+            self.trouble = GZIP_BROKEN
+        return b""
+
+
+class PipedLog(OnceReader):
+    """Input piped in at ``descriptor``: another input in every process."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._opened = False
+
+    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
+        """Whether an earlier process has read another stream: true at the first call."""
+        another, self._opened = not self._opened and inode is not None, True
+        return os.fstat(self._descriptor).st_ino, another
+
+    def close(self) -> None:
+        """The descriptor is not ours to close."""
+
+    def _pull(self) -> bytes | None:
+        ready, _, _ = select.select([self._descriptor], [], [], 0)
+        return os.read(self._descriptor, PIECE_BYTES) if ready else None
+
+
+def open_reader(path: Path) -> FollowedFile | GzipLog | PipedLog:
+    """The reader of the log at ``path``."""
+    if path == STDIN:
+        return PipedLog(0)
+    return GzipLog(path) if path.suffix == GZIP else FollowedFile(path)

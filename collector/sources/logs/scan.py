@@ -1,0 +1,293 @@
+"""The log scanner: bytes in, causes with their positions out; it does no input or output.
+
+What it finds depends on the bytes of the file alone, never on how they were split into reads: a cause
+counts as soon as its line is complete, and the open entry is part of the memory, which is saved with the
+position: a restart changes nothing. Blocks without any trigger are passed at the speed of a substring search.
+Lines are parsed only where a trigger of a dialect is found, and unwrapped only then.
+
+A line longer than ``max_line_bytes`` is skipped up to its end and reported once.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+from typing import Final
+
+from collector.sources.logs.dialects import brokers, clients, connect, librdkafka, stream_drops, streams
+from collector.sources.logs.dialects.cause import Cause, Mention, mention, unread
+from collector.sources.logs.dialects.connect import Worker
+from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
+from collector.sources.logs.layout import KNOWN, Layout
+
+TRIGGERS: Final = tuple(
+    text.encode()
+    for dialect in (connect, streams, stream_drops, clients, librdkafka, brokers)
+    for text in dialect.TRIGGERS
+)
+MESSAGES: Final = streams.MESSAGES
+"""Many triggers that all stand behind one prefix: together they cost what three others do."""
+
+MAX_FOUND: Final = 1_000
+"""A block is left early once it has yielded so many."""
+
+EXCERPT_BYTES: Final = 200
+MAX_LINE_BYTES: Final = 1 << 20
+LINE_TOO_LONG: Final = "line_too_long"
+MAX_IDENTITIES: Final = 256
+"""How many causes of one entry, and how many recent ones of the file, are remembered."""
+
+MAX_HEADER_CHARS: Final = 1_000
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An open entry: later lines may still belong to it.
+
+    ``start`` is its byte offset, ``at_ms`` the time in it (None: it has none), ``causes`` how many distinct
+    ones it has named, ``seen`` the last of them.
+    """
+
+    start: int
+    header: str
+    at_ms: int | None = None
+    causes: int = 0
+    seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The scanner's state; ``offset`` is the first byte that it has not passed.
+
+    ``entry`` is None until the file has shown a header line: until then every line is an entry of its own.
+    ``overlong`` says that ``offset`` lies inside a line that is being passed over. ``format`` is that of the
+    file, "" until its first line is known; ``plain`` says that a JSON log's last line was none of JSON.
+    ``unwritten`` is the share group whose dead letters a broker has just failed to write.
+    """
+
+    offset: int = 0
+    entry: Entry | None = None
+    overlong: bool = False
+    format: str = ""
+    plain: bool = False
+    worker: Worker = field(default_factory=Worker)
+    unwritten: str = ""
+    recent: Mapping[str, Mention] = field(default_factory=dict)
+
+    def next_file(self) -> "Memory":
+        """What stays known when the same writer begins a new file."""
+        return Memory(worker=self.worker, unwritten=self.unwritten, recent=self.recent)
+
+
+def admit(
+    cause: Cause, entry: Entry, recent: Mapping[str, Mention]
+) -> tuple[Entry, Mapping[str, Mention], bool]:
+    """The entry and the file's recent mentions after ``cause``, and whether it is a new one."""
+    identity = _SEPARATOR.join(cause.identity)
+    if identity in entry.seen:
+        return entry, recent, False
+    entry = replace(entry, causes=entry.causes + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
+    latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
+    remembered = dict.fromkeys(_SEPARATOR.join(known) for known in (cause.identity, cause.also) if known)
+    kept = {known: value for known, value in recent.items() if known not in remembered}
+    kept |= dict.fromkeys(remembered, latest)
+    for known in list(kept)[:-MAX_IDENTITIES]:
+        del kept[known]
+    return entry, kept, new
+
+
+def candidates(form: Text, block: bytes, end: int, *, plain: bool) -> Iterator[list[tuple[int, int]]]:
+    """Start and end (behind its newline) of each line to look at, or of all its parts, in their order."""
+    hits = [match.start() for match in MESSAGES.finditer(block, 0, end)]
+    for trigger in TRIGGERS:  # the first place in each line
+        at = block.find(trigger, 0, end)
+        while at >= 0:
+            hits.append(at)
+            at = block.find(trigger, line_end(block, at, end), end)
+    hits += form.also(block, end, plain=plain)
+    passed = 0
+    for start in sorted({line_start(block, hit) for hit in hits}):
+        if start >= passed:
+            parts = parts_of(form, block, first_part(form, block, start, passed), end)
+            passed = parts[-1][1]
+            yield parts
+
+
+def complete(form: Text, block: bytes, end: int) -> int:
+    """The end of the last line whose parts are all in the block; 0 if there is none."""
+    last = line_start(block, end - 1)
+    return first_part(form, block, last, 0) if form.continues(block[last:end]) else end
+
+
+def first_part(form: Text, block: bytes, start: int, lowest: int) -> int:
+    """Where the line begins of which a part begins at ``start``."""
+    while start > lowest:
+        before = line_start(block, start - 1)
+        if not form.continues(block[before:start]):
+            break
+        start = before
+    return start
+
+
+def parts_of(form: Text, block: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """The line that begins at ``start``: start and end of each part."""
+    parts = [(start, line_end(block, start, end))]
+    while parts[-1][1] < end and form.continues(block[slice(*parts[-1])]):
+        parts.append((parts[-1][1], line_end(block, parts[-1][1], end)))
+    return parts
+
+
+def last_header(form: Text, block: bytes, start: int, end: int, *, plain: bool) -> int:
+    """Offset of the last line from ``start``, where one begins, to ``end`` that begins an entry; -1: none."""
+    while start < end:
+        line = max(line_start(block, end - 1), start)
+        if form.begins(block, line, plain=plain):
+            return line
+        end = line
+    return -1
+
+
+def line_start(block: bytes, at: int) -> int:
+    """Where the line around ``at`` begins; a newline belongs to the line that it ends."""
+    return block.rfind(b"\n", 0, at) + 1
+
+
+def line_end(block: bytes, start: int, end: int) -> int:
+    """Where the line around ``start`` ends, behind its newline; ``end`` at the latest."""
+    newline = block.find(b"\n", start, end)
+    return end if newline < 0 else newline + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cause, the offset of its entry, its ordinal in it, and the entry's time (None: it has none)."""
+
+    cause: Cause
+    offset: int
+    ordinal: int
+    at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes from ``base`` on; ``full``: one read gives no more, ``final``: nothing comes after them."""
+
+    form: Text
+    block: bytes
+    base: int
+    final: bool
+    full: bool
+
+    def read(self, memory: Memory, end: int) -> tuple[Memory, list[Found]]:
+        """The memory after the lines before ``end``, and what was found in them."""
+        cursor, found, plain = 0, list[Found](), memory.plain
+        for parts in candidates(self.form, self.block, end, plain=plain):
+            stop = parts[-1][1]
+            if self._must_wait(parts, end):
+                end = parts[0][0]
+                break
+            memory = self.advance(memory, cursor, stop)
+            memory, causes = self._read_line(memory, parts)
+            found += causes
+            cursor = stop
+            if len(found) >= MAX_FOUND:
+                end = stop
+                break
+        memory = self.advance(memory, cursor, end)
+        plain = self.form.whole and is_plain(self.block, end) if end else plain
+        return replace(memory, offset=self.base + end, plain=plain), found
+
+    def advance(self, memory: Memory, start: int, end: int) -> Memory:
+        """The memory with the last entry that begins in ``[start, end)`` as the open one."""
+        header = last_header(self.form, self.block, start, end, plain=memory.plain)
+        if header < 0:
+            return memory
+        record = self._record(parts_of(self.form, self.block, header, end))
+        return replace(memory, entry=_entry(record, self.base + header))
+
+    def _record(self, parts: list[tuple[int, int]]) -> Record:
+        return self.form.read([self.block[start:stop] for start, stop in parts])
+
+    def _must_wait(self, parts: list[tuple[int, int]], end: int) -> bool:
+        """Whether the line has a meaning only together with the next one, which is not complete yet."""
+        if self.final or self.form.whole or parts[-1][1] < end or (parts[0][0] == 0 and self.full):
+            return False
+        return brokers.LOST in self._record(parts).lines[0]
+
+    def _read_line(self, memory: Memory, parts: list[tuple[int, int]]) -> tuple[Memory, list[Found]]:
+        """What one line means in its entry; the memory after it."""
+        record = self._record(parts)
+        alone = _entry(record, self.base + parts[0][0])
+        header, worker, unwritten = (memory.entry or alone).header, memory.worker, memory.unwritten
+        causes = [quarantined(record.trouble, record.header, alone.start)] if record.trouble else []
+        for line, following in zip(record.lines, (*record.lines[1:], self._after(parts[-1][1])), strict=True):
+            worker, abandoned = connect.read(line, worker)
+            unwritten, lost = brokers.read(line, following, unwritten)
+            causes += [*abandoned, *lost, *streams.read(line, header), *streams.read_timers(line)]
+            causes += [*stream_drops.read(line, header), *clients.read(line, header), *librdkafka.read(line)]
+        return admitted(replace(memory, worker=worker, unwritten=unwritten), causes, alone)
+
+    def _after(self, stop: int) -> str:
+        if self.form.whole or stop >= len(self.block):
+            return ""
+        return self._record(parts_of(self.form, self.block, stop, len(self.block))).lines[0]
+
+
+def _entry(record: Record, start: int) -> Entry:
+    return Entry(start, record.header[:MAX_HEADER_CHARS], record.at_ms)
+
+
+def quarantined(reason: str, excerpt: str, offset: int) -> Cause:
+    """The cause that the line at ``offset`` was not read; lines of an entry that are not JSON count once."""
+    return unread(reason, excerpt[:EXCERPT_BYTES], *([] if reason == NOT_JSON else [str(offset)]))
+
+
+def admitted(memory: Memory, causes: list[Cause], alone: Entry) -> tuple[Memory, list[Found]]:
+    """The causes that are new; ``alone`` is their entry while the file has had no header line."""
+    entry, recent, found = memory.entry or alone, memory.recent, []
+    for cause in causes:
+        ordinal = entry.causes
+        entry, recent, new = admit(cause, entry, recent)
+        if new:
+            found.append(Found(cause, entry.start, ordinal, entry.at_ms))
+    return replace(memory, entry=entry if memory.entry else None, recent=recent), found
+
+
+@dataclass(frozen=True, slots=True)
+class Scanner:
+    """Reads blocks that begin at the memory's offset and are at most ``max_line_bytes`` long.
+
+    ``format`` is one of ``FORMATS``, or "" to detect it by each file's first line.
+    """
+
+    zone: tzinfo = UTC
+    max_line_bytes: int = MAX_LINE_BYTES
+    format: str = ""
+    layout: Layout = KNOWN
+
+    def scan(self, memory: Memory, block: bytes, *, final: bool = False) -> tuple[Memory, list[Found]]:
+        """The memory after the complete lines of the block, and what was found in them.
+
+        The same memory comes back when more bytes are needed; ``final`` says that no more will come.
+        """
+        if memory.overlong:
+            end = block.find(b"\n") + 1
+            return replace(memory, offset=memory.offset + (end or len(block)), overlong=not end), []
+        full = len(block) >= self.max_line_bytes
+        end = len(block) if final else block.rfind(b"\n") + 1
+        if not end and not full:
+            return memory, []
+        name = self.format or memory.format or detect(block[: end or None])
+        memory, form = replace(memory, format=name), FORMATS[name or "text"](self.layout, self.zone)
+        if not end:
+            return self._overlong(memory, block, form)
+        if not final:
+            end = complete(form, block, end) or (end if full else 0)
+        return Block(form, block, memory.offset, final=final, full=full).read(memory, end)
+
+    def _overlong(self, memory: Memory, block: bytes, form: Text) -> tuple[Memory, list[Found]]:
+        base, excerpt = memory.offset, text_of(block[:EXCERPT_BYTES])
+        memory = Block(form, block, base, final=False, full=True).advance(memory, 0, len(block))
+        cause = quarantined(LINE_TOO_LONG, excerpt, base)
+        memory, found = admitted(memory, [cause], Entry(base, excerpt))
+        return replace(memory, offset=base + len(block), overlong=True, plain=False), found

@@ -1,0 +1,141 @@
+"""Tasks that may be abandoned (KIP-611): each source in its own thread, and one total time for all to stop.
+
+A source that blocks delays neither another source nor the end of the process. At the end all tasks are
+told to stop first, then each is waited for within what is left of the total; what has not ended by then
+is abandoned, logged and counted.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
+from collector.settings import CollectorSettings
+from collector.sources.source import Source, State
+from collector.tasks.status import Abandonments, counts_of, self_reports, source_status
+from collector.tasks.task import Task, TaskContext
+from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.health import unheard
+from deadwatch.runtime.logs import Scope, invoke, log_context
+
+log = logging.getLogger(__name__)
+
+TICK_MS: Final = 500
+PUBLISHER_SHARE: Final = 5
+"""The n-th part of the total time to stop is reserved for the publisher."""
+
+
+class Runtime:
+    """Runs sources and the publisher until it is stopped; ``abandoned`` counts what did not end in time."""
+
+    def __init__(
+        self,
+        settings: CollectorSettings,
+        chunks: ChunkQueue,
+        publisher: Publisher,
+        context: TaskContext,
+        saved: Mapping[str, State],
+    ) -> None:
+        self.abandoned = Abandonments(settings.graceful_timeout_ms)
+        self._settings = settings
+        self._chunks = chunks
+        self._publisher = publisher
+        self._context = context
+        self._saved = saved
+        self.tasks: list[Task] = []
+        """The tasks that have been started; others may be added meanwhile."""
+        self._starting = threading.Lock()
+        self._channel = BoundedChannel(chunks)
+        self._status = source_status(f"collector:{settings.name}", "collector", settings, saved)
+        self._self_reports = self_reports(settings, saved, context.clock())
+
+    def saved(self, source: str) -> State | None:
+        """The state that the last instance of a source has left, in this process or before its start."""
+        left = next((task.state for task in tuple(self.tasks) if task.name == source), None)
+        return self._saved.get(source) if left is None else left
+
+    def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
+        """Start a source, once for each name; sources may start others. ``make`` makes each instance."""
+        source = make()
+        with self._starting:
+            if any(task.name == source.name for task in self.tasks):
+                with log_context(source.name, Scope.VALIDATION):
+                    log.warning("%s is set more than once; it is read once", source.name)
+                    invoke(source, source.close)
+                return
+            task = Task(
+                source,
+                make,
+                scope=scope,
+                channel=BoundedChannel(self._chunks),
+                status=source_status(source.name, source.kind, self._settings, self._saved),
+                context=self._context,
+                abandoned=self.abandoned,
+            )
+            self.tasks.append(task)
+            task.start()
+
+    def run(self, stop: threading.Event, beat: Callable[[], None] = unheard) -> str:
+        """Publish until ``stop``; the reason if it ended before, else "". ``beat`` is called meanwhile."""
+        self._context.telemetry.observe(
+            lambda: self._publisher.dead_letter_counts,
+            lambda: self.abandoned.count(Scope.TASK),
+            lambda: self.abandoned.count(Scope.CONNECTOR),
+        )
+        publishing = self._publisher.start()
+        while not stop.is_set() and not self._publisher.ended.is_set():
+            beat()
+            for task in tuple(self.tasks):
+                task.announce()
+            self._status.publish(self._context.clock(), self._channel, up=True, message="")
+            self._report()
+            stop.wait(min(TICK_MS, self._settings.heartbeat_interval_ms) / 1_000)
+        self._shut_down(publishing)
+        return self._publisher.failure
+
+    def _report(self) -> None:
+        counts = counts_of(self._publisher.dead_letter_counts, self.abandoned)
+        self._self_reports.publish(self._context.clock(), self._channel, collector_counts=counts)
+
+    def _shut_down(self, publishing: threading.Thread) -> None:
+        self._context.stop.set()
+        total_ms = self._settings.graceful_timeout_ms
+        deadline_ms = _monotonic_ms() + total_ms
+        for task in tuple(self.tasks):
+            if not task.ends(deadline_ms - total_ms / PUBLISHER_SHARE - _monotonic_ms()):
+                task.abandon()
+        self._report()
+        self._publisher.stop()
+        publishing.join(max(deadline_ms - _monotonic_ms(), 0) / 1_000)
+        if publishing.is_alive():
+            self.abandoned.add(NAME, Scope.TASK, publishing.is_alive)
+        self._log_abandoned()
+        self._context.telemetry.close(deadline_ms - _monotonic_ms())
+
+    def _log_abandoned(self) -> None:
+        connectors, tasks = (self.abandoned.count(scope) for scope in (Scope.CONNECTOR, Scope.TASK))
+        figures = (
+            f"abandoned-{name}-current={count.current} abandoned-{name}-total={count.total}"
+            for name, count in (("connectors", connectors), ("tasks", tasks))
+        )
+        log.info("Stopped; %s", " ".join(figures))
+
+
+def backoff(settings: CollectorSettings) -> Backoff:
+    """The retry schedule of the settings; a contradictory one is logged."""
+    schedule = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+    if schedule.misconfigured:
+        log.warning(
+            "Configuration 'retry_backoff_ms' with value '%d' is greater than configuration"
+            " 'retry_backoff_max_ms' with value '%d'. A static backoff with value '%d' will be applied.",
+            schedule.initial_ms,
+            schedule.max_ms,
+            schedule.max_ms,
+        )
+    return schedule
+
+
+def _monotonic_ms() -> float:
+    return time.monotonic() * 1_000

@@ -1,0 +1,1 @@
+"""What two processes must agree on, byte for byte or number for number; standard library only."""

@@ -1,0 +1,50 @@
+"""The exception that was thrown, where the headers of a dead letter name another one that only wraps it.
+
+Spring calls every exception of a listener a ``ListenerExecutionFailedException``. Which one was thrown says a
+header with the class of the cause; else the last ``Caused by:`` of the stack trace does. Its message is the
+one behind the class in the stack trace (``Throwable.printStackTrace``), else that of the wrapper stays.
+"""
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
+
+CAUSED_BY: Final = "\nCaused by: "
+FRAMES: Final = "\n\t"
+"""Begins the frames, which end the message of an exception."""
+_CLASS: Final = re.compile(r"[\w.$/-]+")
+
+
+class Exceptions(NamedTuple):
+    """What the headers of a record say of its exceptions; what they do not have is empty."""
+
+    error_class: str
+    message: str
+    cause_class: str = ""
+    cause_message: str = ""
+    causes: Sequence[str] = ()
+    """``printed_causes`` of the stack trace."""
+
+
+def printed_causes(stacktrace: str) -> Sequence[str]:
+    """What a stack trace prints of each exception behind the first one: ``Throwable.toString``."""
+    return [part.partition(FRAMES)[0] for part in stacktrace.split(CAUSED_BY)[1:]]
+
+
+def thrown(found: Exceptions, wrappers: AbstractSet[str]) -> tuple[str, str]:
+    """Class and message of the thrown exception; those of the wrapper where no other one is named."""
+    causes = [_class_and_message(printed) for printed in found.causes]
+    name, message = found.cause_class, found.cause_message
+    if not name or name in wrappers:
+        name, message = causes[-1] if causes else ("", "")
+    if not _CLASS.fullmatch(name) or name in wrappers:
+        return found.error_class, found.message
+    if not message:
+        message = next((text for cause, text in causes if cause == name), found.message)
+    return name, message
+
+
+def _class_and_message(printed: str) -> tuple[str, str]:
+    name, _, message = printed.rstrip().partition(": ")
+    return name, message

@@ -1,0 +1,230 @@
+"""Policies: standing orders, by which what arrives on their topics is redriven.
+
+The orders of a policy cover the offsets of a topic one after the other, each a bounded part, never two at a
+time: an order looks at a record once, and a later one only when the record has come back behind what was
+covered. How often a record may come back is in its headers, as for every order. Offsets are Kafka's, times
+are milliseconds since the epoch.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from deadwatch.contract.topics import PARKED_SUFFIX, refuse_broken
+from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.filter.errors import FilterError
+from deadwatch.deadletter.record import DeadLetter, parse_record
+from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.order import ErrorClass, OrderRequest, Selection, Status, Terms
+from deadwatch.orders.selection import Extents
+
+Positions = Mapping[str, Mapping[int, int]]
+"""The first offset that no order of a policy has covered, by topic and partition."""
+
+MAX_FILTER_CHARS: Final = 4_000
+Pattern = Annotated[str, Field(max_length=10_000)]
+
+
+class PolicyRequest(Terms):
+    """A policy as a user requests it."""
+
+    dlq_topics: tuple[Pattern, ...] = Field(
+        min_length=1,
+        max_length=100,
+        description="Regular expressions; a dead letter topic matches one as a whole.",
+    )
+    filter: str | None = Field(None, min_length=1, max_length=MAX_FILTER_CHARS, description="CEL expression.")
+    exclude_error_classes: tuple[ErrorClass, ...] = Field(
+        (), max_length=100, description="Whole names: their records are parked at once, without another try."
+    )
+    excluded: Literal["park", "leave"] = Field(
+        "park", description="What becomes of them: parked at once, or left where they are."
+    )
+    include_existing: bool = Field(
+        default=False, description="Also what its topics hold when it is made; else what comes later."
+    )
+    enabled: bool = True
+
+    @field_validator("dlq_topics")
+    @classmethod
+    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return refuse_broken(patterns)
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        if self.limits.max_records is not None:
+            raise ValueError("limits.max_records would leave records behind for ever: leave it out")
+        if len(self._expression()) > MAX_FILTER_CHARS:
+            raise ValueError(
+                f"filter and exclude_error_classes together are longer than {MAX_FILTER_CHARS} characters"
+            )
+        return self
+
+    def covers(self, topic: str) -> bool:
+        """Whether the policy is for this topic; it never is for a parked topic."""
+        return not topic.endswith(PARKED_SUFFIX) and any(
+            _matches(pattern, topic) for pattern in self.dlq_topics
+        )
+
+    def refuse_slow_patterns(self) -> None:
+        """Raise ``RefusedOrderError`` for a pattern that may take very long for one name.
+
+        Policies of before, which may have one, are read as they are.
+        """
+        for pattern in self.dlq_topics:
+            if _linear(pattern) is None and _may_backtrack(pattern):
+                raise RefusedOrderError(
+                    f"dlq_topics: {pattern[:100]!r} may take very long for one name: where a pattern looks "
+                    "around or refers back, repeat at most twice, and no group"
+                )
+
+    def order(self, topic: str) -> OrderRequest:
+        """The request of one of its orders, for this topic."""
+        terms = {name: getattr(self, name) for name in Terms.model_fields}
+        if self.excluded == "park":
+            parked = (*self.retry.park_error_classes, *self.exclude_error_classes)
+            terms["retry"] = self.retry.model_copy(
+                update={"park_error_classes": tuple(dict.fromkeys(parked))}
+            )
+        return OrderRequest(dlq_topic=topic, selection=self._selection(), dry_run=False, **terms)
+
+    def _selection(self) -> Selection:
+        expression = self._expression()
+        return Selection(filter=expression) if expression else Selection(all=True)
+
+    def _expression(self) -> str:
+        parts = [] if self.filter is None else [f"({self.filter})"]
+        if self.exclude_error_classes and self.excluded == "leave":
+            names = ", ".join(f'"{name}"' for name in self.exclude_error_classes)
+            parts.append(f"![error_class, wrapper].exists(c, c in [{names}])")
+        return " && ".join(parts)
+
+
+_ANOTHER_LANGUAGE: Final = re.compile(r"\{,|\[\[|\[:")
+"""What RE2 takes, but for something else than Python does."""
+_REPETITION: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<group>\)?)(?P<repeats>[*+]|\{\d*,?\d*\})", re.DOTALL
+)
+MOST_REPETITIONS: Final = 2
+"""In a pattern that backtracks: a name of 249 characters then takes some ten thousand steps."""
+
+
+@lru_cache(1_000)
+def _linear(pattern: str) -> Filter | None:
+    """The pattern as a filter, which takes time in proportion to the name; None where RE2 does not take it,
+    or takes it for something else.
+    """
+    if _ANOTHER_LANGUAGE.search(pattern):
+        return None
+    try:
+        found = Filter(f"topic.matches({json.dumps(rf'^(?:{pattern})$', ensure_ascii=False)})")
+    except FilterError:
+        return None
+    return None if found.verdict(_named("")).problem else found
+
+
+@lru_cache(10_000)
+def _matches(pattern: str, topic: str) -> bool:
+    linear = _linear(pattern)
+    return linear(_named(topic)) if linear else re.fullmatch(pattern, topic) is not None
+
+
+def _named(topic: str) -> DeadLetter:
+    return parse_record(topic, 0, 0, 0, None, None, None)
+
+
+def _may_backtrack(pattern: str) -> bool:
+    found = [match for match in _REPETITION.finditer(pattern) if match["repeats"]]
+    return len(found) > MOST_REPETITIONS or any(match["group"] for match in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy as the store keeps it; ``version`` counts changes from 1, ``failures`` failures in a row."""
+
+    id: str
+    version: int
+    request: PolicyRequest
+    changed_by: str
+    created_at_ms: int
+    changed_at_ms: int
+    positions: Positions = field(default_factory=dict)
+    last_topic: str = ""
+    failures: int = 0
+    status_reason: str = ""
+    next_at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The newest order of a policy, with its state."""
+
+    id: str
+    status: Status
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The topic and the offsets of a policy's next order."""
+
+    topic: str
+    extents: Extents
+
+
+def rests(policy: Policy, latest: Latest | None, now_ms: int) -> bool:
+    """Whether the policy must not make an order now; the first rule that applies wins."""
+    if not policy.request.enabled or now_ms < policy.next_at_ms:
+        return True
+    if latest is None:
+        return False
+    if not latest.status.final:
+        return True
+    return latest.status is Status.FAILED and latest.created_at_ms >= policy.changed_at_ms
+
+
+def due(
+    policy: Policy, latest: Latest | None, backlog: Mapping[str, Extents], now_ms: int, most: int
+) -> Due | None:
+    """The order to make now, if any: topics take turns, and an order covers at most ``most`` offsets."""
+    if rests(policy, latest, now_ms):
+        return None
+    for topic in _in_turn(backlog, policy.last_topic):
+        if policy.request.covers(topic):
+            extents = _part(policy.positions.get(topic, {}), backlog[topic], most)
+            if extents.end:
+                return Due(topic, extents)
+    return None
+
+
+def covered(positions: Positions, one: Due) -> Positions:
+    """The positions after these offsets were covered, by an order or because none is the policy's."""
+    return {**positions, one.topic: {**positions.get(one.topic, {}), **one.extents.end}}
+
+
+def _in_turn(topics: Iterable[str], last: str) -> list[str]:
+    return sorted(topics, key=lambda topic: (topic <= last, topic))
+
+
+def _part(position: Mapping[int, int], there: Extents, most: int) -> Extents:
+    """Offsets that no order has covered, a fair share of each partition; a recreated topic begins anew."""
+    begin = {partition: _first(position.get(partition, 0), there, partition) for partition in there.end}
+    waiting = {partition: there.end[partition] - first for partition, first in begin.items()}
+    ordered = sorted((partition for partition in waiting if waiting[partition] > 0), key=waiting.__getitem__)
+    cut: dict[int, int] = {}
+    for place, partition in enumerate(ordered):
+        share = min(waiting[partition], -(-most // (len(ordered) - place)))
+        if share:
+            cut[partition] = begin[partition] + share
+            most -= share
+    return Extents({partition: begin[partition] for partition in cut}, cut)
+
+
+def _first(position: int, there: Extents, partition: int) -> int:
+    begin = there.begin.get(partition, 0)
+    return begin if position > there.end[partition] else max(position, begin)

@@ -1,0 +1,7 @@
+"""What every process needs to run: its life, health, Kafka connections, settings, logs and telemetry."""
+
+from importlib.metadata import version
+from typing import Final
+
+VERSION: Final = version("deadwatch")
+"""The version of the installed distribution."""

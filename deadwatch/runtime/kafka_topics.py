@@ -1,0 +1,89 @@
+"""Describing and creating topics with Kafka's admin interface; nothing is consumed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Final
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import NewTopic
+from kafka.errors import InvalidConfigurationError, KafkaError, TopicAlreadyExistsError
+
+from deadwatch.contract import quarantine
+from deadwatch.runtime.kafka import KafkaConnection
+
+TIMEOUT_MS: Final = 5_000
+"""The timeout of one request, and of reaching the cluster."""
+
+BROKER_DEFAULT: Final = -1
+_NO_LEADER: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A topic's partitions, whether all have leaders and may be read, and on which brokers each is."""
+
+    partitions: list[TopicPartition]
+    led: bool
+    replicas: tuple[tuple[int, ...], ...]
+    readable: bool = True
+
+
+class Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no types
+    """An admin client that ends its thread when it cannot reach the cluster; kafka-python 3.0.12 leaks it."""
+
+    def __init__(self, **options: object) -> None:
+        try:
+            super().__init__(**options)
+        except KafkaError:
+            self._closed = not hasattr(self, "_net")
+            self.close()
+            raise
+
+
+def connect(connection: KafkaConnection) -> Admin:
+    """An admin client whose calls time out after ``TIMEOUT_MS``. Raises ``KafkaError``."""
+    return Admin(**connection.kafka_python(), bootstrap_timeout_ms=TIMEOUT_MS, request_timeout_ms=TIMEOUT_MS)
+
+
+def topics(admin: KafkaAdminClient) -> dict[str, Layout]:
+    """Every topic that we may see. Raises ``KafkaError``."""
+    return {topic["name"]: _layout(topic) for topic in admin.describe_topics()}
+
+
+def is_readable(topic: Mapping[str, Any]) -> bool:
+    """Whether we may read a topic that was described; yes, if the broker does not report rights."""
+    return "READ" in (topic.get("authorized_operations") or ("READ",))
+
+
+def _layout(topic: Mapping[str, Any]) -> Layout:
+    name, partitions = topic["name"], topic["partitions"]
+    return Layout(
+        partitions=[TopicPartition(name, one["partition_index"]) for one in partitions],
+        led=all(one["leader_id"] >= _NO_LEADER for one in partitions),
+        replicas=tuple(
+            tuple(one["replica_nodes"]) for one in sorted(partitions, key=itemgetter("partition_index"))
+        ),
+        readable=is_readable(topic),
+    )
+
+
+def create_queue(admin: KafkaAdminClient, topic: str) -> None:
+    """Create a dead letter queue as brokers create theirs, if it is missing. Raises ``KafkaError``."""
+    if topic in admin.list_topics():
+        return
+    try:
+        create(admin, topic, 1, quarantine.TOPIC_CONFIGS)
+    except InvalidConfigurationError:  # a broker before 4.4 does not know dead letter queues
+        create(admin, topic, 1, {})
+
+
+def create(admin: KafkaAdminClient, topic: str, partitions: int, configs: Mapping[str, str]) -> None:
+    """Create a topic with the brokers' replication factor; one that exists stays. Raises ``KafkaError``."""
+    new = NewTopic(
+        topic, num_partitions=partitions, replication_factor=BROKER_DEFAULT, topic_configs=dict(configs)
+    )
+    try:
+        admin.create_topics([new], wait_for_metadata=True)
+    except TopicAlreadyExistsError:
+        return

@@ -1,0 +1,107 @@
+"""How every process begins and stops: settings, logging, signals, garbage collection."""
+
+import argparse
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from deadwatch.runtime.logs import LogFormat, add_context, formatter
+from deadwatch.runtime.settings_file import S, SettingsError, load
+
+REFUSED = 2
+"""Exit code when the settings or arguments are refused."""
+AGAIN = 75
+"""Exit code of a process that ends so that its supervisor starts it again (EX_TEMPFAIL)."""
+OTHERS = 0o077
+"""The umask: nobody but the owner may read what a process writes, since it holds payloads."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+QUIET = {
+    "kafka": logging.CRITICAL,  # logs each attempt; our callers log each change
+    "httpx2": logging.WARNING,  # logs each request
+    "httpcore2": logging.WARNING,
+    "py4j": logging.WARNING,
+    "opentelemetry": logging.CRITICAL,  # as kafka
+    "alembic.runtime.plugins": logging.WARNING,  # logs what it finds when it is loaded
+}
+
+
+class Interrupted(BaseException):
+    """A signal has come inside ``interruptible``."""
+
+
+def begin(settings: type[S], description: str) -> S:
+    """Load the settings and set up logging; ends the process with one line if the settings are refused."""
+    parser = argparse.ArgumentParser(prog=f"python -m {settings.section}", description=description)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as YAML (deadwatch.yaml)")
+    arguments = parser.parse_args()
+    os.umask(OTHERS)
+    configure_logging(settings.section)
+    try:
+        loaded = load(settings, arguments.config)
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(REFUSED)
+    configure_logging(settings.section, form=loaded.log_format)
+    return loaded
+
+
+def configure_logging(process: str, level: int = logging.INFO, form: LogFormat = "text") -> None:
+    """One line a record on stderr: UTC time, level, process, message (logger), or the same as JSON."""
+    handler = logging.StreamHandler()
+    handler.addFilter(add_context)
+    handler.setFormatter(formatter(process, form))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name, least in QUIET.items():
+        logging.getLogger(name).setLevel(least)
+    logging.captureWarnings(capture=True)
+
+
+def stop_on_signals() -> threading.Event:
+    """An event that SIGTERM or SIGINT sets; call it from the main thread."""
+    stop = threading.Event()
+
+    def ask(_number: int, _frame: object) -> None:
+        threading.Thread(target=stop.set).start()  # the main thread may hold the event's lock right now
+
+    for number in STOP_SIGNALS:
+        signal.signal(number, ask)
+    return stop
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Inside, SIGTERM and SIGINT raise ``Interrupted``; afterwards they do what they did before, also where
+    a library has taken them meanwhile. Call it from the main thread.
+    """
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Interrupted
+
+    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+OBJECTS: Final = 200_000
+"""The threshold of the youngest generation: more objects than the records of a transaction."""
+
+
+def leave_records_alone() -> None:
+    """Run the collector of cycles rarely, for a process that handles thousands of records or rows at once.
+
+    They hold no cycles; looking through them again and again is a third of the work of moving them, and half
+    of the slowest scrapes.
+    """
+    gc.freeze()
+    gc.set_threshold(OBJECTS, 10, 10)

@@ -1,0 +1,155 @@
+"""Where a process's settings come from, and how they are refused.
+
+Strongest first: variables of the environment (``COLLECTOR_KAFKA__BOOTSTRAP_SERVERS``), the process's own
+section of the YAML file, the file's shared top level (``kafka``, ``kafka_cluster`` …), defaults. What is
+unknown or contradicts itself is refused before the first connection.
+"""
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final, TypeVar
+
+import yaml
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from deadwatch.runtime.logs import LogFormat
+
+SHARED = frozenset(
+    {
+        "kafka",
+        "kafka_cluster",
+        "store_url",
+        "events_topic",
+        "quarantine_topic",
+        "quarantine_topic_prefix",
+        "quarantine_auto_create_topics_enable",
+        "quarantine_copy_record_enable",
+        "dlq_topics",
+        "dlq_topics_deny",
+        "targets_allow",
+        "dialects",
+        "first_header_counts",
+        "log_format",
+    }
+)
+"""Keys of the file's top level that more than one process reads."""
+
+SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")
+
+S = TypeVar("S", bound="ProcessSettings")
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the text says which and what to do, and never shows a value."""
+
+
+class ProcessSettings(BaseSettings):
+    """Base of the settings of one process; ``section`` is its name: in the file, as its variables' prefix, as
+    the module that ``python -m`` runs.
+    """
+
+    section: ClassVar[str]
+
+    log_format: LogFormat = Field("text", description="`json`: an object a line, for machines.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment stands above the file, which ``load`` hands over as arguments."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return env_settings, init_settings
+
+
+def load(settings: type[S], file: Path | None = None) -> S:
+    """The settings of one process, from the environment and, where given, a YAML file.
+
+    Raises:
+        SettingsError: the file cannot be read, a key is unknown, or values contradict each other.
+    """
+    _refuse_unknown_variables(settings, os.environ)
+    shared, own = _split(settings, _read(file))
+    try:
+        return settings(**{**shared, **own})
+    except ValidationError as error:
+        where = f"{settings.section} settings" + (f" ({file})" if file else "")
+        raise SettingsError(f"{where}: " + "; ".join(_lines(error, settings.section))) from None
+
+
+def _refuse_unknown_variables(settings: type[S], environment: Mapping[str, str]) -> None:
+    prefix = f"{settings.section}_".upper()
+    for variable in sorted(environment):
+        name = variable.removeprefix(prefix).split("__")[0].lower()
+        if variable.startswith(prefix) and name not in settings.model_fields:
+            known = ", ".join(f"{prefix}{field}".upper() for field in settings.model_fields)
+            raise SettingsError(f"unknown variable {variable}; known: {known}")
+
+
+def _read(file: Path | None) -> Mapping[str, Any]:
+    if file is None:
+        return {}
+    try:
+        content = yaml.safe_load(file.read_text())
+    except OSError as error:
+        raise SettingsError(f"cannot read {file}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise SettingsError(f"{file} must be a mapping with the keys {', '.join(SECTIONS)} and shared ones")
+    return content
+
+
+def _split(settings: type[S], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The file's shared keys that this process has, and its own section."""
+    own = content.get(settings.section) or {}
+    if not isinstance(own, dict):
+        raise SettingsError(f"section {settings.section} must be a mapping")
+    shared = {name: value for name, value in content.items() if name not in SECTIONS}
+    unknown = sorted(set(shared) - SHARED)
+    if unknown:
+        raise SettingsError(
+            f"unknown key {unknown[0]!r} at the top level; known: {', '.join(sorted({*SHARED, *SECTIONS}))}"
+        )
+    return {name: value for name, value in shared.items() if name in settings.model_fields}, own
+
+
+def _lines(error: ValidationError, section: str) -> list[str]:
+    """One line an error: the setting's path, what is wrong, the variable that sets it."""
+    lines = []
+    for problem in error.errors(include_input=False, include_url=False):
+        path = [str(part) for part in problem["loc"]]
+        message = problem["msg"].removeprefix("Value error, ")
+        variable = f"{section}_{'__'.join(path)}".upper()
+        lines.append(f"{'.'.join(path)}: {message} (variable {variable})" if path else message)
+    return lines
+
+
+_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(?::[0-9]{1,5})?")
+"""A name or an address, and a port (RFC 9110, 7.2); a client without a name for us sends an empty one."""
+
+
+def host_name(sent: Sequence[str]) -> str | None:
+    """The name or address in the headers Host of a request; "" where none was sent, None where it is
+    malformed or comes twice.
+    """
+    found = _HOST.fullmatch(sent[0] if sent else "") if len(sent) <= 1 else None
+    return found["name"].strip("[]").lower() if found else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` is localhost or a loopback address, of IPv4 or IPv6."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,173 @@
+"""What one batch changes in the store: plain values that need neither a store nor Spark."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+from deadwatch.contract.events import Event, Position
+from deadwatch.store.series import Series
+from deadwatch.store.storable import storable, storable_keys
+
+Place = tuple[str, int]
+"""Topic and partition."""
+Offsets = Mapping[Place, int]
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesDelta:
+    """The growth of one counter; ``labels`` is ``Series.key``, ``detail`` JSON facts of the latest event.
+
+    ``buckets`` splits ``value`` by the time it happened: start of a bucket in ms -> part of the value.
+    """
+
+    series: Series
+    labels: str
+    value: int
+    first_ms: int
+    last_ms: int
+    detail: str = "{}"
+    buckets: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDelta:
+    """The growth of one group of dead letters."""
+
+    fingerprint: str
+    kafka_cluster: str
+    dlq_topic: str
+    dialect: str
+    source_topic: str
+    consumer: str
+    error_class: str
+    message_pattern: str
+    message: str
+    records: int
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One of the newest records of a group. Key and value are cut, their lengths are not (-1: null)."""
+
+    fingerprint: str
+    dlq_topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    headers: tuple[tuple[str, bytes | None], ...]
+    key: bytes | None
+    value: bytes | None
+    key_bytes: int
+    value_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Offsets, on one partition of the source topic, of records that a share group has rejected.
+
+    Such dead letters keep no headers of ours: they are known as returns by these offsets.
+    """
+
+    kafka_cluster: str
+    dlq_topic: str
+    fingerprint: str
+    source_topic: str
+    source_partition: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A dead letter topic as it is in Kafka: its id and first offsets; without partitions it was deleted."""
+
+    topic_id: str
+    begin: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Everything that one batch of streaming has found; it is applied once, in one transaction.
+
+    ``begins`` are the store's offsets at which the batch begins, without the partitions that are new to the
+    store; the store must be there. ``offsets`` are those at which reading continues, ``first_offsets`` those
+    of the first records read. ``query_id`` and ``batch_id`` are Spark's, for traces: nothing is decided by
+    them.
+
+    ``events`` change states; they are in the order of their source and position. ``topic_ids`` are Kafka's
+    ids of the topics. ``present`` are the dead letter topics that redrives have reported on, as they are now.
+    """
+
+    query_id: str
+    batch_id: int
+    committed_at_ms: int
+    duration_ms: int = 0
+    records: int = 0
+    lag_ms: int = 0
+    begins: Offsets = field(default_factory=dict)
+    offsets: Offsets
+    first_offsets: Offsets = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, Position]
+    series: tuple[SeriesDelta, ...] = ()
+    groups: tuple[GroupDelta, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    events: tuple[Event, ...] = ()
+    origins: tuple[Origins, ...] = ()
+    present: Mapping[str, Present] = field(default_factory=dict)
+
+
+def delta(
+    series: Series,
+    labels: Mapping[str, str],
+    value: int,
+    *,
+    first_ms: int,
+    last_ms: int,
+    detail: Mapping[str, int | str] | None = None,
+    buckets: Mapping[int, int] | None = None,
+) -> SeriesDelta:
+    """The growth of one series; texts are made storable."""
+    key = series.key(storable_keys({name: labels[name] for name in series.labels if name in labels}))
+    facts = {name: storable(fact) if isinstance(fact, str) else fact for name, fact in (detail or {}).items()}
+    return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts), buckets or {})
+
+
+def by_series(deltas: Iterable[SeriesDelta]) -> Iterator[tuple[str, list[SeriesDelta]]]:
+    """The deltas of each series, by the series' names in their order."""
+    name = attrgetter("series.name")
+    return ((key, list(group)) for key, group in groupby(sorted(deltas, key=name), key=name))
+
+
+def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:
+    """One delta for each row of the table: values are added, the latest detail is kept."""
+    rows: dict[tuple[str, str], list[SeriesDelta]] = {}
+    for one in deltas:
+        rows.setdefault((one.series.name, one.labels), []).append(one)
+    return tuple(found[0] if len(found) == 1 else _sum(found) for found in rows.values())
+
+
+def _sum(deltas: Sequence[SeriesDelta]) -> SeriesDelta:
+    latest = max(deltas, key=lambda delta: delta.last_ms)
+    return replace(
+        latest,
+        value=sum(one.value for one in deltas),
+        first_ms=min(one.first_ms for one in deltas),
+        buckets=_buckets(deltas, latest.last_ms),
+    )
+
+
+def _buckets(deltas: Sequence[SeriesDelta], last_ms: int) -> Mapping[int, int]:
+    if all(one.last_ms == last_ms and not one.buckets for one in deltas):
+        return {}
+    parts: dict[int, int] = {}
+    for each in deltas:
+        for at_ms, value in (each.buckets or {each.last_ms: each.value}).items():
+            parts[at_ms] = parts.get(at_ms, 0) + value
+    return parts

@@ -1,0 +1,279 @@
+"""Connections to the store, a file of SQLite or a database of PostgreSQL, and statements for both.
+
+    sqlite:///deadwatch-data/deadwatch.db
+    postgresql://user:password@host:5432/deadwatch
+
+Without a password in the address, libpq's own ways serve: ``PGPASSWORD``, ``PGPASSFILE``, ``~/.pgpass``. A
+password is never shown.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    Table,
+    bindparam,
+    case,
+    create_engine,
+    delete,
+    event,
+    func,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
+
+from deadwatch.store.storable import MAX_INTEGER
+
+SQLITE: Final = "sqlite"
+PSYCOPG: Final = "postgresql+psycopg"
+DRIVERS: Final = {"sqlite": SQLITE, "postgres": PSYCOPG, "postgresql": PSYCOPG, "postgresql+psycopg": PSYCOPG}
+ADDRESS_FORM: Final = "must be sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE"
+
+
+def parse_url(text: str) -> URL:
+    """The address, with the driver that we use.
+
+    Raises ``ValueError``: it names no store that can be used; the text does not show it.
+    """
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise ValueError(ADDRESS_FORM) from None
+    driver = DRIVERS.get(url.drivername)
+    if driver is None or url.database in {None, "", ":memory:"}:
+        raise ValueError(ADDRESS_FORM)
+    return url.set(drivername=driver)
+
+
+def checked_url(text: str) -> str:
+    """The text, if it names a store that can be used, else ``ValueError``; a validator of settings."""
+    parse_url(text)
+    return text
+
+
+def shown(url: URL) -> str:
+    """The address for people: without user, password and options, which may hold a password, too."""
+    return URL.create(
+        url.drivername.split("+")[0], host=url.host, port=url.port, database=url.database
+    ).render_as_string()
+
+
+BUSY_TIMEOUT_MS = 5_000
+CLOSE_TIMEOUT_MS = 1_000
+READS = "deadwatch_reads"
+"""The execution option of a connection whose transactions only read."""
+PRAGMAS = (
+    f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+)
+POSTGRESQL: Mapping[str, Any] = {
+    "application_name": "deadwatch",
+    "connect_timeout": 5,  # seconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "options": "-c lock_timeout=10s -c statement_timeout=60s -c idle_in_transaction_session_timeout=30s"
+    " -c timezone=UTC",
+}
+"""Arguments of libpq: a lost server and a frozen client are noticed, and nothing waits for ever.
+
+In the middle of a pipeline none of these limits holds: see ``end_silent_sessions``.
+"""
+SILENT_S: Final = 30
+"""How long a client may be silent in the middle of a transaction; ``POSTGRESQL`` has the same."""
+LOCK_NOT_AVAILABLE: Final = "55P03"
+_SILENT: Final = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    " AND application_name = 'deadwatch' AND usename = current_user AND datname = current_database()"
+    " AND state = 'active' AND wait_event = 'ClientRead'"
+    " AND query_start < clock_timestamp() - make_interval(secs => %s)"
+)
+
+Insert = sqlite.Insert | postgresql.Insert
+Values = Mapping[str, Any]
+New = ReadOnlyColumnCollection[str, Any]
+"""The columns of a row that is added, where its key has a row already."""
+T = TypeVar("T")
+
+
+def connect(text: str) -> Engine:
+    """An engine; on SQLite ``begin`` takes the write lock at once, so no transaction fails half-way.
+
+    On PostgreSQL a batch locks the row of its lease first, so that writers follow one another. To read only,
+    use ``reading``. Errors show no values, since those are other people's records.
+
+    Raises:
+        ValueError: the address names no store that can be used.
+    """
+    url = parse_url(text)
+    if url.drivername != SQLITE:
+        engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=POSTGRESQL)
+        event.listen(engine, "handle_error", _on_error)
+        return engine
+    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, hide_parameters=True)
+    event.listen(engine, "connect", _on_connect)
+    event.listen(engine, "close", _on_close)
+    event.listen(engine, "begin", _on_begin)
+    return engine
+
+
+def reading(engine: Engine) -> AbstractContextManager[Connection]:
+    """A transaction that only reads one snapshot: it waits for no writer, and no writer waits for it."""
+    if engine.dialect.name == SQLITE:
+        return engine.execution_options(**{READS: True}).begin()
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True).begin()
+
+
+def end_silent_sessions(engine: Engine) -> None:
+    """End sessions of ours on PostgreSQL whose client fell silent in a pipeline for ``SILENT_S``.
+
+    ``executemany`` of psycopg is a pipeline. A client that is frozen there keeps its locks for ever: for the
+    server its session is active, neither idle in a transaction nor in a statement.
+    """
+    with engine.connect() as connection:
+        connection.exec_driver_sql(_SILENT, (SILENT_S,))
+
+
+def insert(connection: Connection, table: Table) -> Insert:
+    """An INSERT with ON CONFLICT, in the dialect of ``connection``."""
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def merging(
+    connection: Connection,
+    table: Table,
+    changes: Callable[[New], Values],
+    where: Callable[[New], ColumnElement[bool]] | None = None,
+) -> Insert:
+    """An INSERT that changes the row with the same primary key, if it is there and ``where`` holds."""
+    statement = insert(connection, table)
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_=changes(new), where=where and where(new)
+    )
+
+
+def upsert(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
+    """Insert the rows or replace those with the same primary key, one after the other."""
+    names = [column.name for column in table.c if not column.primary_key]
+    if rows:
+        statement = merging(connection, table, lambda new: {name: new[name] for name in names})
+        connection.execute(statement, list(rows))
+
+
+def many(connection: Connection, statement: Insert, rows: Sequence[Values]) -> None:
+    """Execute ``statement`` for rows of different keys; on PostgreSQL as one, with an array per column."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(statement, list(rows))
+        return
+    columns = [statement.table.c[name] for name in rows[0]]
+    arrays = [bindparam(column.name, type_=postgresql.ARRAY(column.type)) for column in columns]
+    source = func.unnest(*arrays).table_valued(*(column.name for column in columns)).render_derived()
+    inserted = statement.from_select(columns, select(*(source.c[column.name] for column in columns)))
+    connection.execute(inserted, {column.name: [row[column.name] for row in rows] for column in columns})
+
+
+def add_up(connection: Connection, column: Column[int], rows: Sequence[Values]) -> None:
+    """Insert rows of different keys, or add their ``column`` to the rows with the same primary key."""
+    added = merging(connection, column.table, lambda new: {column.name: saturated(column, new[column.name])})
+    many(connection, added, rows)
+
+
+def delete_keys(connection: Connection, table: Table, keys: Iterable[Sequence[Any]]) -> None:
+    """Delete the rows with these primary keys."""
+    columns = table.primary_key.columns
+    names = [f"key_{column.name}" for column in columns]
+    rows = [dict(zip(names, key, strict=True)) for key in keys]
+    if rows:
+        where = (column == bindparam(name) for column, name in zip(columns, names, strict=True))
+        connection.execute(delete(table).where(*where), rows)
+
+
+def least(old: Column[int], new: ColumnElement[int]) -> ColumnElement[int]:
+    """The least of two columns; the two databases name the function differently."""
+    return case((new < old, new), else_=old)
+
+
+def greatest(old: Column[int], new: ColumnElement[int]) -> ColumnElement[int]:
+    """The greatest of two columns."""
+    return case((new > old, new), else_=old)
+
+
+def saturated(old: Column[int], new: ColumnElement[int]) -> ColumnElement[int]:
+    """The sum of two columns that are not negative, at most ``MAX_INTEGER``."""
+    return case((old > MAX_INTEGER - new, MAX_INTEGER), else_=old + new)
+
+
+def among(connection: Connection, column: Column[str], keys: Sequence[str]) -> ColumnElement[bool]:
+    """Whether a column is one of the keys; on PostgreSQL as one array, whose plan needs no statistics."""
+    if connection.dialect.name == "sqlite":
+        return column.in_(keys)
+    array = bindparam("keys", list(keys), type_=postgresql.ARRAY(column.type), unique=True)
+    return column.in_(select(func.unnest(array).column_valued("key")))
+
+
+def stored(
+    connection: Connection, column: Column[str], keys: Iterable[str], *where: ColumnElement[bool]
+) -> set[str]:
+    """Those of the keys that a column has, in the rows for which ``where`` holds."""
+    return {
+        key
+        for chunk in chunks(keys)
+        for key in connection.scalars(select(column).where(*where, among(connection, column, chunk)))
+    }
+
+
+def count(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+    """How many rows of a table there are."""
+    return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0
+
+
+def chunks(keys: Iterable[T], size: int = 500) -> Iterable[list[T]]:
+    """``keys`` in lists that are short enough for the parameters of one statement."""
+    every = list(keys)
+    return (every[start : start + size] for start in range(0, len(every), size))
+
+
+def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
+    for pragma in PRAGMAS:
+        connection.execute(pragma)
+
+
+def _on_close(connection: sqlite3.Connection, _record: object) -> None:
+    """Empty the write-ahead log: while others read, SQLite would keep it, even beside a file put in its
+    place.
+    """
+    with suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _on_error(context: ExceptionContext) -> None:
+    """Who waits for a lock in vain may wait for a client that is frozen."""
+    if (
+        context.engine is not None
+        and getattr(context.original_exception, "sqlstate", "") == LOCK_NOT_AVAILABLE
+    ):
+        with suppress(SQLAlchemyError):
+            end_silent_sessions(context.engine)
+
+
+def _on_begin(connection: Connection) -> None:
+    reads = connection.get_execution_options().get(READS)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

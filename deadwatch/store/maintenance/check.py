@@ -1,0 +1,65 @@
+"""Integrity of a store: a file has no contradictions, a server can read its tables to their ends."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from deadwatch.store import versions
+from deadwatch.store.errors import DamagedError, StoreError
+from deadwatch.store.schema import metadata
+from deadwatch.store.trouble import is_damage, line
+from deadwatch.store.versions import State
+
+MOST: Final = 5
+"""The problems that an error lists."""
+MAX_CHARS: Final = 200
+HEADING: Final = "*** in database main ***"
+
+
+def whole(engine: Engine) -> State:
+    """Read all of a store; returns its state if it is whole.
+
+    Raises:
+        DamagedError: it is not whole; the text says where.
+        StoreError: it cannot be read; the text says why.
+    """
+    try:
+        with engine.connect() as connection:
+            found = list(_problems(connection))
+            if not found:
+                return versions.state(connection)
+    except SQLAlchemyError as error:
+        if is_damage(error):
+            raise DamagedError("not all of it can be read") from error
+        raise StoreError(line(error)) from error
+    raise DamagedError("; ".join(found[:MOST]))
+
+
+def problems_of(connection: Connection, table: str) -> Iterator[str]:
+    """Problems of one table of a file; quick, since indexes are not compared with it."""
+    yield from _contradictions(connection, f"PRAGMA quick_check({table})")
+
+
+def _problems(connection: Connection) -> Iterator[str]:
+    if connection.dialect.name != "sqlite":
+        _read_all(connection)
+        return
+    yield from _contradictions(connection, f"PRAGMA integrity_check({MOST})")
+    for table, _, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"{table} refers to a row of {parent} that is not there"
+
+
+def _contradictions(connection: Connection, pragma: str) -> Iterator[str]:
+    for problem in connection.exec_driver_sql(pragma).scalars():
+        if problem != "ok":
+            yield " ".join(str(problem).removeprefix(HEADING).split())[:MAX_CHARS]
+
+
+def _read_all(connection: Connection) -> None:
+    """A server checks its own files: reading fails on a damaged page."""
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    if versions.version(connection):
+        for table in metadata.sorted_tables:
+            connection.execute(text(f"SELECT sum(length(t::text)) FROM {table.name} t"))  # noqa: S608 -- our own name

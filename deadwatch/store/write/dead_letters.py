@@ -1,0 +1,212 @@
+"""Merging groups of dead letters within their bound, with their trends and the newest samples of each.
+
+A trend is the growth of a group by the hour over the last day, by the time of its latest record. People write
+notes on a group. One that is archived and grows is listed again: archiving holds for the records that it had.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, case, delete, func, select
+
+from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta
+from deadwatch.store.engine import (
+    New,
+    Values,
+    add_up,
+    chunks,
+    count,
+    delete_keys,
+    greatest,
+    least,
+    merging,
+    saturated,
+    stored,
+    upsert,
+)
+from deadwatch.store.schema import group_notes, group_trends, groups, samples
+from deadwatch.store.storable import counted, storable, storable_values
+from deadwatch.store.write.audit import Witness
+from deadwatch.store.write.counters import GROUPS, OTHER, admitted, limited, other_group
+
+MAX_SAMPLES: Final = 10_000
+"""The samples of all groups together: after a flood they are most of the store's size."""
+HOUR_S: Final = 3_600
+HOURS: Final = 24
+
+
+def merge(
+    connection: Connection,
+    deltas: Sequence[GroupDelta],
+    found: Sequence[Sample],
+    *,
+    max_groups: int,
+    samples_per_group: int,
+    now_ms: int,
+) -> tuple[SeriesDelta, ...]:
+    """Add groups, trends and samples; returns the counts of what was beyond the bound."""
+    keys = [delta.fingerprint for delta in deltas]
+    known, rows_before = stored(connection, groups.c.fingerprint, keys), count(connection, groups)
+    admissible = admitted(keys, known, rows_before, max_groups) | {OTHER}
+    added = [one if one.fingerprint in admissible else other_group(one) for one in deltas]
+    _add(connection, _together(added))
+    _merge_trends(connection, added, now_ms)
+    most = kept_of_a_group(samples_per_group, rows_before)
+    own = (one if one.fingerprint in admissible else replace(one, fingerprint=OTHER) for one in found)
+    kept = list(_newest(own, most))
+    rows = [{**storable_values(_values(one)), "headers": _headers(one)} for one in kept]
+    upsert(connection, samples, rows)
+    _trim(connection, {sample.fingerprint for sample in kept}, most)
+    return tuple(
+        limited(GROUPS, one.records, one.first_ms, one.last_ms)
+        for one in deltas
+        if one.fingerprint not in admissible
+    )
+
+
+def kept_of_a_group(samples_per_group: int, groups_stored: int) -> int:
+    """How many samples a group keeps: fewer the more groups there are, but at least one if any."""
+    return min(samples_per_group, max(1, MAX_SAMPLES // max(1, groups_stored)))
+
+
+def _headers(sample: Sample) -> str:
+    """A JSON array of names and values; bytes that are no UTF-8 are replaced."""
+    texts = ((name, (value or b"").decode(errors="replace")) for name, value in sample.headers)
+    return json.dumps([[storable(name), storable(text)] for name, text in texts], ensure_ascii=False)
+
+
+def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
+    """One delta for each group: of a flood, most are beyond the bound and count as one group."""
+    found: dict[str, list[GroupDelta]] = {}
+    for one in deltas:
+        found.setdefault(one.fingerprint, []).append(one)
+    for of_group in found.values():
+        yield replace(
+            max(of_group, key=lambda one: one.last_ms),
+            records=sum(one.records for one in of_group),
+            first_ms=min(one.first_ms for one in of_group),
+        )
+
+
+def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
+    """The newest samples, at most ``most`` of each group."""
+    groups_of: dict[str, list[Sample]] = {}
+    for one in found:
+        groups_of.setdefault(one.fingerprint, []).append(one)
+    for of_group in groups_of.values():
+        yield from sorted(of_group, key=_age, reverse=True)[:most]
+
+
+def _age(sample: Sample) -> tuple[int, int, int]:
+    return sample.timestamp_ms, sample.partition, sample.offset
+
+
+def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
+    rows = [{**storable_values(_values(one)), "records": counted(one.records)} for one in deltas]
+    if rows:
+        connection.execute(merging(connection, groups, _changes), rows)
+
+
+def _changes(new: New) -> Values:
+    return {
+        "records": saturated(groups.c.records, new.records),
+        "first_ms": least(groups.c.first_ms, new.first_ms),
+        "last_ms": greatest(groups.c.last_ms, new.last_ms),
+        **{
+            name: case((new.last_ms >= groups.c.last_ms, new[name]), else_=groups.c[name])
+            for name in ("message", "dlq_topic")
+        },
+    }
+
+
+def _values(row: GroupDelta | Sample) -> dict[str, object]:
+    return {field.name: getattr(row, field.name) for field in fields(row)}
+
+
+def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group: int) -> None:
+    gone = [
+        tuple(row)
+        for chunk in chunks(fingerprints)
+        for row in connection.execute(_beyond(chunk, samples_per_group))
+    ]
+    delete_keys(connection, samples, gone)
+
+
+def _beyond(fingerprints: Sequence[str], samples_per_group: int) -> Select[Any]:
+    """The keys of samples that are older than the newest ones of their group."""
+    keys = list(samples.primary_key.columns)
+    newest_first = [samples.c[name].desc() for name in ("timestamp_ms", "partition", "offset")]
+    age = func.row_number().over(partition_by=samples.c.fingerprint, order_by=newest_first).label("age")
+    ranked = select(*keys, age).where(samples.c.fingerprint.in_(fingerprints)).subquery()
+    return select(*(ranked.c[key.name] for key in keys)).where(ranked.c.age > samples_per_group)
+
+
+def first_hour_s(now_ms: int) -> int:
+    """The start of the first hour that is kept, in seconds since the epoch."""
+    return (now_ms // 1_000 // HOUR_S - HOURS + 1) * HOUR_S
+
+
+def _merge_trends(connection: Connection, deltas: Iterable[GroupDelta], now_ms: int) -> None:
+    """Add the growth of groups, and delete the hours before the last day."""
+    hours: Counter[tuple[str, int]] = Counter()
+    for delta in deltas:
+        hour_s = min(delta.last_ms, now_ms) // 1_000 // HOUR_S * HOUR_S
+        if hour_s >= first_hour_s(now_ms):
+            hours[delta.fingerprint, hour_s] += delta.records
+    rows = [
+        {"fingerprint": fingerprint, "hour_s": hour_s, "records": counted(records)}
+        for (fingerprint, hour_s), records in sorted(hours.items())
+    ]
+    add_up(connection, group_trends.c.records, rows)
+    if hours:
+        connection.execute(delete(group_trends).where(group_trends.c.hour_s < first_hour_s(now_ms)))
+
+
+def read_trend(connection: Connection, fingerprint: str, now_ms: int) -> list[tuple[int, int]]:
+    """Start of the hour in seconds and records, the oldest first; an hour without any is left out."""
+    column = group_trends.c
+    mine = (column.fingerprint == fingerprint, column.hour_s >= first_hour_s(now_ms))
+    query = select(column.hour_s, column.records).where(*mine).order_by(column.hour_s)
+    return [(row.hour_s, row.records) for row in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A group's note; without one ``version`` is 0 and texts are empty."""
+
+    fingerprint: str
+    version: int = 0
+    owner: str = ""
+    comment: str = ""
+    archive_reason: str = ""
+    archived_at_ms: int = 0
+    archived_records: int = 0
+    changed_by: str = ""
+    changed_at_ms: int = 0
+
+
+Change = Callable[[Note, int], Note]
+"""Makes the next note from the present one and the number of records of its group."""
+
+
+def find_note(connection: Connection, fingerprint: str) -> Note:
+    """The note of a group; an empty one where there is none."""
+    query = select(group_notes).where(group_notes.c.fingerprint == fingerprint)
+    row = connection.execute(query).mappings().first()
+    return Note(fingerprint) if row is None else Note(**row)
+
+
+def change_note(connection: Connection, fingerprint: str, change: Change, also: Witness) -> Note | None:
+    """Change a note and return it; None if there is no such group. ``change`` may raise to refuse."""
+    query = select(groups.c.records).where(groups.c.fingerprint == fingerprint).with_for_update()
+    records = connection.scalar(query)
+    if records is None:
+        return None
+    before = find_note(connection, fingerprint)
+    after = replace(change(before, records), version=before.version + 1)
+    upsert(connection, group_notes, [storable_values(asdict(after))])
+    also(connection, fingerprint)
+    return after

@@ -1,0 +1,157 @@
+"""One stream writes a store at a time: a lease with an epoch, checked in the transaction of every batch.
+
+A second stream watches the lease for as long as its owner promised to beat: a beat means that it is alive,
+and the second is refused; silence means that it is gone, and the second takes over. It uses
+only its own clock. An owner that ended on the same machine, by SIGKILL included, is known to be gone at once.
+An owner that resumes after it was taken over (a long pause, a cut network) finds a higher epoch and writes
+nothing.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+import psutil
+from sqlalchemy import Connection, Engine, select, update
+
+from deadwatch.store.engine import insert
+from deadwatch.store.errors import FencedError, HeldError, RebuiltError
+from deadwatch.store.schema import leases
+
+STREAMING: Final = "streaming"
+REBUILT: Final = "a backfill"
+"""The holder of a store that a backfill has rebuilt and nobody has written since."""
+NAMESPACE: Final = Path("/proc/self/ns/pid")
+LOOK_MS: Final = 200
+"""How often a stream that waits looks at the lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process. ``place`` is its host and PID namespace, ``started`` distinguishes processes of one pid."""
+
+    place: str
+    pid: int
+    started: str
+
+    @property
+    def holder(self) -> str:
+        """The owner as people read it: ``pid 7 on host``."""
+        return f"pid {self.pid} on {self.place.split('|', maxsplit=1)[0]}"
+
+    @property
+    def token(self) -> str:
+        """The text by which ``is_gone`` recognises the owner."""
+        return f"{self.place}|{self.pid}|{self.started}"
+
+    def is_gone(self, token: str) -> bool:
+        """Whether ``token`` is of a process of our machine that has ended; false where we cannot know."""
+        place, pid, started = token.rsplit("|", 2)
+        return place == self.place and started != _started(int(pid))
+
+
+def this_process() -> Owner:
+    """The owner for the process that runs this."""
+    namespace = str(NAMESPACE.readlink()) if NAMESPACE.exists() else ""
+    return Owner(f"{socket.gethostname()}|{namespace}", os.getpid(), _started(os.getpid()))
+
+
+def _started(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
+    except psutil.NoSuchProcess:
+        return ""
+    except psutil.AccessDenied:
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The lease of another owner, as it was when we first looked."""
+
+    holder: str
+    epoch: int
+    beats: int
+    ttl_ms: int
+    since_ms: int
+
+
+def acquire(
+    engine: Engine, owner: Owner, *, ttl_ms: int, stop: Event, now_ms: Callable[[], int]
+) -> int | None:
+    """The epoch of the lease, when it is free or its owner is gone; None when ``stop`` was set first.
+
+    Every write compares the epoch.
+
+    Raises ``HeldError``: its owner is alive.
+    """
+    watch: Watch | None = None
+    while not stop.is_set():
+        seen_ms = now_ms()
+        with engine.begin() as connection:
+            found = claim(connection, owner, ttl_ms, watch, seen_ms)
+        if isinstance(found, int):
+            return found
+        watch = found
+        stop.wait(LOOK_MS / 1_000)
+    return None
+
+
+def claim(
+    connection: Connection, owner: Owner, ttl_ms: int, before: Watch | None, now_ms: int
+) -> int | Watch:
+    """Take the lease and return its epoch, or watch it; call again with the watch.
+
+    Raises ``HeldError``: its owner is alive.
+    """
+    _ensure_row(connection)
+    row = connection.execute(select(leases).where(leases.c.name == STREAMING).with_for_update()).one()
+    if not row.process or owner.is_gone(row.process):
+        return _taken(connection, row.epoch + 1, owner, ttl_ms)
+    if before is None:
+        return Watch(row.holder, row.epoch, row.beats, row.ttl_ms, now_ms)
+    if (row.epoch, row.beats) != (before.epoch, before.beats):
+        raise HeldError(row.holder)
+    if now_ms - before.since_ms < before.ttl_ms:
+        return before
+    return _taken(connection, row.epoch + 1, owner, ttl_ms)
+
+
+def beat(connection: Connection, epoch: int) -> None:
+    """Renew the lease and lock its row until the transaction ends, so that nobody takes over before.
+
+    Raises ``FencedError``: the lease is not ours any more.
+    """
+    ours = (leases.c.name == STREAMING, leases.c.epoch == epoch)
+    if connection.execute(update(leases).where(*ours).values(beats=leases.c.beats + 1)).rowcount != 1:
+        holder = connection.scalar(select(leases.c.holder).where(leases.c.name == STREAMING)) or ""
+        raise RebuiltError if holder == REBUILT else FencedError(holder)
+
+
+def displace(connection: Connection) -> None:
+    """Fence the present owner with this transaction, and free the lease."""
+    _ensure_row(connection)
+    ended = {"epoch": leases.c.epoch + 1, "process": "", "holder": REBUILT}
+    connection.execute(update(leases).where(leases.c.name == STREAMING).values(ended))
+
+
+def release(connection: Connection, epoch: int) -> None:
+    """Free the lease, so that another stream may take it at once."""
+    ours = (leases.c.name == STREAMING, leases.c.epoch == epoch)
+    connection.execute(update(leases).where(*ours).values(process="", holder=""))
+
+
+def _ensure_row(connection: Connection) -> None:
+    free = {"epoch": 0, "beats": 0, "ttl_ms": 0, "holder": "", "process": ""}
+    connection.execute(insert(connection, leases).values(name=STREAMING, **free).on_conflict_do_nothing())
+
+
+def _taken(connection: Connection, epoch: int, owner: Owner, ttl_ms: int) -> int:
+    values = {"epoch": epoch, "beats": 0, "ttl_ms": ttl_ms, "holder": owner.holder, "process": owner.token}
+    connection.execute(update(leases).where(leases.c.name == STREAMING).values(values))
+    return epoch

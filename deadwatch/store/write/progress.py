@@ -1,0 +1,189 @@
+"""How far streaming has come: its batches, Kafka's offsets, the marks of sources, the ids of topics; and the
+figures of its own work, the latest one for every name and subject.
+
+A topic that was made anew under its old name has another id: it is another topic.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import nlargest
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, delete, func, select, tuple_, update
+
+from deadwatch.contract.events import Position
+from deadwatch.store.batch import Batch, Offsets, Place, SeriesDelta, delta
+from deadwatch.store.engine import New, Values, chunks, insert, many, merging, upsert
+from deadwatch.store.errors import OffsetsMovedError
+from deadwatch.store.schema import batches, marks, offsets, read_topics, redrive_handled, stream_figures
+from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
+from deadwatch.store.storable import clamped, storable_key
+from deadwatch.store.write.states import RowLimits
+
+QUERY: Final = "deadwatch-failures"
+"""The name under which batches are noted; rows with other names belong to queries of earlier versions."""
+
+BEHIND: Final = "behind_records"
+"""Records of a topic that were not read yet at the last look."""
+PHASE: Final = "phase_ms"
+"""How long a phase of the last batch took, by Spark's name for it."""
+RATE: Final = "records_per_second"
+"""The throughput of the last batch with records; its subject is empty."""
+
+MAX_SUBJECTS: Final = 1_000
+"""The subjects of one name; beyond, the lesser figures are left out."""
+
+Figures = Mapping[str, Mapping[str, int]]
+
+
+def move(connection: Connection, begins: Offsets, ends: Offsets) -> bool:
+    """Advance the offsets from ``begins`` to ``ends``; returns false where that was done before.
+
+    Raises ``OffsetsMovedError``: the store is not at ``begins``.
+    """
+    stored = _stored(connection, {topic for topic, _ in ends})
+    moved = {place: end for place, end in ends.items() if begins.get(place) != end}
+    if moved and moved.items() <= stored.items():
+        return False
+    for place in ends:
+        if stored.get(place) != begins.get(place):
+            raise OffsetsMovedError(*place, begins.get(place), stored.get(place))
+    rows = [
+        {"topic": topic, "partition": number, "next_offset": end} for (topic, number), end in moved.items()
+    ]
+    upsert(connection, offsets, rows)
+    return True
+
+
+def merge(connection: Connection, batch: Batch, caps: RowLimits) -> None:
+    """Note the batch, and the marks of its sources."""
+    last = connection.scalar(select(batches.c.batch_id).where(batches.c.query_id == QUERY))
+    figures = {name: getattr(batch, name) for name in ("committed_at_ms", "duration_ms", "records", "lag_ms")}
+    number = 0 if last is None else last + 1
+    upsert(connection, batches, [{"query_id": QUERY, "batch_id": number, **figures}])
+    _advance(connection, batch, caps)
+
+
+def read_records(batch: Batch) -> list[SeriesDelta]:
+    """The count of the records of a batch."""
+    now_ms = batch.committed_at_ms
+    return [delta(RECORDS_READ, {}, batch.records, first_ms=now_ms, last_ms=now_ms)] if batch.records else []
+
+
+def _advance(connection: Connection, batch: Batch, caps: RowLimits) -> None:
+    positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
+    rows = caps.fitting(connection, marks, positions)
+    if rows:
+        connection.execute(merging(connection, marks, _mark, _is_forward), rows)
+
+
+def _mark(new: New) -> Values:
+    return {name: new[name] for name in Position._fields}
+
+
+def _is_forward(new: New) -> ColumnElement[bool]:
+    return tuple_(*(marks.c[name] for name in Position._fields)) < tuple_(*_mark(new).values())
+
+
+def read_marks(connection: Connection, names: Iterable[str]) -> dict[str, Position]:
+    """The marks of these sources; a source without one is left out."""
+    keys = {name: storable_key(name) for name in names}
+    found = {
+        row.source: Position(row.epoch, row.offset, row.ordinal)
+        for chunk in chunks(set(keys.values()))
+        for row in connection.execute(select(marks).where(marks.c.source.in_(chunk)))
+    }
+    return {name: found[key] for name, key in keys.items() if key in found}
+
+
+def read_last_commit(connection: Connection) -> int:
+    """When the newest batch was merged, in ms since the epoch; 0 before the first one."""
+    return connection.scalar(select(func.max(batches.c.committed_at_ms))) or 0
+
+
+def read_offsets(connection: Connection) -> dict[Place, int]:
+    """The offsets at which reading continues, for every topic and partition ever read."""
+    return {(row.topic, row.partition): row.next_offset for row in connection.execute(select(offsets))}
+
+
+def _stored(connection: Connection, topics: Iterable[str]) -> dict[Place, int]:
+    return {
+        (row.topic, row.partition): row.next_offset
+        for chunk in chunks(topics)
+        for row in connection.execute(select(offsets).where(offsets.c.topic.in_(chunk)))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A topic that was deleted, made anew under its name, or has lost its last records.
+
+    ``unread`` is how many of its records nobody has read, as far as that is known. ``reached`` is where its
+    partitions end now; it is empty where another topic has the name now.
+    """
+
+    topic: str
+    reason: str
+    unread: int
+    reached: Mapping[int, int] = field(default_factory=dict)
+
+    def missed(self, kafka_cluster: str, now_ms: int) -> SeriesDelta:
+        """The count of the records that were not read."""
+        labels = {CLUSTER: kafka_cluster, "topic": self.topic, "reason": self.reason}
+        return delta(RECORDS_MISSED, labels, self.unread, first_ms=now_ms, last_ms=now_ms)
+
+
+def note_topic_ids(connection: Connection, ids: Mapping[str, str]) -> None:
+    """Note Kafka's ids of topics."""
+    upsert(connection, read_topics, [{"topic": topic, "topic_id": one} for topic, one in ids.items()])
+
+
+def read_topic_ids(connection: Connection) -> dict[str, str]:
+    """Kafka's id of every topic ever read, by its name."""
+    return {row.topic: row.topic_id for row in connection.execute(select(read_topics))}
+
+
+def end_topics(connection: Connection, ended: Iterable[Ended]) -> list[Ended]:
+    """Delete the offsets of topics whose names others have, and advance those of topics that lost records.
+
+    Returns the topics for which that had not been done before.
+    """
+    return [
+        one for one in ended if (_passed(connection, one) if one.reached else _forgotten(connection, one))
+    ]
+
+
+def _forgotten(connection: Connection, one: Ended) -> bool:
+    handled = redrive_handled.c  # where topics have ids, the new one's tells it apart
+    connection.execute(
+        delete(redrive_handled).where(handled.dlq_topic == one.topic, handled.dlq_topic_id == "")
+    )
+    connection.execute(delete(read_topics).where(read_topics.c.topic == one.topic))
+    return connection.execute(delete(offsets).where(offsets.c.topic == one.topic)).rowcount > 0
+
+
+def _passed(connection: Connection, one: Ended) -> bool:
+    passed = 0
+    for partition, end in one.reached.items():
+        here = (offsets.c.topic == one.topic, offsets.c.partition == partition, offsets.c.next_offset != end)
+        passed += connection.execute(update(offsets).where(*here).values(next_offset=end)).rowcount
+    return passed > 0
+
+
+def replace_figures(connection: Connection, figures: Figures) -> None:
+    """Replace the figures of these names."""
+    rows = [
+        {"name": name, "subject": storable_key(subject), "value": clamped(value)}
+        for name, values in figures.items()
+        for subject, value in nlargest(MAX_SUBJECTS, values.items(), key=lambda one: one[1])
+    ]
+    connection.execute(delete(stream_figures).where(stream_figures.c.name.in_(list(figures))))
+    many(connection, insert(connection, stream_figures), rows)
+
+
+def read_figures(connection: Connection) -> dict[str, dict[str, int]]:
+    """Every figure by its name and subject."""
+    figures: dict[str, dict[str, int]] = {}
+    for row in connection.execute(select(stream_figures).order_by("name", "subject")):
+        figures.setdefault(row.name, {})[row.subject] = row.value
+    return figures

@@ -1,0 +1,168 @@
+"""Counters that begin anew with their process, followed through restarts: no total goes back.
+
+They are brokers' meters of share groups, what collectors count of themselves, and the errors of Connect's
+tasks. A later start, or a counter that is less than it was, means that it began anew: all it shows has come
+since. What was counted between the last snapshot and the end of a process is not known to anybody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from deadwatch.contract.events import (
+    BrokerSnapshot,
+    CollectorSnapshot,
+    ConnectTask,
+    ConnectTasksSnapshot,
+    Event,
+)
+from deadwatch.store.engine import Values, chunks
+from deadwatch.store.schema import (
+    CONNECT_COUNTERS,
+    CONNECT_ERRORS,
+    collector_counts,
+    connect_tasks,
+    share_groups,
+)
+from deadwatch.store.storable import MAX_INTEGER, storable_values
+from deadwatch.store.write.states import RowLimits, StateTable
+
+METERS: Final = ("records", "produce_requests", "failed_produce_requests")
+"""What a broker counts of a share group."""
+ABSENT: Final[Values] = {"state": "", "judged": False, "stalled_since_ms": 0, "stalled_because": ""}
+"""What changes of a task of Connect that is missing from its cluster's snapshot: it keeps its totals."""
+
+
+class MeterKey(NamedTuple):
+    """A share group on one broker."""
+
+    kafka_cluster: str
+    consumergroup: str
+    broker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """One row of the table ``share_groups``."""
+
+    started_at_ms: int = 0
+    records: int = 0
+    produce_requests: int = 0
+    failed_produce_requests: int = 0
+    records_total: int = 0
+    produce_requests_total: int = 0
+    failed_produce_requests_total: int = 0
+    observed_at_ms: int = 0
+
+
+class CountKey(NamedTuple):
+    """One count of one collector."""
+
+    kafka_cluster: str
+    collector: str
+    name: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One row of ``collector_counts``; ``counted`` counts since the process began, ``total`` over all."""
+
+    started_at_ms: int = 0
+    current: int = 0
+    counted: int = 0
+    total: int = 0
+    observed_at_ms: int = 0
+
+
+OF_BROKERS: Final = StateTable(share_groups, share_groups.c.broker, MeterKey, Meters)
+OF_COLLECTORS: Final = StateTable(collector_counts, collector_counts.c.collector, CountKey, Counted)
+
+
+def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+    """Apply the snapshots in their order."""
+    of_brokers = [one for one in events if isinstance(one, BrokerSnapshot)]
+    OF_BROKERS.follow(connection, {one.broker for one in of_brokers}, of_brokers, meters_after, caps)
+    of_collectors = [one for one in events if isinstance(one, CollectorSnapshot)]
+    collectors = {one.collector for one in of_collectors}
+    OF_COLLECTORS.follow(connection, collectors, of_collectors, counts_after, caps)
+    for event in events:
+        if isinstance(event, ConnectTasksSnapshot):
+            _replace_tasks(connection, event, caps)
+
+
+def meters_after(before: Mapping[MeterKey, Meters], event: BrokerSnapshot) -> Mapping[MeterKey, Meters]:
+    """The meters after a snapshot; a group that it does not name keeps its meters."""
+    after = dict(before)
+    for one in event.share_groups:
+        key = MeterKey(event.kafka_cluster, one.consumergroup, event.broker)
+        old = asdict(before.get(key, Meters()))
+        now = {name: getattr(one, name) for name in METERS}
+        totals = _totals(old, now, METERS, anew=event.started_at_ms != old["started_at_ms"])
+        after[key] = Meters(event.started_at_ms, **now, **totals, observed_at_ms=event.observed_at_ms)
+    return after
+
+
+def counts_after(before: Mapping[CountKey, Counted], event: CollectorSnapshot) -> Mapping[CountKey, Counted]:
+    """The counts after a snapshot; a count that it does not name has no current value any more."""
+    mine = (event.kafka_cluster, event.collector)
+    after = {key: replace(old, current=0) if key[:2] == mine else old for key, old in before.items()}
+    for one in event.collector_counts:
+        key = CountKey(*mine, one.name, one.subject)
+        old = before.get(key, Counted())
+        total = grown(old.total, old.counted, one.total, anew=event.started_at_ms != old.started_at_ms)
+        after[key] = Counted(event.started_at_ms, one.current, one.total, total, event.observed_at_ms)
+    return after
+
+
+def task_after(before: Values | None, now: ConnectTask) -> Values:
+    """The row of a task after a snapshot; ``before`` is the row until then.
+
+    A task's counters begin anew with every instance of it: any counter that is less than it was tells. An
+    instance that has come as far as its predecessor on every counter, records included, before it is first
+    seen is taken for the same.
+    """
+    reported = asdict(now)
+    zeros = {f"{name}_total": 0 for name in CONNECT_ERRORS}
+    old = before or {**reported, "counted": False, "last_error_at_ms": 0, **zeros}
+    if not now.counted:
+        kept = ("counted", "started_at_ms", "last_error_at_ms", *CONNECT_COUNTERS, *zeros)
+        return {**reported, **{name: old[name] for name in kept}}
+    restarted = not old["counted"] or old["started_at_ms"] != now.started_at_ms
+    anew = restarted or any(reported[name] < old[name] for name in CONNECT_COUNTERS)
+    totals = _totals(old, reported, CONNECT_ERRORS, anew=anew)
+    return {**reported, **totals, "last_error_at_ms": max(old["last_error_at_ms"], now.last_error_at_ms)}
+
+
+def grown(total: int, before: int, now: int, *, anew: bool) -> int:
+    """The total after a counter went from ``before`` to ``now``; less than before: it began anew."""
+    return min(MAX_INTEGER, total + now - (0 if anew or now < before else before))
+
+
+def _totals(before: Values, now: Values, names: Sequence[str], *, anew: bool) -> dict[str, int]:
+    return {
+        f"{name}_total": grown(before[f"{name}_total"], before[name], now[name], anew=anew) for name in names
+    }
+
+
+def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, caps: RowLimits) -> None:
+    """Replace what this source has reported; tasks of other sources stay."""
+    connection.execute(
+        update(connect_tasks)
+        .where(connect_tasks.c.source == event.source, connect_tasks.c.state != "")
+        .values(ABSENT)
+    )
+    before = {
+        tuple(row[:4]): row._asdict()  # the key comes first
+        for workers in chunks({one.worker for one in event.connect_tasks})
+        for row in connection.execute(select(connect_tasks).where(connect_tasks.c.worker.in_(workers)))
+    }
+    names = ("kafka_cluster", "source", "connect_cluster", "observed_at_ms")
+    of_snapshot: dict[str, Any] = {name: getattr(event, name) for name in names}
+    rows = []
+    for one in event.connect_tasks:
+        old = before.get((event.kafka_cluster, one.worker, one.connector, one.task))
+        rows.append(storable_values({**of_snapshot, **task_after(old, one)}))
+    caps.upsert(connection, connect_tasks, rows)

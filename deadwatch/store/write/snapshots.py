@@ -1,0 +1,84 @@
+"""The latest state that is reported: of sources, of a cluster's dead letter topics, of findings.
+
+A snapshot replaces its source's previous one; what another collector of the cluster has reported stays. A
+finding that lasts keeps its first time.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from sqlalchemy import Connection, Table, case, delete, select
+
+from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsSnapshot, SourceStatus
+from deadwatch.store.engine import New, Values, merging
+from deadwatch.store.schema import dead_letter_topics, findings, sources
+from deadwatch.store.storable import storable, storable_values
+from deadwatch.store.write.states import RowLimits
+
+
+def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+    """Apply the states of sources, and the latest snapshot of every source."""
+    states = [_source(one) for one in events if isinstance(one, SourceStatus)]
+    merge_sources(connection, caps.fitting(connection, sources, states))
+    for topics in {one.source: one for one in events if isinstance(one, DeadLetterTopicsSnapshot)}.values():
+        found = [{"dlq_topic": row.pop("topic"), **row} for row in map(asdict, topics.dead_letter_topics)]
+        _replace(connection, dead_letter_topics, topics, found, caps)
+    for snapshot in {one.source: one for one in events if isinstance(one, FindingsSnapshot)}.values():
+        _replace(connection, findings, snapshot, _lasting(connection, snapshot), caps)
+
+
+def _lasting(connection: Connection, snapshot: FindingsSnapshot) -> list[Values]:
+    """The findings of a snapshot, with the first time of those that were there before."""
+    known = select(findings.c.kind, findings.c.subject, findings.c.first_ms)
+    of_cluster = findings.c.kafka_cluster == snapshot.kafka_cluster
+    first_ms = {(kind, subject): ms for kind, subject, ms in connection.execute(known.where(of_cluster))}
+    return [
+        {
+            **asdict(one),
+            "first_ms": first_ms.get((storable(one.kind), storable(one.subject)), snapshot.happened_at_ms),
+        }
+        for one in snapshot.findings
+    ]
+
+
+def _replace(
+    connection: Connection, table: Table, snapshot: Event, rows: Iterable[Values], caps: RowLimits
+) -> None:
+    connection.execute(delete(table).where(table.c.source == snapshot.source))
+    own = {name: getattr(snapshot, name) for name in ("kafka_cluster", "source", "observed_at_ms")}
+    caps.upsert(connection, table, [storable_values({**row, **own}) for row in rows])
+
+
+def named_topics(connection: Connection) -> frozenset[str]:
+    """Dead letter topics that share groups or connectors are configured with, by the latest snapshots."""
+    column = dead_letter_topics.c
+    return frozenset(connection.scalars(select(column.dlq_topic).where(column.named_by != "")))
+
+
+def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
+    """Note the states of sources; ``since_ms`` moves when ``up`` changes, an older row changes nothing."""
+    statement = merging(connection, sources, _changes, lambda new: new.heartbeat_ms >= sources.c.heartbeat_ms)
+    if rows:
+        connection.execute(statement, list(rows))
+
+
+def _changes(new: New) -> Values:
+    since_ms = case((sources.c.up != new.up, new.since_ms), else_=sources.c.since_ms)
+    return {"since_ms": since_ms, **{name: new[name] for name in ("kind", "up", "message", "heartbeat_ms")}}
+
+
+def forget_sources(connection: Connection, message: str, before_ms: int, name: str = "") -> None:
+    """Delete sources with this message and no heartbeat after ``before_ms``: one by its name, or all."""
+    forgetting = delete(sources).where(sources.c.message == message, sources.c.heartbeat_ms <= before_ms)
+    connection.execute(forgetting.where(sources.c.name == name) if name else forgetting)
+
+
+def _source(event: SourceStatus) -> Values:
+    return {
+        "name": event.subject,
+        "kind": storable(event.source_kind),
+        "up": event.up,
+        "message": storable(event.message),
+        "since_ms": event.happened_at_ms,
+        "heartbeat_ms": event.observed_at_ms,
+    }

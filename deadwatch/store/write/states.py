@@ -1,0 +1,112 @@
+"""Tables of states that are followed through events: read, advanced event by event, written where changed.
+
+States cannot be added up: beyond the bound of their table they get no row, and a counter says how many.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final, Generic, TypeVar
+
+from sqlalchemy import Column, Connection, Table, select
+
+from deadwatch.contract.events.findings import MAX_FINDINGS
+from deadwatch.store import schema
+from deadwatch.store.engine import Values, chunks, count, upsert
+from deadwatch.store.storable import storable_values
+
+MAX_ROWS: Final[Mapping[str, int]] = {
+    schema.marks.name: 100_000,
+    schema.sources.name: 10_000,
+    schema.abandoned.name: 10_000,
+    schema.instances.name: 20_000,
+    schema.connect_tasks.name: 20_000,
+    schema.share_groups.name: 10_000,
+    schema.dead_letter_topics.name: 10_000,
+    schema.collector_counts.name: 10_000,
+    schema.findings.name: MAX_FINDINGS,
+    schema.task_timers.name: 10_000,
+    schema.redrive_written.name: 100_000,
+    schema.share_returns.name: 100_000,
+    schema.redrive_handled.name: 1_000_000,
+}
+
+
+class RowLimits:
+    """The bounds of tables during one batch; ``beyond`` counts the rows that each table has refused."""
+
+    def __init__(self, max_rows: Mapping[str, int] = MAX_ROWS) -> None:
+        self._max_rows = max_rows
+        self.beyond: dict[str, int] = {}
+
+    def upsert(self, connection: Connection, table: Table, rows: Sequence[Values]) -> None:
+        """Insert or replace the rows that fit, one after the other."""
+        upsert(connection, table, self.fitting(connection, table, rows))
+
+    def fitting(self, connection: Connection, table: Table, rows: Sequence[Values]) -> list[Values]:
+        """The rows that have a row in the table already, and new ones until it is full."""
+        maximum = self._max_rows[table.name]
+        if not rows or count(connection, table) + len(rows) <= maximum:
+            return list(rows)
+        names = [column.name for column in table.primary_key.columns]
+        held = {tuple(row) for row in connection.execute(select(*table.primary_key.columns))}
+        kept = []
+        for row in rows:
+            key = tuple(row[name] for name in names)
+            if key in held or len(held) < maximum:
+                held.add(key)
+                kept.append(row)
+        refused = len(rows) - len(kept)
+        if refused:
+            self.beyond[table.name] = self.beyond.get(table.name, 0) + refused
+        return kept
+
+
+K = TypeVar("K", bound=tuple[Any, ...])
+S = TypeVar("S")
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class StateTable(Generic[K, S]):
+    """A table whose primary key is a ``key`` and whose other columns are the fields of a ``state``.
+
+    States are read by the column ``by``. The fields of a key are in the order of the table's.
+    """
+
+    table: Table
+    by: Column[str]
+    key: Callable[..., K]
+    state: Callable[..., S]
+
+    def follow(
+        self,
+        connection: Connection,
+        values: Iterable[str],
+        events: Iterable[E],
+        following: Callable[[Mapping[K, S], E], Mapping[K, S]],
+        caps: RowLimits,
+    ) -> None:
+        """Apply the events in their order to the states whose column ``by`` has one of these values."""
+        before = self._read(connection, set(values))
+        after = reduce(following, events, before)
+        rows = [self._row(key, state) for key, state in after.items() if before.get(key) != state]
+        caps.upsert(connection, self.table, rows)
+
+    def _read(self, connection: Connection, values: Iterable[str]) -> Mapping[K, S]:
+        names, fields = self._names()
+        return {
+            self.key(*(row[name] for name in names)): self.state(**{name: row[name] for name in fields})
+            for chunk in chunks(values)
+            for row in connection.execute(select(self.table).where(self.by.in_(chunk))).mappings()
+        }
+
+    def _row(self, key: K, state: S) -> dict[str, object]:
+        names, fields = self._names()
+        values = {name: getattr(state, name) for name in fields}
+        return storable_values({**dict(zip(names, key, strict=True)), **values})
+
+    def _names(self) -> tuple[list[str], list[str]]:
+        """The columns of the key, and the others."""
+        names = [column.name for column in self.table.primary_key.columns]
+        return names, [column.name for column in self.table.columns if not column.primary_key]

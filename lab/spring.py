@@ -1,0 +1,68 @@
+"""A Spring Kafka application 4.0.7 whose listeners fail until they are mended: ``SpringListeners.java``.
+
+Each listener has a topic and a dead letter topic: ``RETRIED`` fails through two retry topics
+(``@RetryableTopic``), ``RECOVERED`` at once (``DeadLetterPublishingRecoverer``), and the records of
+``UNREADABLE`` cannot be deserialized (``ErrorHandlingDeserializer``).
+"""
+
+from pathlib import Path
+from typing import Final
+
+import jars
+from lab.java_source import compiled
+from lab.jvm import Jvm
+from lab.processes import Processes
+
+RETRIED: Final = "spring-orders"
+RECOVERED: Final = "spring-payments"
+UNREADABLE: Final = "spring-numbers"
+PROCESSED: Final = "spring-processed"
+"""Holds a copy of each record that a mended listener has processed, with its topic as key."""
+GROUP: Final = "spring-billing"
+DLQ_OF: Final = {topic: f"{topic}-dlt" for topic in (RETRIED, RECOVERED, UNREADABLE)}
+TOPICS: Final = (RECOVERED, UNREADABLE, RETRIED, DLQ_OF[RECOVERED], DLQ_OF[UNREADABLE], PROCESSED)
+"""Those that the lab makes; Spring makes the others."""
+
+WRAPPER: Final = "org.springframework.kafka.listener.ListenerExecutionFailedException"
+DESERIALIZATION: Final = "org.springframework.kafka.support.serializer.DeserializationException"
+_SOURCE: Final = Path(__file__).with_name("SpringListeners.java")
+
+
+class Spring:
+    """The application; its topics have to exist when it is launched."""
+
+    def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
+        self._java, self._directory = java, directory
+        self._bootstrap_servers, self._log = bootstrap_servers, log
+        self._jvm = Jvm(java, "spring", 128, log)
+        self._mended = directory / "mended"
+        self.launched = False
+
+    def launch(self, processes: Processes) -> None:
+        """Compile the application and start it; its listeners fail."""
+        self._directory.mkdir()
+        class_path = compiled(_SOURCE, jars.files("spring"), self._java, self._directory, processes)
+        command = self._jvm.command("SpringListeners", self._bootstrap_servers, self._mended)
+        command[command.index("-cp") + 1] = class_path
+        processes.start("spring", command, self._directory, self._log)
+        self.launched = True
+
+    def mend(self) -> None:
+        """From now on its listeners process what they read."""
+        self._mended.touch()
+
+    def break_(self) -> None:
+        """From now on its listeners fail."""
+        self._mended.unlink(missing_ok=True)
+
+
+def thrown(topic: str, number: int) -> tuple[str, str]:
+    """Class and message of the exception that the record ``order-<number>`` of a topic causes."""
+    if topic == UNREADABLE:
+        return (
+            "org.apache.kafka.common.errors.SerializationException",
+            "Size of data received by IntegerDeserializer is not 4",
+        )
+    if number % 2:
+        return "java.lang.IllegalArgumentException", f"bad amount {number}"
+    return "java.lang.IllegalStateException", f"no account {number}"

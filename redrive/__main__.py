@@ -1,0 +1,134 @@
+"""``python -m redrive``: a worker for redrive orders, until SIGTERM or SIGINT.
+
+It waits for a store that is away. A signal lets the transaction that has begun come to its end.
+"""
+
+import logging
+import os
+import socket
+import sys
+import threading
+import uuid
+from random import Random
+from typing import Final
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from deadwatch.contract.backoff import Backoff
+from deadwatch.deadletter.dialects import read_as
+from deadwatch.deadletter.filter import Filter
+from deadwatch.orders.targets import TargetRules
+from deadwatch.runtime import process
+from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
+from deadwatch.runtime.health import Health
+from deadwatch.runtime.process import leave_records_alone
+from deadwatch.store.engine import connect, reading
+from deadwatch.store.errors import StoreError
+from deadwatch.store.heartbeat import REDRIVE, Heartbeat
+from deadwatch.store.read.returns import Watch
+from deadwatch.store.store import Store
+from deadwatch.store.trouble import line, retry_while_away
+from deadwatch.store.write.handled import HandledBook
+from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.policies import PolicyBook
+from deadwatch.store.write.snapshots import named_topics
+from redrive.cluster import Cluster
+from redrive.move.task import WorkerContext
+from redrive.plan.creation import Bounds, OrderService
+from redrive.plan.history import History, Notes
+from redrive.plan.policy_round import PolicyRounds
+from redrive.settings import RedriveSettings
+from redrive.spark import SparkEngine
+from redrive.telemetry import telemetry_of
+from redrive.worker import run
+
+UNNAMED: Final = "this worker has no name: it is forgotten when it stops, or an hour after it was killed"
+FORGOTTEN_AFTER_MS: Final = 3_600_000
+SCAN_TIMEOUT_MS: Final = 8_000
+"""How long the selection of a policy is read before its order is made."""
+NOTE_TIMEOUT_S: Final = 2.0
+"""A worker that is to stop while Kafka is away is not held up for longer."""
+
+logger = logging.getLogger("redrive")
+
+
+def policy_rounds(settings: RedriveSettings, engine: Engine) -> PolicyRounds:
+    """Makes the orders of policies; one of at most ``policies_max_records`` needs no confirmation."""
+
+    def rules() -> TargetRules:
+        with reading(engine) as connection:
+            named = named_topics(connection)
+        return TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny, named)
+
+    most = settings.policies_max_records
+    history = History(HandledBook(engine), settings.events_topic, monotonic_ms, wait_ms)
+    bounds, new_id = Bounds(most, SCAN_TIMEOUT_MS), lambda: str(uuid.uuid4())
+    orders = OrderService(settings.kafka, bounds, most, clock_ms, monotonic_ms, new_id, history)
+    return PolicyRounds(PolicyBook(engine), orders, rules, settings.policies_interval_ms, most, Random())
+
+
+def main() -> None:
+    """Work until a signal asks for the end, with exit code 0."""
+    settings = process.begin(RedriveSettings, "Moves the records of redrive orders.")
+    read_as(settings.reading)
+    stop = process.stop_on_signals()
+    store = Store(settings.store_url)
+    backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+    try:
+        with Health(settings.health, settings.section) as health:
+            retry_while_away(store.open, "the worker", backoff, stop, Random(), beat=health.beat)
+            work(settings, store, stop, health)
+    except StoreError as error:
+        logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
+        sys.exit(process.REFUSED)
+    except SQLAlchemyError as error:
+        logger.error("%s", line(error))  # noqa: TRY400 -- asked to stop while the store was away
+        sys.exit(process.REFUSED)
+    finally:
+        store.close()
+
+
+def work(settings: RedriveSettings, store: Store, stop: threading.Event, health: Health) -> None:
+    """Work on orders and look at the policies, with a heartbeat, on an open store."""
+    name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
+    logger.info("worker %s moves records on %s", name, settings.kafka.bootstrap_servers)
+    leave_records_alone()
+    engine = connect(settings.store_url)
+    heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
+    source = f"{REDRIVE}:{name}"
+    store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
+    heartbeat.say(source, kind=REDRIVE, up=True, message="" if settings.name else UNNAMED, works=True)
+    rounds = policy_rounds(settings, engine)
+    policies = threading.Thread(target=rounds.run, args=(stop,), name="policies", daemon=True)
+    policies.start()
+    telemetry = telemetry_of(settings.otel_endpoint, name, os.environ)
+    book = HandledBook(engine)
+    try:
+        context = WorkerContext(
+            settings,
+            Filter,
+            Watch(engine),
+            clock_ms,
+            Random(),
+            health.beat,
+            telemetry=telemetry,
+            handled=book.before,
+            note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
+        )
+        run(OrderClaims(engine), context, stop, name, SparkEngine(settings).work)
+        if settings.name:
+            heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
+    finally:
+        stop.set()
+        policies.join(settings.shutdown_graceful_timeout_ms / 1_000)  # it may wait for a Kafka that is away
+        heartbeat.close()
+        telemetry.close(settings.shutdown_graceful_timeout_ms)
+        if not settings.name:
+            store.forget_sources(UNNAMED, clock_ms(), source)
+        engine.dispose()
+    logger.info("stopped")
+
+
+if __name__ == "__main__":
+    main()

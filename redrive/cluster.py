@@ -1,0 +1,150 @@
+"""What Kafka says of its topics: partitions, ids, offsets, and how far a consumer group is behind on them."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+from uuid import UUID
+
+from confluent_kafka import ConsumerGroupTopicPartitions as GroupPlaces
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import admin as typed_admin
+from confluent_kafka.admin import AdminClient
+
+from deadwatch.orders.errors import KafkaUnavailableError
+from deadwatch.orders.guards import LagRefusedError
+from deadwatch.orders.selection import Extents
+from deadwatch.runtime.kafka import KafkaConnection
+
+admin: Any = typed_admin  # its types leave out what is used here
+OffsetSpec = Any
+"""What to list of a partition: ``admin.OffsetSpec``."""
+
+TIMEOUT_S: Final = 10.0
+LAG_TIMEOUT_S: Final = 5.0
+COMMITTED: Final = IsolationLevel.READ_COMMITTED
+WRITTEN: Final = IsolationLevel.READ_UNCOMMITTED
+LIBRARY: Final = {"log_level": 0, "socket.timeout.ms": 10_000, "allow.auto.create.topics": False}
+"""Options of librdkafka: errors are reported by us, and asking for a topic does not create it."""
+
+RIGHTS: Final = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "READ and DESCRIBE on it",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "READ on groups that begin with deadwatch-",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "DESCRIBE on the cluster",
+}
+
+
+def unavailable(what: str, error: KafkaError, connection: KafkaConnection) -> KafkaUnavailableError:
+    """An error that says what was asked, Kafka's answer, and what to do: who lacks which right, if any."""
+    right = RIGHTS.get(error.code())
+    user = connection.sasl_username or "us"
+    to_do = "try again when it is back" if right is None else f"allow {user} {right}"
+    return KafkaUnavailableError(f"{what}: {error.str()}; {to_do}")
+
+
+def topic_id(client: AdminClient, topic: str) -> str:
+    """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaException``."""
+    described = client.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
+    found = described[topic].result().topic_id
+    halves = found.get_most_significant_bits(), found.get_least_significant_bits()
+    high, low = (half % 2**64 for half in halves)
+    return str(UUID(int=high << 64 | low)) if high or low else ""
+
+
+class Cluster:
+    """Questions to Kafka; every answer comes within ``timeout_s`` or not at all."""
+
+    def __init__(self, connection: KafkaConnection, timeout_s: float = TIMEOUT_S) -> None:
+        self._connection, self._timeout_s = connection, timeout_s
+        self._admin = admin.AdminClient(connection.librdkafka() | LIBRARY)
+
+    def partitions(self) -> dict[str, int]:
+        """How many partitions each topic has. Raises ``KafkaUnavailableError``."""
+        try:
+            # of all topics: asking for one may create it
+            topics = self._admin.list_topics(timeout=self._timeout_s).topics
+        except KafkaException as error:
+            what = f"Kafka at {self._connection.bootstrap_servers} does not tell its topics"
+            raise unavailable(what, error.args[0], self._connection) from error
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+    def extents(self, topic: str, partitions: int, isolation: IsolationLevel = COMMITTED) -> Extents:
+        """The first and the end offset of each partition. Raises ``KafkaUnavailableError``."""
+        begin = self._offsets(topic, range(partitions), admin.OffsetSpec.earliest())
+        return Extents(begin, self._offsets(topic, range(partitions), admin.OffsetSpec.latest(), isolation))
+
+    def written(self, topic: str, partitions: int) -> Extents:
+        """As ``extents``, where the end includes transactions that are not committed yet."""
+        return self.extents(topic, partitions, WRITTEN)
+
+    def topic_id(self, topic: str) -> str:
+        """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
+        try:
+            return topic_id(self._admin, topic)
+        except KafkaException as error:
+            what = f"topic {topic} is not described"
+            raise unavailable(what, error.args[0], self._connection) from error
+
+    def begin_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
+        """The first offset of each partition whose record is not before a time; -1 where there is none.
+
+        Raises ``KafkaUnavailableError``.
+        """
+        return self._offsets(topic, partitions, admin.OffsetSpec.for_timestamp(time_ms))
+
+    def _offsets(
+        self, topic: str, partitions: Iterable[int], spec: OffsetSpec, isolation: IsolationLevel = COMMITTED
+    ) -> dict[int, int]:
+        places = [TopicPartition(topic, partition) for partition in partitions]
+        try:
+            found = _list_offsets(self._admin, places, spec, isolation, self._timeout_s)
+        except KafkaException as error:
+            what = f"topic {topic} does not tell its offsets"
+            raise unavailable(what, error.args[0], self._connection) from error
+        return {partition: offset for (_, partition), offset in found.items()}
+
+
+def group_lag(client: AdminClient, group: str, user: str, topics: Iterable[str]) -> int:
+    """How many records a consumer group is behind, on the topic where these are most.
+
+    A partition without a commit counts from its beginning. Raises ``LagRefusedError``, and ``KafkaException``
+    when the brokers do not answer.
+    """
+    known = client.list_topics(timeout=LAG_TIMEOUT_S).topics
+    places = [TopicPartition(topic, partition) for topic in topics for partition in known[topic].partitions]
+    if not places:
+        return 0
+    committed = _committed(client, group, user, places)
+    specs = (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest())
+    begin, end = (_list_offsets(client, places, spec, WRITTEN, LAG_TIMEOUT_S) for spec in specs)
+    behind: Counter[str] = Counter()
+    for place in end:
+        behind[place[0]] += max(end[place] - max(committed.get(place, 0), begin[place]), 0)
+    return max(behind.values())
+
+
+def _committed(
+    client: AdminClient, group: str, user: str, places: list[TopicPartition]
+) -> dict[tuple[str, int], int]:
+    """The committed offsets by topic and partition; a negative one stands for none."""
+    asked = [GroupPlaces(group, places)]
+    (answer,) = client.list_consumer_group_offsets(asked, request_timeout=LAG_TIMEOUT_S).values()
+    try:
+        return {(one.topic, one.partition): one.offset for one in answer.result().topic_partitions}
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+            raise
+        right = f"DESCRIBE on group {group}"
+        raise LagRefusedError(f"Kafka refuses {user} {right}: grant it, then resume") from error
+
+
+def _list_offsets(
+    client: AdminClient,
+    places: list[TopicPartition],
+    spec: OffsetSpec,
+    isolation: IsolationLevel,
+    timeout_s: float,
+) -> dict[tuple[str, int], int]:
+    """An offset of each of these partitions, by topic and partition. Raises ``KafkaException``."""
+    specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, spec)
+    futures = client.list_offsets(specs, isolation_level=isolation, request_timeout=timeout_s)
+    return {(place.topic, place.partition): future.result().offset for place, future in futures.items()}

@@ -1,0 +1,177 @@
+"""Single records of any topic by their offsets, and the originals of share groups' dead letters.
+
+Only committed records are read, of many partitions at a time. For a record that is not there ``Absence`` says
+why: the topic or the offset was never there, retention has removed it, compaction (or an aborted transaction)
+has. ``UNSTABLE`` is to be asked for again: a transaction before it is still open.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from deadwatch.deadletter.dialects import SHARE_GROUP
+from deadwatch.deadletter.record import DeadLetter
+from deadwatch.orders.targets import SkipReason
+from deadwatch.runtime.kafka import Options
+from redrive.librdkafka import (
+    PARTITION_EOF,
+    READ_COMMITTED,
+    SEEK_BEYOND,
+    TIMED_OUT,
+    UNKNOWN_PARTITION,
+    ConsumerRecord,
+    consume,
+)
+from redrive.move.rewrite import PendingRecord, Place, origin_of, rehydrated
+
+Partition = tuple[str, int]
+OffsetsByPartition = Mapping[Partition, Collection[int]]
+
+RECORDS_PER_POLL: Final = 1_000
+TIMEOUT_S: Final = 10.0
+POLL_S: Final = 0.02
+POLLS: Final = round(TIMEOUT_S / POLL_S)
+
+
+class Absence(StrEnum):
+    """Why a record is not there."""
+
+    MISSING = "origin_missing"
+    EXPIRED = "payload_expired"
+    COMPACTED = "origin_compacted"
+    UNSTABLE = "unstable"
+
+
+Found = dict[Place, ConsumerRecord | Absence]
+
+
+@dataclass(slots=True)
+class _Search:
+    """Offsets still wanted of one partition, the lowest last; ``end`` is where the partition ended."""
+
+    wanted: list[int]
+    end: int
+
+
+class Fetcher:
+    """A consumer that is assigned what is wanted and commits nothing."""
+
+    def __init__(self, connection: Options) -> None:
+        self._consumer = Consumer(connection | READ_COMMITTED | {"group.id": "deadwatch-redrive-fetch"})
+
+    def fetch(self, wanted: OffsetsByPartition) -> Found:
+        """The record of every place that was asked for, or why it is not there.
+
+        Raises ``KafkaException`` when the brokers do not answer.
+        """
+        found: Found = {}
+        searches = {}
+        for partition, offsets in wanted.items():
+            search = self._begin(partition, sorted(offsets, reverse=True), found)
+            if search is not None:
+                searches[partition] = search
+        self._consumer.assign([TopicPartition(*one, each.wanted[-1]) for one, each in searches.items()])
+        try:
+            while searches:
+                self._read(searches, found)
+        finally:
+            self._consumer.unassign()
+        return found
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()
+
+    def _begin(self, partition: Partition, offsets: list[int], found: Found) -> _Search | None:
+        """Put into ``found`` what cannot be there; the rest is searched."""
+        try:
+            low, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in UNKNOWN_PARTITION:
+                raise
+            low = end = 0
+            found.update({(*partition, offset): Absence.MISSING for offset in offsets})
+        for offset in offsets:
+            if not low <= offset < end:
+                gone = Absence.EXPIRED if offset < low else Absence.MISSING
+                found.setdefault((*partition, offset), gone)
+        present = [offset for offset in offsets if low <= offset < end]
+        return _Search(present, end) if present else None
+
+    def _read(self, searches: dict[Partition, _Search], found: Found) -> None:
+        """One round; a partition leaves ``searches`` when nothing is wanted of it any more."""
+        for message in self._messages():
+            partition = (message.topic(), message.partition())
+            search = searches.get(partition)
+            if search is None:
+                continue
+            self._take(partition, search, message, found)
+            if not search.wanted:
+                del searches[partition]
+                self._consumer.incremental_unassign([TopicPartition(*partition)])
+
+    def _messages(self) -> list[ConsumerRecord]:
+        for _ in range(POLLS):
+            messages = consume(self._consumer, RECORDS_PER_POLL, POLL_S)
+            if messages:
+                return messages
+        raise KafkaException(KafkaError(TIMED_OUT, "the brokers gave no records in time"))
+
+    def _take(self, partition: Partition, search: _Search, message: ConsumerRecord, found: Found) -> None:
+        error, offset = message.error(), message.offset()
+        ended = error is not None and error.code() == PARTITION_EOF
+        if error is not None and not ended:
+            raise KafkaException(error)
+        while search.wanted and search.wanted[-1] < offset:
+            found[*partition, search.wanted.pop()] = Absence.COMPACTED
+        if ended:
+            gone = Absence.UNSTABLE if offset < search.end else Absence.COMPACTED
+            found.update({(*partition, one): gone for one in search.wanted})
+            search.wanted.clear()
+        elif search.wanted and search.wanted[-1] == offset:
+            found[*partition, search.wanted.pop()] = message
+        if search.wanted and search.wanted[-1] - offset > SEEK_BEYOND:
+            self._consumer.seek(TopicPartition(*partition, search.wanted[-1]))
+
+
+def rehydrate(
+    fetcher: Fetcher, dead_letters: list[DeadLetter]
+) -> tuple[list[PendingRecord], list[DeadLetter]]:
+    """The records that dead letters stand for, in their order, and those whose origin cannot be read yet.
+
+    The record of a share group's dead letter is read at its origin, with its key, value, headers and
+    timestamp. Where it is gone, a dead letter with a payload of its own stands for itself; one without is
+    refused, and never becomes a tombstone.
+    """
+    shared = [one for one in dead_letters if one.cause.dialect == SHARE_GROUP.name]
+    if not shared:
+        return [PendingRecord(one, one) for one in dead_letters], []
+    wanted: dict[Partition, set[int]] = defaultdict(set)
+    for topic, partition, offset in map(origin_of, shared):
+        if partition >= 0:
+            wanted[topic, partition].add(offset)
+    found = fetcher.fetch(wanted) if wanted else {}
+    pending, later = [], []
+    for dead_letter in dead_letters:
+        original = found.get(origin_of(dead_letter)) if dead_letter.dialect == SHARE_GROUP.name else None
+        if original is Absence.UNSTABLE:
+            later.append(dead_letter)
+        else:
+            pending.append(_pending(dead_letter, original))
+    return pending, later
+
+
+def _pending(dead_letter: DeadLetter, original: ConsumerRecord | Absence | None) -> PendingRecord:
+    if dead_letter.dialect != SHARE_GROUP.name:
+        return PendingRecord(dead_letter, dead_letter)
+    if original is not None and not isinstance(original, Absence):
+        headers = tuple(original.headers() or ())
+        return rehydrated(dead_letter, (original.timestamp()[1], original.key(), original.value(), headers))
+    if dead_letter.value is not None or dead_letter.key is not None:
+        return PendingRecord(dead_letter, dead_letter)
+    refused = original.value if original is not None else SkipReason.NO_ORIGIN
+    return PendingRecord(dead_letter, dead_letter, refused)

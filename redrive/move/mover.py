@@ -1,0 +1,275 @@
+"""Moves the records of one order, a transaction at a time; the caller waits, renews its claim and stops it.
+
+A step reads what there is room for, decides every record (``redrive.move.decide``), and commits what is
+written, parked, skipped and counted together with the offsets. Nothing here sleeps: a record that has to wait
+gets its outcome later, out of order (``redrive.move.open_offsets``).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException
+
+from deadwatch.contract.events import encode
+from deadwatch.orders.decision import Result, SkipReason
+from deadwatch.orders.guards import BRAKE_MS, Guard
+from deadwatch.orders.order import Order
+from deadwatch.orders.selection import selects_all
+from deadwatch.runtime.clock import clock_ms
+from redrive.move.batch import Batch, EventFields, Outcome, events
+from redrive.move.decide import Decider, FastPath, Verdict
+from redrive.move.failures import AbortedError, CulpritSearch, missing_right
+from redrive.move.limits import OrderLimits
+from redrive.move.reader import Reader
+from redrive.move.record_queue import RecordQueue
+from redrive.move.rewrite import BY_KEY, ProducerRecord
+from redrive.move.targets import TRANSACTION, Router, Target, TargetDeadlines
+from redrive.move.transaction import TransactionalProducer
+from redrive.telemetry import DISABLED, EndedTransaction, Telemetry
+
+CHUNK: Final = 1_000
+"""Records that are decided before they are handed over: Kafka takes them while the next ones are decided."""
+IDLE_MS: Final = 20
+WRITTEN: Final = frozenset({Result.SENT, Result.PARKED})
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The step had a transaction, committed or aborted: go on at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """There is nothing to do before ``until_ms``."""
+
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Every record of the order has its outcome, or the order has reached a limit (``reason``)."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Somebody has to mend something first."""
+
+    reason: str
+
+
+Step = Moved | Idle | Finished | Paused
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """What a mover works with: the parts that were opened for one claim."""
+
+    reader: Reader
+    queue: RecordQueue
+    producer: TransactionalProducer
+    router: Router
+    deadlines: TargetDeadlines
+    guard: Guard
+    telemetry: Telemetry = DISABLED
+    clock: Callable[[], int] = clock_ms
+
+
+class Mover:
+    """The work of one claim on one order."""
+
+    def __init__(
+        self, order: Order, event_fields: EventFields, context: TaskContext, user: str, now_ms: int
+    ) -> None:
+        self._order, self._event_fields, self._user = order, event_fields, user
+        self._reader, self._queue, self._producer = context.reader, context.queue, context.producer
+        self._router, self._deadlines, self._guard = context.router, context.deadlines, context.guard
+        self._telemetry, self._clock = context.telemetry, context.clock
+        self._targets: set[str] = set()
+        self._culprits = CulpritSearch()
+        self._decider = Decider(order, self._router, self._deadlines, self._queue, self._culprits)
+        self._fast_path = self._open_fast_path()
+        moved = sum(state.offsets.moved for state in context.reader.partitions.values())
+        self._limits = OrderLimits(order.request.limits, moved, now_ms)
+        self._number = 0
+        self._expired_offsets = sum(context.reader.expired.values())
+
+    def step(self, now_ms: int) -> Step:
+        """Have at most one transaction."""
+        limits = self._limits
+        limits.refill(now_ms)
+        reason, room = self._guard.trip(now_ms, frozenset(self._targets))
+        if reason or room == 0:
+            return Paused(reason) if reason else Idle(now_ms + BRAKE_MS)
+        limits.make_room(room)
+        if self._fast_path is None:
+            self._queue.gather(now_ms, min(CHUNK, limits.max_in_flight))
+            limits.start_at_first_record(now_ms, self._queue.in_hand())
+        if limits.left() == 0:
+            return Finished(f"limits.max_records ({self._order.request.limits.max_records}) is reached")
+        wait_until_ms = limits.wait_until_ms(self._queue.in_hand())
+        if wait_until_ms is not None:
+            return Idle(wait_until_ms)
+        return self._transact(now_ms)
+
+    @property
+    def moved(self) -> int:
+        """How many records have gone to their targets, by all claims of the order."""
+        return self._limits.moved
+
+    @property
+    def waiting(self) -> int:
+        """How many records are put off."""
+        return self._queue.waiting()
+
+    def _transact(self, now_ms: int) -> Step:
+        """Write while deciding, then commit."""
+        batch = Batch()
+        if self._expired_offsets:
+            batch.outcomes[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] = self._expired_offsets
+        try:
+            self._fill(batch, now_ms)
+        except AbortedError as aborted:
+            self._report(batch, now_ms, aborted)
+            self._queue.put_all_back(batch, now_ms)
+            return self._aborted(aborted, batch, now_ms)
+        except KafkaException:
+            self._queue.put_all_back(batch, now_ms)
+            self._producer.abort()
+            raise
+        if batch.done or self._queue.passed_over:
+            return self._commit(batch, now_ms)
+        return self._deadline_expired() or self._nothing_moved(now_ms)
+
+    def _fill(self, batch: Batch, now_ms: int) -> None:
+        """Read, decide and write in chunks, up to the limits."""
+        allowed, size = self._limits.allowed()
+        written = 0
+        for _ in range(0, allowed, CHUNK):
+            before = batch.done
+            self._read(batch, now_ms, min(CHUNK, allowed - batch.count))
+            more = self._decide(batch, now_ms, allowed, size)
+            begin, written = written, len(batch.records)
+            for record, dead_letter in batch.records[begin:]:
+                alone = dead_letter in self._culprits.alone
+                self._producer.write(record, dead_letter, alone=alone)
+                if alone:
+                    self._culprits.taken(dead_letter)
+            if not more or batch.done == before:
+                return
+
+    def _read(self, batch: Batch, now_ms: int, most: int) -> None:
+        """Write what may take the fast path; the rest is in hand then."""
+        fast_path = None if self._deadlines.running() else self._fast_path
+        messages = self._queue.poll(now_ms, most) if fast_path else None
+        if fast_path is None or messages is None:
+            self._queue.gather(now_ms, most)
+            return
+        before = len(batch.fast)
+        try:
+            fast_path.write(messages, batch, now_ms)
+        finally:
+            self._queue.add(messages[len(batch.fast) - before :], now_ms)
+
+    def _decide(self, batch: Batch, now_ms: int, allowed: int, size: float) -> bool:
+        """Decide what is in hand; whether the transaction may have more."""
+        while batch.count < allowed and batch.size < size:
+            pending = self._queue.take()
+            if pending is None:
+                return True
+            try:
+                verdict = self._decider.decide(pending, batch, now_ms)
+            except KafkaException:
+                self._queue.put_back([pending])
+                raise
+            if verdict is Verdict.NOT_TAKEN:
+                self._queue.put_back([pending])
+            if verdict is not Verdict.TAKEN:
+                return False
+        return False
+
+    def _open_fast_path(self) -> FastPath | None:
+        limits = self._order.request.limits
+        if limits.records_per_second or limits.bytes_per_second or not selects_all(self._order):
+            return None
+        return FastPath(self._decider, self._queue, self._producer)
+
+    def _nothing_moved(self, now_ms: int) -> Step:
+        if self._queue.finished():
+            return Finished()
+        due_ms = self._queue.next_due_ms()
+        return Idle(now_ms + IDLE_MS if due_ms is None or not self._queue.all_read() else due_ms)
+
+    def _commit(self, batch: Batch, now_ms: int) -> Step:
+        partitions = self._queue.close(batch)
+        try:
+            self._write_events_and_commit(batch, partitions, now_ms)
+        except AbortedError as aborted:
+            self._report(batch, now_ms, aborted)
+            self._queue.reopen(batch)
+            self._queue.put_all_back(batch, now_ms)
+            return self._aborted(aborted, batch, now_ms)
+        self._report(batch, now_ms)
+        self._queue.passed_over.clear()
+        self._limits.committed(batch.count, batch.size, batch.moved.total())
+        self._guard.wrote(batch.count)
+        self._expired_offsets = 0
+        self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
+        self._culprits.committed()
+        if self._deadlines.running():
+            self._deadlines.progressed(record.target for record, _ in batch.records)
+            self._deadlines.answered(self._event_fields.events_topic)
+        return Moved()
+
+    def _write_events_and_commit(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
+        self._number += 1
+        written, topic = self._producer.flush(), self._event_fields.events_topic
+        for event in list(events(batch, written, self._event_fields, self._number, now_ms)):
+            key, value = encode(event)
+            self._producer.write(ProducerRecord(topic, None, now_ms, key, value, ()))
+        self._producer.commit(self._reader.offsets_to_commit(partitions), self._reader.group)
+
+    def _report(self, batch: Batch, began_ms: int, aborted: AbortedError | None = None) -> None:
+        error_type, times_ms = aborted.error.name() if aborted else "", (began_ms, self._clock())
+        self._telemetry.ended(
+            EndedTransaction(self._event_fields, self._number, batch, *times_ms, error_type)
+        )
+
+    def _aborted(self, aborted: AbortedError, batch: Batch, now_ms: int) -> Step:
+        """Nothing has happened; find whose fault it was."""
+        topics = {one.target_topic for one in batch.outcomes if one.result in WRITTEN}
+        unnamed = aborted.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and not aborted.failures
+        refused = self._router.unwritable({*topics, self._event_fields.events_topic}) if unnamed else []
+        right = missing_right(aborted, self._order.id, self._user, refused)
+        if right:
+            return Paused(right)
+        culprits = self._culprits.judge(aborted.refusals)
+        if culprits is not None or aborted.follows:
+            self._queue.refuse(culprits or {})
+            self._producer.max_unanswered = self._culprits.max_unanswered
+            return Moved()
+        self._deadlines.failed(aborted.failures or [TRANSACTION], now_ms)
+        self._router.refresh()
+        most = self._order.request.guards.max_consecutive_failures
+        failing = None if most is None else self._deadlines.failing(most)
+        if failing:
+            return Paused(f"{_name(failing)} failed {most} times in a row ({aborted}): mend it, then resume")
+        return self._deadline_expired() or Moved()
+
+    def _deadline_expired(self) -> Paused | None:
+        target = self._deadlines.expired()
+        if target is None:
+            return None
+        limit_ms = self._order.request.task_timeout_ms
+        return Paused(
+            f"{_name(target)} made no progress within task_timeout_ms ({limit_ms}): mend it, then resume"
+        )
+
+
+def _name(target: Target) -> str:
+    topic, partition = target
+    if not topic:
+        return "the transaction"
+    return f"target {topic}" if partition == BY_KEY else f"target {topic}/{partition}"

@@ -1,0 +1,246 @@
+"""The dead letters of an order that have no outcome yet: those in hand, and those that wait for their time.
+
+Of a dead letter that waits only its place and time are kept in memory: it is read again when it is due, and
+nothing new is taken before it. What is due at a moment comes in the order of its partition, not of the times,
+so a later record that was put off for less does not overtake it.
+"""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaException
+
+from deadwatch.deadletter.record import DeadLetter, parse_record
+from deadwatch.orders.decision import SkipReason
+from deadwatch.orders.handled import NOTHING, Handled
+from redrive.librdkafka import ConsumerRecord, DeadLetterDecoder
+from redrive.move.batch import Batch
+from redrive.move.fetch import Absence, Fetcher, rehydrate
+from redrive.move.reader import Reader
+from redrive.move.rewrite import DeadLetterId, PendingRecord, Place, place_of
+
+Selects = Callable[[DeadLetter], bool]
+LATER_MS: Final = 1_000
+"""After this time an origin is looked for again that an open transaction hides."""
+
+
+class DelayedRecord(NamedTuple):
+    """One dead letter that waits; ``reserved``: its share of the target's rate is taken already."""
+
+    partition: int
+    offset: int
+    at_ms: int
+    reserved: bool
+
+
+class DelayedRecords:
+    """The dead letters of one topic that wait for their time, and those whose time has come."""
+
+    def __init__(self) -> None:
+        self._later: list[tuple[int, DelayedRecord]] = []
+        self._due: list[DelayedRecord] = []
+
+    def hold(self, delayed: DelayedRecord) -> None:
+        """Keep it until its time has come."""
+        heapq.heappush(self._later, (delayed.at_ms, delayed))
+
+    def advance(self, now_ms: int) -> None:
+        """Whatever is due by now may be taken."""
+        while self._later and self._later[0][0] <= now_ms:
+            heapq.heappush(self._due, heapq.heappop(self._later)[1])
+
+    def take(self, most: int) -> list[DelayedRecord]:
+        """At most so many of those that are due."""
+        return [heapq.heappop(self._due) for _ in range(min(most, len(self._due)))]
+
+    def first(self) -> DelayedRecord | None:
+        """The first one that is due, if there is one."""
+        return self._due[0] if self._due else None
+
+    def __len__(self) -> int:
+        return len(self._later) + len(self._due)
+
+    def next_due_ms(self) -> int | None:
+        """When the next one is due; None where nothing waits."""
+        return self._due[0].at_ms if self._due else self._later[0][0] if self._later else None
+
+
+class RecordQueue:
+    """The open records of one order.
+
+    ``handled`` is what earlier orders have done and this one leaves out. ``passed_over`` are partitions whose
+    offsets have to be committed although no record of them has an outcome.
+    """
+
+    def __init__(
+        self, topic: str, reader: Reader, fetcher: Fetcher, selects: Selects, handled: Handled = NOTHING
+    ) -> None:
+        self._topic, self._reader, self._fetcher, self._selects = topic, reader, fetcher, selects
+        self.handled = handled
+        self.decoder = DeadLetterDecoder()
+        self._delayed = DelayedRecords()
+        self._again: list[tuple[int, int, PendingRecord]] = []
+        """A heap of the records that were taken before, by partition and offset."""
+        self._new: deque[PendingRecord] = deque()
+        self.passed_over: set[int] = set()
+
+    def resume(self) -> None:
+        """Take what the claim before has left open; what retention has removed is passed over."""
+        self.passed_over.update(self._reader.expired)
+        for partition, state in self._reader.partitions.items():
+            for offset in state.offsets.open:
+                self._delayed.hold(DelayedRecord(partition, offset, 0, reserved=False))
+
+    def gather(self, now_ms: int, most: int) -> None:
+        """Have about ``most`` records in hand: what is due, else what is new."""
+        self._delayed.advance(now_ms)
+        room = max(most - len(self._again), int(self._overtaken()))
+        due = self._delayed.take(room)
+        if due:
+            self.put_back(self._read_again(due, now_ms))
+        elif self.in_hand() < most and not self.all_read():
+            self.add(self._reader.poll(most - self.in_hand()), now_ms)
+
+    def poll(self, now_ms: int, most: int) -> list[ConsumerRecord] | None:
+        """New records for the fast path; None where something else comes first, or where all is read."""
+        self._delayed.advance(now_ms)
+        if self.in_hand() or self._delayed.first() or self.all_read():
+            return None
+        return self._reader.poll(most)
+
+    def add(self, messages: list[ConsumerRecord], now_ms: int) -> None:
+        """Take new records in hand, as far as they are selected."""
+        self._new.extend(self._pending(self._select(messages), now_ms))
+
+    def take(self) -> PendingRecord | None:
+        """The next record to decide; None where ``gather`` has to be called first."""
+        if self._again:
+            return None if self._overtaken() else heapq.heappop(self._again)[2]
+        return self._new.popleft() if self._new and self._delayed.first() is None else None
+
+    def in_hand(self) -> int:
+        """How many records are ready for their decision."""
+        return len(self._again) + len(self._new)
+
+    def hold(self, pending: PendingRecord, until_ms: int) -> None:
+        """Put a record off until then."""
+        partition, offset = pending.id
+        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved))
+
+    def close(self, batch: Batch) -> set[int]:
+        """Every record of the batch is done, if it is committed; returns the partitions to commit."""
+        partitions = self._reader.partitions
+        decided = [pending.id for pending in batch.decided]
+        for partition, offset in decided:
+            partitions[partition].offsets.done(offset)
+        for partition, offsets in batch.fast_offsets.items():
+            partitions[partition].offsets.all_done(offsets)
+        for partition, count in batch.moved.items():
+            partitions[partition].offsets.moved += count
+        return {partition for partition, _ in decided} | batch.fast_offsets.keys() | self.passed_over
+
+    def reopen(self, batch: Batch) -> None:
+        """Undo ``close``: the batch was not committed."""
+        partitions = self._reader.partitions
+        for pending in batch.decided:
+            partition, offset = pending.id
+            partitions[partition].offsets.undone(offset)
+        for partition, offsets in batch.fast_offsets.items():
+            for offset in offsets:
+                partitions[partition].offsets.undone(offset)
+        for partition, count in batch.moved.items():
+            partitions[partition].offsets.moved -= count
+
+    def put_back(self, records: list[PendingRecord]) -> None:
+        """These are to be decided again, before the others."""
+        for pending in records:
+            heapq.heappush(self._again, (*pending.id, pending))
+
+    def put_all_back(self, batch: Batch, now_ms: int) -> None:
+        """All records of an aborted transaction are to be decided again."""
+        dead_letters = [self.decoder.decode(message) for message in batch.fast]
+        self.put_back([*batch.decided, *self._pending(dead_letters, now_ms)])
+
+    def refuse(self, reasons: Mapping[DeadLetterId, str]) -> None:
+        """Of the records that were put back these are not to be moved, each for its reason."""
+        for partition, offset, pending in self._again:
+            if (partition, offset) in reasons:
+                pending.refused, pending.failed = reasons[partition, offset], True
+
+    def all_read(self) -> bool:
+        """Whether the selection has been read to its end."""
+        return all(state.read for state in self._reader.partitions.values())
+
+    def finished(self) -> bool:
+        """Whether every selected record has its outcome, and every offset is committed."""
+        return not self.in_hand() and self.next_due_ms() is None and not self.passed_over and self.all_read()
+
+    def next_due_ms(self) -> int | None:
+        """When the first record that waits is due; None where none does."""
+        return self._delayed.next_due_ms()
+
+    def waiting(self) -> int:
+        """How many records wait for their time."""
+        return len(self._delayed)
+
+    def _overtaken(self) -> bool:
+        """Whether a delayed record that is due comes before all in hand."""
+        first = self._delayed.first()
+        return first is not None and (not self._again or first[:2] < self._again[0][:2])
+
+    def _read_again(self, due: list[DelayedRecord], now_ms: int) -> list[PendingRecord]:
+        """Read the records once more; one that retention has removed by now is refused."""
+        by_place = {(self._topic, one.partition, one.offset): one for one in due}
+        wanted: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for topic, partition, offset in by_place:
+            wanted[topic, partition].append(offset)
+        try:
+            found = self._fetcher.fetch(wanted)
+        except KafkaException:
+            for one in due:
+                self._delayed.hold(one)
+            raise
+        dead_letters = [
+            self.decoder.decode(record) for record in found.values() if not isinstance(record, Absence)
+        ]
+        records = self._pending(dead_letters, now_ms)
+        for pending in records:
+            _, _, pending.waited_ms, pending.reserved = by_place[place_of(pending.dead_letter)]
+        return records + [_gone(place) for place, record in found.items() if isinstance(record, Absence)]
+
+    def _select(self, messages: list[ConsumerRecord]) -> list[DeadLetter]:
+        """The order's own dead letters; the others are done."""
+        selected = []
+        for message in messages:
+            dead_letter = self.decoder.decode(message)
+            if self._selects(dead_letter):
+                selected.append(dead_letter)
+            else:
+                self._reader.partitions[dead_letter.partition].offsets.done(dead_letter.offset)
+                self.passed_over.add(dead_letter.partition)
+        return selected
+
+    def _pending(self, dead_letters: list[DeadLetter], now_ms: int) -> list[PendingRecord]:
+        """The records to decide; a dead letter whose origin cannot be read yet is put off."""
+        left_out, later = self._left_out(dead_letters) if self.handled else [], dead_letters
+        known = {place_of(pending.dead_letter) for pending in left_out}
+        wanted = [one for one in dead_letters if place_of(one) not in known] if known else dead_letters
+        try:
+            pending, later = rehydrate(self._fetcher, wanted)
+        finally:
+            for one in later:
+                at_ms = now_ms + LATER_MS
+                self._delayed.hold(DelayedRecord(one.partition, one.offset, at_ms, reserved=False))
+        return left_out + pending
+
+    def _left_out(self, dead_letters: list[DeadLetter]) -> list[PendingRecord]:
+        """Those that were moved or parked before, refused for that reason."""
+        reasons = ((one, self.handled.reason(one.partition, one.offset)) for one in dead_letters)
+        return [PendingRecord(one, one, reason) for one, reason in reasons if reason is not None]
+
+
+def _gone(place: Place) -> PendingRecord:
+    nothing = parse_record(*place, 0, None, None, ())
+    return PendingRecord(nothing, nothing, SkipReason.RECORD_GONE)

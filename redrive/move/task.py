@@ -1,0 +1,150 @@
+"""The work of one claim: everything that it takes, opened in the order that fences the claim before first."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Self, cast
+
+from confluent_kafka.admin import AdminClient
+
+from deadwatch.contract.backoff import Backoff
+from deadwatch.orders.guards import Guard, Watch
+from deadwatch.orders.handled import NOTHING, Handled
+from deadwatch.orders.order import Claim, Order
+from deadwatch.orders.selection import Matcher, intervals, selector
+from deadwatch.orders.targets import TargetRules
+from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.runtime.health import unheard
+from redrive.cluster import group_lag, topic_id
+from redrive.move.batch import EventFields
+from redrive.move.fetch import Fetcher
+from redrive.move.mover import Mover, Step, TaskContext
+from redrive.move.reader import Reader
+from redrive.move.record_queue import RecordQueue
+from redrive.move.targets import Router, TargetDeadlines
+from redrive.move.transaction import TransactionalProducer
+from redrive.settings import RedriveSettings
+from redrive.telemetry import DISABLED, Telemetry
+
+AdminOptions = dict[str, str | int | float | bool]
+HandledBefore = Callable[[Order, str], Handled]
+"""What earlier orders have done with the records of an order's topic, which has this id."""
+
+
+Note = Callable[[str, bool], None]
+"""``redrive.plan.history.Notes.note``: called before an order of the topic is let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext:
+    """What all orders of a worker share; ``beat`` tells the health check that the worker goes on."""
+
+    settings: RedriveSettings
+    compile_filter: Callable[[str], Matcher]
+    watch: Watch
+    clock: Callable[[], int]
+    rng: Random
+    beat: Callable[[], None] = unheard
+    id_suffix: str = ""
+    """Of the transactional id: tells this part of an order from the others; "": it is the whole."""
+    telemetry: Telemetry = DISABLED
+    parallel_tasks: int = 1
+    """How many tasks work on an order at the same time."""
+    handled: HandledBefore = lambda _order, _topic_id: NOTHING
+    note: Note = lambda _topic, _over: None
+    """A part of an order has nothing to note."""
+
+
+class OrderTask:
+    """Use it in a with statement; call ``step`` until it is finished or paused."""
+
+    def __init__(
+        self, context: WorkerContext, claim: Claim, stopped_since_ms: Callable[[], int | None]
+    ) -> None:
+        self._context, self._claim, self._stopped_since_ms = context, claim, stopped_since_ms
+        self._opened = ExitStack()
+        self._step_began_ms = monotonic_ms()
+        self._mover: Mover
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opening:
+            self._mover = self._open(opening)
+            self._opened = opening.pop_all()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._opened.close()
+
+    def step(self) -> Step:
+        """Have the next transaction, if there is one."""
+        self._step_began_ms = monotonic_ms()
+        return self._mover.step(self._context.clock())
+
+    @property
+    def moved(self) -> int:
+        """How many records the order has moved, by all of its claims."""
+        return self._mover.moved
+
+    @property
+    def waiting(self) -> int:
+        """How many of its records are put off."""
+        return self._mover.waiting
+
+    def _open(self, opening: ExitStack) -> Mover:
+        """Open the producer before the offsets are read: the claim before is fenced and commits no more."""
+        settings, order, request = self._context.settings, self._claim.order, self._claim.order.request
+        connection = settings.kafka.librdkafka() | {"client.id": "deadwatch-redrive"}
+        name = f"{order.id}{self._context.id_suffix}"
+        request_timeout_ms = settings.request_timeout_ms
+        timeouts = {"request.timeout.ms": request_timeout_ms, "socket.timeout.ms": request_timeout_ms}
+        options = connection | {"linger.ms": settings.linger_ms, **timeouts}
+        producer = TransactionalProducer(options, name, request.delivery_timeout_ms, self._give_up)
+        producer.open()
+        reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
+        opening.callback(reader.close)
+        reader.open()
+        fetcher = Fetcher(connection)
+        opening.callback(fetcher.close)
+        admin = AdminClient(cast("AdminOptions", connection))
+        dlq_topic_id = topic_id(admin, request.dlq_topic)
+        queue = self._queue(reader, fetcher, dlq_topic_id)
+        queue.resume()
+        rules = TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny)
+        router = Router(admin, order, rules)
+        router.refresh()
+        guard = self._guard(admin)
+        # a target that fails is left alone for as long as trying it holds up the others
+        backoff = Backoff(request.delivery_timeout_ms, 4 * request.delivery_timeout_ms)
+        deadlines = TargetDeadlines(request.task_timeout_ms, backoff, self._context.rng)
+        context = TaskContext(reader, queue, producer, router, deadlines, guard, self._context.telemetry)
+        topics = (request.dlq_topic, settings.kafka_cluster, settings.events_topic, dlq_topic_id)
+        event_fields = EventFields(name, order.id, self._claim.epoch, *topics)
+        return Mover(order, event_fields, context, user_of(settings), self._context.clock())
+
+    def _queue(self, reader: Reader, fetcher: Fetcher, dlq_topic_id: str) -> RecordQueue:
+        order, expression = self._claim.order, self._claim.order.request.selection.filter
+        matcher = None if expression is None else self._context.compile_filter(expression)
+        handled = NOTHING if order.request.again else self._context.handled(order, dlq_topic_id)
+        return RecordQueue(order.request.dlq_topic, reader, fetcher, selector(order, matcher), handled)
+
+    def _guard(self, admin: AdminClient) -> Guard:
+        order, guards = self._claim.order, self._claim.order.request.guards
+        lag = None
+        if guards.max_target_lag is not None and guards.lag_group is not None:
+            lag = partial(group_lag, admin, guards.lag_group, user_of(self._context.settings))
+        return Guard(order.id, guards, self._context.watch, lag, self._context.parallel_tasks)
+
+    def _give_up(self) -> bool:
+        """Whether an open transaction has to be left to Kafka: the order is stopped, or makes no progress."""
+        now_ms, request = monotonic_ms(), self._claim.order.request
+        since_ms = self._stopped_since_ms()
+        if since_ms is not None:
+            return now_ms - since_ms >= self._context.settings.shutdown_graceful_timeout_ms
+        return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
+
+
+def user_of(settings: RedriveSettings) -> str:
+    """Who we are, for people that grant rights."""
+    return f"user {settings.kafka.sasl_username}" if settings.kafka.uses_sasl else "our client"

@@ -1,0 +1,93 @@
+"""Looks at the policies of the store and makes the orders that are due, until it is stopped.
+
+Every worker looks; whoever takes a policy has it for a round. Why a policy could not make its order is stored
+with it, and the next look comes later each time (KIP-580).
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from deadwatch.contract.backoff import Backoff
+from deadwatch.contract.errors import RequestError
+from deadwatch.orders.order import Status
+from deadwatch.orders.policy import Due, Latest, Policy, due, rests
+from deadwatch.orders.selection import Extents
+from deadwatch.orders.targets import TargetRules
+from deadwatch.store.write.policies import PolicyBook
+from redrive.cluster import Cluster
+from redrive.plan.creation import CreateOrder, OrderService
+
+logger = logging.getLogger(__name__)
+
+BACKOFF: Final = Backoff(10_000, 300_000)
+FAILED: Final = "its order {} has failed: see there, change the policy, and it goes on"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRounds:
+    """Makes the orders of policies; ``rules`` have no topics yet, ``most`` offsets fit into an order."""
+
+    book: PolicyBook
+    orders: OrderService
+    rules: Callable[[], TargetRules]
+    interval_ms: int
+    most: int
+    rng: Random
+
+    def run(self, stop: threading.Event) -> None:
+        """Look at the policies every ``interval_ms``; a round that fails is logged and tried again."""
+        while not stop.wait(self.interval_ms / 1_000):
+            try:
+                self.look(stop)
+            except Exception:  # the store may be away for a moment
+                logger.exception("the redrive policies could not be looked at")
+
+    def look(self, stop: threading.Event) -> None:
+        """Have one round: every policy that is due to be looked at."""
+        now_ms = self.orders.now_ms()
+        for policy in self.book.take(now_ms, now_ms + self.interval_ms):
+            if stop.is_set():
+                return
+            latest = self.book.latest(policy.id)
+            try:
+                self._carry_out(policy, latest, now_ms)
+            except RequestError as error:
+                failures = policy.failures + 1
+                at_ms = now_ms + BACKOFF.delay_ms(failures, self.rng)
+                self.book.rest(policy, str(error), failures, at_ms)
+                logger.warning("policy %s makes no order: %s", policy.id, error)
+
+    def _carry_out(self, policy: Policy, latest: Latest | None, now_ms: int) -> None:
+        if rests(policy, latest, now_ms):
+            reason = FAILED.format(latest.id) if latest and latest.status is Status.FAILED else ""
+            if reason and policy.status_reason != reason:
+                self.book.rest(policy, reason, policy.failures, now_ms + self.interval_ms)
+            return
+        rules = self.rules()
+        part = due(policy, latest, self._backlog(policy, rules), now_ms, self.most)
+        if part is not None:
+            self._make(policy, part, rules)
+        elif policy.status_reason:  # the reason is gone
+            self.book.rest(policy, "", 0, now_ms + self.interval_ms)
+
+    def _backlog(self, policy: Policy, rules: TargetRules) -> dict[str, Extents]:
+        cluster = Cluster(self.orders.connection)
+        return {
+            topic: cluster.extents(topic, partitions)
+            for topic, partitions in cluster.partitions().items()
+            if rules.is_dlq(topic) and policy.request.covers(topic)
+        }
+
+    def _make(self, policy: Policy, part: Due, rules: TargetRules) -> None:
+        by = f"policy {policy.id}"
+        request = policy.request.order(part.topic)
+        create = CreateOrder(request, by, "", lambda _: False, policy.id, part.extents)
+        order, plan = self.orders.read(create, rules)
+        wanted = order if plan.selected > plan.left_out or plan.at_least else None
+        made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())
+        if made is not None:
+            logger.info("policy %s: order %s about %s", policy.id, made.order.id, part.topic)

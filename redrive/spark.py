@@ -1,0 +1,202 @@
+"""The engine spark: an order's partitions are worked on in Spark executors, each by a task of its own.
+
+The worker holds the claim and waits for the job (``SparkEngine``). A task (``work``) is the worker's own work
+on an order that has one partition, with a transactional id of its own: whoever takes the order over opens
+these ids anew and so fences the tasks before. What users want, and whether the claim is still the latest, a
+task looks up in the store. A task that is lost is run again by Spark, and goes on where its last transaction
+ended.
+"""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from deadwatch.deadletter.filter import Filter
+from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
+from deadwatch.orders.selection import intervals
+from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.process import leave_records_alone
+from deadwatch.store.engine import connect
+from deadwatch.store.read.returns import Watch
+from deadwatch.store.write.handled import HandledBook
+from deadwatch.store.write.order_claims import OrderClaims
+from redrive.move.task import WorkerContext
+from redrive.settings import RedriveSettings
+from redrive.telemetry import telemetry_of
+from redrive.worker import Ending, LeaseKeeper, run
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK: Final = "127.0.0.1"
+LOOK_S: Final = 0.1
+FAILED: Final = "Spark failed ({}): see the worker's log, then resume"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTask:
+    """What an executor is given; it goes there in Spark's own task, never into a log."""
+
+    settings: RedriveSettings
+    claim: Claim
+    partition: int
+    parallel_tasks: int
+    """How many run at the same time: they share the order's rates."""
+
+
+class SparkEngine:
+    """The engine of one worker; its session begins with the first order that asks for it."""
+
+    def __init__(self, settings: RedriveSettings) -> None:
+        self._settings = settings
+
+    def work(self, claim: Claim, lease: LeaseKeeper, stop: threading.Event) -> Ending:
+        """As a worker works on an order of its own, but in executors."""
+        try:
+            context = self._context()
+        except Exception as error:
+            logger.exception("no Spark session")
+            return Status.PAUSED, FAILED.format(type(error).__name__)
+        job = _Job(context, partition_tasks(self._settings, claim, context.defaultParallelism), claim)
+        job.start()
+        while not job.done.wait(LOOK_S):
+            if stop.is_set() or lease.lost:
+                context.cancelJobGroup(claim.order.id)
+                job.done.wait(self._settings.shutdown_graceful_timeout_ms / 1_000)
+                return None
+        if job.error is not None:
+            return Status.PAUSED, FAILED.format(type(job.error).__name__)
+        return combined(job.endings)
+
+    def _context(self) -> "SparkContext":
+        from pyspark.sql import SparkSession  # noqa: PLC0415 -- only who needs it pays for it
+
+        master = self._settings.spark_master
+        builder = SparkSession.builder.master(master).appName("deadwatch-redrive")
+        options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+            options["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(sys.path)
+        session = builder.config(map={**options}).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        return session.sparkContext
+
+
+class _Job(threading.Thread):
+    """All partition tasks of one claim, in one Spark job."""
+
+    def __init__(self, context: "SparkContext", tasks: list[PartitionTask], claim: Claim) -> None:
+        super().__init__(name=f"spark-{claim.order.id}", daemon=True)
+        self._context, self._tasks, self._group = context, tasks, claim.order.id
+        self.done = threading.Event()
+        self.endings: list[Ending] = []
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Run the job; what it raises is kept in ``error``."""
+        try:
+            self._context.setJobGroup(self._group, "redrive", interruptOnCancel=True)
+            tasks = self._context.parallelize(self._tasks, max(len(self._tasks), 1))
+            self.endings = tasks.map(work).collect()
+        except Exception as error:
+            logger.exception("order %s: its Spark job failed", self._group)
+            self.error = error
+        finally:
+            self.done.set()
+
+
+def combined(endings: Iterable[Ending]) -> Ending:
+    """How the order ends: what has to be mended in one partition pauses it, a stopped task does not."""
+    every = list(endings)
+    known = {ending[0]: ending for ending in reversed(every) if ending is not None}
+    worst = known.get(Status.FAILED) or known.get(Status.PAUSED)
+    done = None not in every and known.keys() <= {Status.COMPLETED}
+    return worst or ((Status.COMPLETED, "") if done else None)
+
+
+def partition_tasks(settings: RedriveSettings, claim: Claim, slots: int) -> list[PartitionTask]:
+    """A task for every partition that has something to move; ``slots`` of them run at the same time."""
+    partitions = sorted(intervals(claim.order))
+    parallel = max(min(slots, len(partitions)), 1)
+    orders = {partition: _partition_order(claim.order, partition, parallel) for partition in partitions}
+    return [PartitionTask(settings, replace(claim, order=orders[one]), one, parallel) for one in partitions]
+
+
+def _partition_order(order: Order, partition: int, parallel: int) -> Order:
+    """The order as far as one partition goes, at its share of the rates."""
+    limits = order.request.limits
+    shares: dict[str, float | int | None] = {
+        name: None if (rate := getattr(limits, name)) is None else rate / parallel
+        for name in ("records_per_second", "per_target_records_per_second")
+    }
+    if limits.bytes_per_second is not None:
+        shares["bytes_per_second"] = max(limits.bytes_per_second // parallel, 1)
+    request = order.request.model_copy(update={"limits": limits.model_copy(update=shares)})
+    begin, cut_off = {partition: order.begin.get(partition, 0)}, {partition: order.cut_off[partition]}
+    return order.model_copy(update={"request": request, "begin": begin, "cut_off": cut_off})
+
+
+class _WatchedClaim:
+    """The claim as a partition task sees it (an ``Orders``): looked at, never renewed or let go of."""
+
+    def __init__(self, claims: OrderClaims, claim: Claim, stop: threading.Event) -> None:
+        self._claims, self._claim, self._stop, self._taken = claims, claim, stop, False
+        self.ending: Ending = None
+
+    def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
+        del worker
+        with suppress(ClaimLostError):
+            if not self._taken or self._claims.wanted(self._claim) is Status.RUNNING:
+                self._taken = True
+                return replace(self._claim, expires_at_ms=now_ms + lease_ms)
+        self._stop.set()
+        return None
+
+    def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:
+        wanted = self._claims.wanted(claim)
+        return replace(claim, expires_at_ms=now_ms + lease_ms), wanted
+
+    def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
+        del claim, now_ms
+        self.ending = status, status_reason
+        self._stop.set()
+
+    def release(self, claim: Claim, now_ms: int) -> None:
+        """What may pass is tried again: the next claim of it is this task's as well."""
+
+
+def work(task: PartitionTask) -> Ending:
+    """In an executor: until it is done, has to pause (the reason), or has to be let go of (None)."""
+    leave_records_alone()
+    engine = connect(task.settings.store_url)
+    stop = threading.Event()
+    orders = _WatchedClaim(OrderClaims(engine), task.claim, stop)
+    name = f"lane {task.partition} of {task.claim.order.id}"
+    telemetry = telemetry_of(task.settings.otel_endpoint, name, os.environ)
+    context = WorkerContext(
+        settings=task.settings,
+        compile_filter=Filter,
+        watch=Watch(engine),
+        clock=clock_ms,
+        rng=Random(),
+        id_suffix=f"-{task.partition}",
+        parallel_tasks=task.parallel_tasks,
+        telemetry=telemetry,
+        handled=HandledBook(engine).before,
+    )
+    try:
+        run(orders, context, stop, name)
+    finally:
+        telemetry.close(task.settings.shutdown_graceful_timeout_ms)
+        engine.dispose()
+    return orders.ending

@@ -1,0 +1,233 @@
+"""A worker: claims an order, works on it until it is done, stopped or another worker's, and claims the next.
+
+Any number of workers may run. Whoever claims an order opens its transactional id, so one that is thought dead
+and is not can commit nothing more. What only people can mend pauses the order with the reason; anything else
+is tried again, later each time.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Self
+
+from confluent_kafka import KafkaException
+from sqlalchemy.exc import SQLAlchemyError
+
+from deadwatch.contract.backoff import Backoff
+from deadwatch.orders.order import Claim, ClaimLostError, Orders, Status
+from deadwatch.runtime.clock import ClockWatch, monotonic_ms
+from deadwatch.store.trouble import line
+from redrive.librdkafka import CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
+from redrive.move.failures import FencedError, GivenUpError, UnansweredError, refused_right
+from redrive.move.mover import Finished, Idle, Moved, Paused
+from redrive.move.task import OrderTask, WorkerContext, user_of
+
+logger = logging.getLogger(__name__)
+
+Ending = tuple[Status, str] | None
+"""In which state to let go of an order, and why; None: as it is, for the next worker."""
+
+UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
+STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
+
+
+class LeaseKeeper:
+    """Renews the lease of a claim in a thread, inside ``with``.
+
+    ``stopped`` is set when the work has to end: ``wanted`` is the status that users want, ``lost`` that
+    another worker has the order. ``waiting``, how many records wait, goes to the store with each renewal.
+    """
+
+    def __init__(
+        self, orders: Orders, claim: Claim, clock: Callable[[], int], times_ms: tuple[int, int]
+    ) -> None:
+        self._orders, self._claim, self._clock = orders, claim, clock
+        self._lease_ms, self._poll_interval_ms = times_ms
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name=f"lease-{claim.order.id}", daemon=True)
+        self.stopped = threading.Event()
+        self.stopped_since_ms: int | None = None
+        self.wanted = Status.RUNNING
+        self.lost = False
+        self.waiting = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def stop(self) -> None:
+        """Ask the work to end."""
+        if self.stopped_since_ms is None:
+            self.stopped_since_ms = monotonic_ms()
+        self.stopped.set()
+
+    def _renew(self) -> None:
+        while not self._ended.wait(self._poll_interval_ms / 1_000):
+            try:
+                claim = replace(self._claim, waiting=self.waiting)
+                self._claim, self.wanted = self._orders.renew(claim, self._clock(), self._lease_ms)
+            except ClaimLostError:
+                self.lost = True
+            except Exception:  # the store may be away for a moment; the lease says for how long
+                logger.exception("the claim of order %s could not be renewed", self._claim.order.id)
+                self.lost = self._clock() >= self._claim.expires_at_ms
+            if self.lost or self.wanted in STOPPING:
+                self.stop()
+            if self.lost:
+                return
+
+
+ExecutorWork = Callable[[Claim, LeaseKeeper, threading.Event], Ending]
+"""Works on an order whose engine is spark."""
+
+
+def run(
+    orders: Orders,
+    context: WorkerContext,
+    stop: threading.Event,
+    name: str,
+    spark: ExecutorWork | None = None,
+) -> None:
+    """Work until ``stop`` is set; a transaction that has begun is ended first."""
+    settings = context.settings
+    backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+    failures = 0
+    while not stop.is_set():
+        context.beat()
+        claim, well = None, False
+        try:
+            claim = orders.claim(name, context.clock(), settings.lease_ms)
+            well = claim is None or Worker(orders, context, stop, spark).work(claim)
+        except SQLAlchemyError as error:
+            logger.error("no order could be claimed: %s", line(error))  # noqa: TRY400 -- one line tells it all
+        except Exception:
+            logger.exception("no order could be claimed")
+        failures = 0 if well else failures + 1
+        if failures:
+            stop.wait(backoff.delay_ms(failures, context.rng) / 1_000)
+        elif claim is None:
+            stop.wait(settings.poll_interval_ms / 1_000)
+
+
+class Worker:
+    """Works on one claim."""
+
+    def __init__(
+        self, orders: Orders, context: WorkerContext, stop: threading.Event, spark: ExecutorWork | None = None
+    ) -> None:
+        self._orders, self._context, self._stop, self._spark = orders, context, stop, spark
+
+    def work(self, claim: Claim) -> bool:
+        """Work until the claim has to be let go of; false when the next one should wait a little."""
+        refusal = self._refusal(claim)
+        settings = self._context.settings
+        times_ms = (settings.lease_ms, settings.poll_interval_ms)
+        try:
+            with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
+                ending, well = ((Status.FAILED, refusal), True) if refusal else self._attempt(claim, lease)
+                in_executors = claim.order.request.engine == "spark"  # they may go on for a moment
+                over = ending is not None or not in_executors
+                self._context.note(claim.order.request.dlq_topic, over)
+            if not lease.lost:
+                self._let_go(claim, ending, lease.wanted)
+        except ClaimLostError:
+            logger.warning("order %s is another worker's now", claim.order.id)
+            return True
+        return well
+
+    def _refusal(self, claim: Claim) -> str:
+        """Why the order can never be carried out: its deadlines contradict each other (KIP-91); else ""."""
+        settings, asked = self._context.settings, claim.order.request.delivery_timeout_ms
+        least = settings.linger_ms + settings.request_timeout_ms
+        if asked >= least:
+            return ""
+        return f"delivery_timeout_ms {asked} is below the worker's linger_ms + request_timeout_ms ({least})"
+
+    def _attempt(self, claim: Claim, lease: LeaseKeeper) -> tuple[Ending, bool]:
+        """How the order is let go of, and whether all went well."""
+        logger.info("order %s: claim %d", claim.order.id, claim.epoch)
+        if self._spark is not None and claim.order.request.engine == "spark":
+            return self._spark(claim, lease, self._stop), True
+        clock = ClockWatch(self._context.clock)
+        try:
+            with OrderTask(self._context, claim, lambda: self._stopped_since_ms(lease)) as task:
+                return self._steps(task, lease, clock), True
+        except FencedError as error:
+            logger.warning("order %s: this worker was fenced: %s", claim.order.id, error)
+        except UnansweredError:
+            logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
+            return None, True
+        except GivenUpError:
+            if self._stopped_since_ms(lease) is None:
+                limit_ms = claim.order.request.task_timeout_ms
+                return (Status.PAUSED, UNREACHABLE.format(limit_ms)), True
+            logger.warning("order %s: an open transaction is left to Kafka, which aborts it", claim.order.id)
+        except KafkaException as error:
+            return self._kafka_refused(claim, error)
+        return None, False
+
+    def _stopped_since_ms(self, lease: LeaseKeeper) -> int | None:
+        """When the worker or its order was first seen to be stopped (``monotonic_ms``); None: it is not."""
+        if self._stop.is_set():
+            lease.stop()
+        return lease.stopped_since_ms
+
+    def _steps(self, task: OrderTask, lease: LeaseKeeper, clock: ClockWatch) -> Ending:
+        """Make one step after the other, and wait in between where a step says so.
+
+        Every moment that the task keeps is of the clock that it was opened by: when somebody sets that clock,
+        the order is claimed anew.
+        """
+        while not lease.stopped.is_set() and not self._stop.is_set():
+            if clock.set_by_ms():
+                logger.warning("the clock of this machine was set by %+d ms", clock.set_by_ms())
+                return None
+            self._context.beat()
+            step = task.step()
+            lease.waiting = task.waiting
+            match step:
+                case Finished(reason):
+                    return Status.COMPLETED, reason
+                case Paused(reason):
+                    return Status.PAUSED, reason
+                case Idle(until_ms):
+                    self._wait(until_ms, lease, clock)
+                case Moved():
+                    pass
+        return None
+
+    def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:
+        """Wait until then, or until the order or the worker is stopped, or the clock is set."""
+        while not self._stop.is_set() and not clock.set_by_ms():
+            left_ms = until_ms - self._context.clock()
+            self._context.beat()
+            poll_ms = self._context.settings.poll_interval_ms
+            if left_ms <= 0 or lease.stopped.wait(min(left_ms, poll_ms) / 1_000):
+                return
+
+    def _kafka_refused(self, claim: Claim, raised: KafkaException) -> tuple[Ending, bool]:
+        """Pause the order for want of a right or of a topic; anything else is tried again."""
+        error = raised.args[0]
+        logger.warning("order %s: %s", claim.order.id, error.str())
+        right = refused_right(error, claim.order, user_of(self._context.settings))
+        if right:
+            return (Status.PAUSED, right), True
+        if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
+            return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
+        return None, False
+
+    def _let_go(self, claim: Claim, ending: Ending, wanted: Status) -> None:
+        """Settle the order in its ending, or release it to the next worker."""
+        now_ms = self._context.clock()
+        if ending is None and wanted is Status.CANCELLING:
+            ending = Status.CANCELLED, ""
+        if ending is None:
+            self._orders.release(claim, now_ms)
+        else:
+            self._orders.settle(claim, *ending, now_ms)
+        logger.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")

@@ -1,1 +1,0 @@
-"""One aggregate a signal: pure functions from a batch to deltas."""

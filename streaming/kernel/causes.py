@@ -1,0 +1,190 @@
+"""Dead letter records counted by cause and time, the newest records of each cause, and those that came back.
+
+The pattern of a message and the fingerprint of a cause are worked out once for each distinct shape of a
+message, not for each record.
+"""
+
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, SUBSTITUTIONS, of_pattern
+from deadwatch.deadletter.dialects import SHARE_GROUP
+from streaming.kernel import Context, headers, tick_column
+
+CAUSE: Final = (
+    *("topic", "fingerprint", "dialect", "source_topic", "consumergroup", "connector", "consumer"),
+    *("error_class", "message_pattern"),
+)
+"""What the records of a cause have in common; ``consumer`` is the connector, else the consumer group."""
+IDENTITY: Final = ("topic", "fingerprint", "consumergroup", "connector")
+"""What tells one cause from another."""
+AGE: Final = ("timestamp_ms", "partition", "offset")
+"""What is greatest for the newest record."""
+RETURN: Final = ("topic", "source_topic", "order", "sent_from")
+"""What tells records that came back from a redrive apart."""
+
+TOTALS: Final = (pl.col("count").sum(), pl.col("first_ms").min(), pl.col("last_ms").max())
+"""The aggregation of counted rows."""
+SUMS: Final = (
+    *TOTALS,
+    pl.col("broken").sum(),
+    pl.col("message").last(),
+    pl.col("traced").drop_nulls().sort().last(),
+)
+"""The aggregation of rows of ``Causes.sums`` that are sorted by ``newest``."""
+
+MAX_SAMPLES: Final = 2_000
+MAX_HEADERS: Final = 64
+MAX_HEADER_BYTES: Final = 1_024
+MAX_KEY_BYTES: Final = 1_024
+MAX_VALUE_BYTES: Final = 4_096
+
+_RAW: Final = ("dialect", "source_topic", "consumergroup", "connector", "error_class", "shape")
+"""What decides the cause of a record: equal ones are of one cause."""
+_ZERO: Final = ord("0")
+_HEX_MARK: Final = ord("x")
+_ANY_DIGIT: Final = np.arange(256, dtype=np.uint8)
+_ANY_DIGIT[_ZERO : _ZERO + 10] = ord("1")
+
+
+class Causes(NamedTuple):
+    """Dead letter records, by cause.
+
+    ``sums``: a row for every cause and tick, with the columns ``CAUSE``, ``tick_ms``, ``count``, ``broken``,
+    ``first_ms``, ``last_ms``, ``message`` (of the newest record), ``newest`` (its ``AGE``) and ``traced``
+    (the ``AGE`` and the ``traceparent`` of the newest record that has one, or null).
+    ``samples``: the newest records of each cause, at most ``MAX_SAMPLES``, with ``IDENTITY`` and ``AGE``.
+    ``returned``: how many records came back by ``RETURN``, with ``first_ms`` and ``last_ms``.
+    ``origins``: the original positions of share groups' dead letters that no redrive has sent.
+    """
+
+    sums: pl.DataFrame
+    samples: pl.DataFrame
+    returned: pl.DataFrame
+    origins: pl.DataFrame
+
+    def merged(self, other: Self, context: Context) -> "Causes":
+        """The records of both."""
+        pairs = zip(self, other, strict=True)
+        sums, samples, returned, origins = (pl.concat(pair) for pair in pairs)
+        return Causes(_merged(sums), _newest(samples, context), _returned(returned), origins.unique())
+
+
+def count(records: pa.Table, context: Context) -> Causes:
+    """Count dead letter records; columns in: topic, partition, offset, timestamp_ms, key, value, key_bytes,
+    value_bytes, headers.
+    """
+    read = pl.DataFrame(pl.from_arrow(records.select(["topic", *AGE])))
+    rows = (
+        read.hstack(headers.parse(records["headers"].combine_chunks(), read["topic"], context.reading))
+        .with_row_index("row")
+        .with_columns(pl.col("message").map_batches(shapes, pl.String).alias("shape"))
+        .sort(AGE)
+    )
+    tick_ms = tick_column(pl.col("timestamp_ms"), context.now_ms).alias("tick_ms")
+    counted = rows.group_by("topic", *_RAW, tick_ms).agg(
+        pl.len().cast(pl.Int64).alias("count"),
+        pl.col("broken").cast(pl.Int64).sum(),
+        pl.col("timestamp_ms").first().alias("first_ms"),
+        pl.col("timestamp_ms").last().alias("last_ms"),
+        pl.col("message").last(),
+        pl.struct(AGE).last().alias("newest"),
+        pl.struct(*AGE, "traceparent").filter(pl.col("traceparent") != "").last().alias("traced"),
+        pl.col("row").tail(context.samples_per_group).alias("rows"),
+    )
+    causes, ones = _causes(counted.select(_RAW).unique()), pl.lit(1, pl.Int64).alias("count")
+    counted = counted.join(causes, on=_RAW)
+    newest = counted.select(*IDENTITY, pl.col("rows").alias("row")).explode("row", empty_as_null=False)
+    return Causes(
+        _merged(counted.drop("rows")),
+        _samples(records, _newest(newest.join(rows.select("row", *AGE), on="row"), context)),
+        _returned(
+            rows.filter("redriven").with_columns(ones, first_ms="timestamp_ms", last_ms="timestamp_ms")
+        ),
+        _origins(rows, causes),
+    )
+
+
+def shapes(messages: pl.Series) -> pl.Series:
+    """The messages, none of them null, with a 1 for every digit; messages of one shape have one pattern.
+
+    The substitutions of ``deadwatch.contract.fingerprint`` replace every digit, and none of them depends on
+    which digit it is, except for the 0 of ``0x``, which is kept.
+    """
+    texts = messages.to_arrow()
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return messages
+    written = np.frombuffer(data, dtype=np.uint8)
+    shaped = _ANY_DIGIT[written]
+    shaped[np.flatnonzero((written[:-1] == _ZERO) & (written[1:] == _HEX_MARK))] = _ZERO
+    array = pa.LargeStringArray.from_buffers(len(texts), offsets, pa.py_buffer(shaped), None, 0, texts.offset)
+    return pl.Series(messages.name, pl.from_arrow(array))
+
+
+def patterns(messages: pl.Expr) -> pl.Expr:
+    """``deadwatch.contract.fingerprint.message_pattern`` of a column."""
+    text = messages.str.slice(0, MAX_MESSAGE_CHARS)
+    for pattern, replacement in SUBSTITUTIONS:
+        text = text.str.replace_all(pattern, replacement)
+    return text.str.strip_chars(" ")
+
+
+def _causes(raw: pl.DataFrame) -> pl.DataFrame:
+    """The columns of ``_RAW`` with the pattern, the consumer and the fingerprint that follow from them."""
+    shaped = raw.select(pl.col("shape").unique())
+    shaped = shaped.with_columns(patterns(pl.col("shape")).alias("message_pattern"))
+    connector = pl.col("connector")
+    named = raw.join(shaped, on="shape").with_columns(
+        pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer")
+    )
+    parts = named.select("dialect", "source_topic", "consumer", "error_class", "message_pattern")
+    distinct = parts.unique()
+    fingerprints = [of_pattern(*cause) for cause in distinct.iter_rows()]
+    column = pl.Series("fingerprint", fingerprints, dtype=pl.String)
+    return named.join(distinct.with_columns(column), on=parts.columns)
+
+
+def _merged(sums: pl.DataFrame) -> pl.DataFrame:
+    """One row for equal causes and ticks."""
+    return sums.sort("newest").group_by(*CAUSE, "tick_ms").agg(*SUMS, pl.col("newest").last())
+
+
+def _samples(records: pa.Table, found: pl.DataFrame) -> pl.DataFrame:
+    """These rows of the records, cut to a size that a page can show."""
+    columns = ["key", "value", "key_bytes", "value_bytes", "headers"]
+    taken = pl.DataFrame(pl.from_arrow(records.select(columns).take(found["row"].to_arrow())))
+    header = pl.element().struct.with_fields(pl.field("value").bin.slice(0, MAX_HEADER_BYTES))
+    return found.drop("row").hstack(
+        taken.with_columns(
+            pl.col("key").bin.slice(0, MAX_KEY_BYTES),
+            pl.col("value").bin.slice(0, MAX_VALUE_BYTES),
+            pl.col("headers").list.head(MAX_HEADERS).list.eval(header),
+        )
+    )
+
+
+def _newest(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
+    """The newest of each cause; where these are too many, rather one of each cause than all of some."""
+    newest = [False] + [True] * len(AGE)
+    return (
+        samples.sort(AGE, descending=True)
+        .with_columns(pl.int_range(pl.len()).over(IDENTITY).alias("rank"))
+        .filter(pl.col("rank") < context.samples_per_group)
+        .sort("rank", *AGE, descending=newest)
+        .head(MAX_SAMPLES)
+        .drop("rank")
+    )
+
+
+def _returned(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.group_by(RETURN).agg(TOTALS)
+
+
+def _origins(rows: pl.DataFrame, causes: pl.DataFrame) -> pl.DataFrame:
+    shared = rows.filter(~pl.col("redriven") & (pl.col("dialect") == SHARE_GROUP.name))
+    origin = ("topic", "fingerprint", "source_topic", "source_partition", "source_offset")
+    return shared.join(causes, on=_RAW).select(origin).drop_nulls().unique()

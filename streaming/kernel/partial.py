@@ -1,0 +1,106 @@
+"""The two functions of the kernel: ``summarise`` sums up some records of a batch, ``merge`` two such results.
+
+``merge`` is associative and commutative: how the records of a batch are split makes no difference.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deadwatch.contract.events import Position
+from streaming.kernel import Context, causes, events
+from streaming.kernel.causes import Causes
+from streaming.kernel.events import EventCounts
+
+RECORDS: Final = pa.schema(
+    {
+        "topic": pa.string(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp_ms": pa.int64(),
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "key_bytes": pa.int32(),
+        "value_bytes": pa.int32(),
+        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
+    }
+)
+"""Raw records of Kafka. ``key`` and ``value`` of a dead letter record may be cut; ``key_bytes`` and
+``value_bytes`` are their full lengths, -1 for null. Events need neither lengths nor headers.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What some records of a batch change: event counts, dead letters by cause, and which offsets were read.
+
+    ``offsets`` has a row for every partition, with the columns topic, partition, ``first`` and ``last``.
+    ``causes`` is None where there was no dead letter. ``observed_ms`` is when the newest event was seen or
+    the newest dead letter was written, in ms since the epoch; -1 for none.
+    """
+
+    offsets: pl.DataFrame
+    events: EventCounts
+    causes: Causes | None
+    observed_ms: int
+
+
+def summarise(records: pa.Table, context: Context) -> Partial:
+    """Sum up records with the columns of ``RECORDS``; those of a partition in the order of their offsets."""
+    is_event = pc.equal(records["topic"], context.events_topic)
+    of_events, of_dead_letters = _where(records, is_event), _where(records, pc.invert(is_event))
+    counts = events.count(of_events, context)
+    offsets = pl.DataFrame(pl.from_arrow(records.select(["topic", "partition", "offset"])))
+    newest_ms = [sums.observed_ms for sums in counts.sums.values()]
+    if len(of_dead_letters):
+        newest_ms.append(pc.max(of_dead_letters["timestamp_ms"]).as_py())
+    return Partial(
+        _first_and_last(offsets.select("topic", "partition", first="offset", last="offset")),
+        counts,
+        causes.count(of_dead_letters, context) if len(of_dead_letters) else None,
+        max(newest_ms, default=-1),
+    )
+
+
+def merge(left: Partial, right: Partial, context: Context) -> Partial:
+    """What the records of both change."""
+    both = left.causes and right.causes and left.causes.merged(right.causes, context)
+    return Partial(
+        _first_and_last(pl.concat([left.offsets, right.offsets])),
+        left.events.merged(right.events),
+        both or left.causes or right.causes,
+        max(left.observed_ms, right.observed_ms),
+    )
+
+
+def summarise_once(
+    summarise_all: Callable[[Context], Partial],
+    context: Context,
+    marks_of: Callable[[frozenset[str]], Mapping[str, Position]],
+) -> Partial:
+    """What the records of a batch change, each event counted once.
+
+    ``summarise_all`` sums up the whole batch; ``marks_of`` says up to which position sources were counted
+    before. Where a source may have sent an event again, which happens after a crash of the sender, the batch
+    is summed up a second time.
+    """
+    partial = summarise_all(context)
+    sources = frozenset(run.source for run in partial.events.runs)
+    replayed = partial.events.replayed(marks_of(sources))
+    if not replayed:
+        return partial
+    again = summarise_all(replace(context, replayed=replayed))
+    return replace(again, events=again.events.deduplicated())
+
+
+def _where(records: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    """The records of the mask; no copy where these are all, as mostly events and dead letters come apart."""
+    return records if pc.all(mask).as_py() else records.filter(mask)
+
+
+def _first_and_last(offsets: pl.DataFrame) -> pl.DataFrame:
+    return offsets.group_by("topic", "partition").agg(pl.col("first").min(), pl.col("last").max())

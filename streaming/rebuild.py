@@ -1,0 +1,278 @@
+"""The work of a backfill: slices of Kafka are merged like every batch, into a store of their own.
+
+Nothing in the live store changes before the end, so the stream may run meanwhile and a backfill may be
+stopped at any moment. In the end one transaction puts the new counts in place of the old ones and fences the
+stream, which begins again at the offsets that stand beside the counts: nothing is counted twice.
+"""
+
+import itertools
+import logging
+import tempfile
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import Final
+
+from kafka import KafkaAdminClient
+from kafka.admin import OffsetSpec
+from kafka.errors import KafkaError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from deadwatch.contract.backoff import Backoff
+from deadwatch.store.batch import Batch, Offsets, SeriesDelta
+from deadwatch.store.store import Store
+from streaming import cluster, data_loss
+from streaming.batches import Batches
+from streaming.session import failure_of
+from streaming.settings import StreamingSettings
+from streaming.store import RetryingStore
+
+FORGOTTEN: Final = "forgotten_by_backfill"
+"""Why records are missed that were counted once: Kafka has deleted them, or they are before the time."""
+
+logger = logging.getLogger(__name__)
+
+
+class BackfillError(Exception):
+    """The backfill cannot be done; the text says why and what to do. The live store is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """From where to where partitions are read; ``end`` is excluded."""
+
+    begin: Offsets
+    end: Offsets
+
+    @property
+    def records(self) -> int:
+        """How many offsets are read."""
+        return sum(end - self.begin[place] for place, end in self.end.items())
+
+    def reached(self, part: int, parts: int) -> Offsets:
+        """Where every partition is after so many of equal parts."""
+        return {place: at + (self.end[place] - at) * part // parts for place, at in self.begin.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What Kafka has of the topics that are read; ``since`` are the first offsets since a time."""
+
+    begin: Offsets
+    since: Offsets
+    end: Offsets
+    ids: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a backfill does: ``plan`` has every partition, also those with nothing to read.
+
+    With ``on_top`` the counts of the store are kept and continued. ``forgotten`` are records that were
+    counted and cannot be counted anew, ``unread`` those that were deleted before they were read, both by
+    topic.
+    """
+
+    plan: Plan
+    on_top: bool
+    ids: Mapping[str, str]
+    forgotten: Mapping[str, int]
+    unread: Mapping[str, int]
+
+
+class ShadowStore(Store):
+    """The store that is filled. It has no orders, so a redrive may have written any range at any time."""
+
+    def awaits_returns(self) -> bool:
+        """Always true: whatever a redrive has written may come back."""
+        return True
+
+
+class Rebuild:
+    """Fills a store beside ``store``, then puts its counts in the place of the old ones."""
+
+    def __init__(
+        self,
+        settings: StreamingSettings,
+        store: RetryingStore,
+        stop: threading.Event,
+        clock_ms: Callable[[], int],
+        rng: Random,
+    ) -> None:
+        self._settings, self._store, self._stop = settings, store, stop
+        self._clock_ms, self._rng = clock_ms, rng
+        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+        self._query_id = f"backfill-{uuid.uuid4()}"
+
+    def plan(self, since_ms: int) -> Work:
+        """What there is to do. Raises ``BackfillError``."""
+        stored, last_ms = self._store.offsets(), self._store.last_commit_ms()
+        if stored and since_ms >= last_ms:
+            return self._on_top(self._store)
+        with self._admin() as admin:
+            return anew(extent(admin, self._settings, since_ms), stored)
+
+    def run(self, spark: SparkSession, work: Work, progress: Callable[[int, int], None]) -> bool:
+        """Do it; ``progress`` gets the offsets done and to do. False when stopped: nothing has changed.
+
+        Raises:
+            BackfillError: topics were recreated meanwhile.
+        """
+        parent = self._settings.checkpoint.resolve().parent
+        parent.mkdir(parents=True, exist_ok=True)
+        with (
+            tempfile.TemporaryDirectory(prefix="backfill-", dir=parent) as directory,
+            ShadowStore(f"sqlite:///{directory}/store.db", **self._settings.store_limits) as shadow,
+        ):
+            if work.on_top:
+                shadow.copy_from(self._store)
+                work = self._on_top(shadow)  # the stream may have read more since the plan
+            shadow.apply(self._first(work, shadow.offsets()))
+            if not self._fill(spark, shadow, work, progress):
+                return False
+            self._refuse_other_topics(work)
+            self._store.replace_with(shadow)
+        return True
+
+    def _on_top(self, store: Store) -> Work:
+        """What a store has still to read. Kafka is asked after the store, so no end is before its offsets."""
+        stored, ids = store.offsets(), store.topic_ids()
+        with self._admin() as admin:
+            return on_top(extent(admin, self._settings, 0), stored, ids)
+
+    def _first(self, work: Work, stored: Offsets) -> Batch:
+        """Where every partition begins, and what is not read."""
+        missed = self._missed
+        return Batch(
+            query_id=self._query_id,
+            batch_id=0,
+            committed_at_ms=self._clock_ms(),
+            begins={place: offset for place, offset in stored.items() if place in work.plan.begin},
+            offsets=work.plan.begin,
+            topic_ids={topic: topic_id for topic, topic_id in work.ids.items() if topic_id},
+            marks={},
+            series=(*missed(FORGOTTEN, work.forgotten), *missed(data_loss.DELETED_UNREAD, work.unread)),
+        )
+
+    def _fill(
+        self, spark: SparkSession, shadow: Store, work: Work, progress: Callable[[int, int], None]
+    ) -> bool:
+        done, to_do = 0, work.plan.records
+        progress(done, to_do)
+        for number, part in enumerate(slices(work.plan, self._settings.max_offsets_per_trigger), 1):
+            self._retry(lambda: self._count(spark, shadow, part, number))  # noqa: B023 -- called at once
+            if self._stop.is_set():
+                return False
+            done += part.records
+            progress(done, to_do)
+        return True
+
+    def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
+        records = cluster.records_between(spark, self._settings, part.begin, part.end, self._query_id)
+        complete = partial(self._completed, part)
+        # refused events were written to our dead letter topic when they were read first
+        batches = Batches(self._settings, shadow, self._clock_ms, complete=complete, quarantine_refused=False)
+        batches(records, number)
+
+    def _completed(self, part: Plan, batch: Batch) -> Batch:
+        """The batch with its offsets and what was deleted unread; the age of old events is no lag."""
+        deleted: Mapping[str, int] = {}
+        if skipped := data_loss.skipped(part.begin, {**part.end, **batch.first_offsets}):
+            with self._admin() as admin:
+                deleted = data_loss.missed(skipped, cluster.offsets(admin, skipped, OffsetSpec.EARLIEST))
+        missed = self._missed(data_loss.DELETED_UNREAD, deleted)
+        return replace(batch, begins=part.begin, offsets=part.end, lag_ms=0, series=(*batch.series, *missed))
+
+    def _missed(self, reason: str, counts: Mapping[str, int]) -> list[SeriesDelta]:
+        kafka_cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
+        return data_loss.counters(counts, reason, kafka_cluster, now_ms)
+
+    def _retry(self, call: Callable[[], None]) -> None:
+        """Call again while Kafka does not answer, until the process is to stop."""
+        for failures in itertools.count(1):
+            if self._stop.is_set():
+                return
+            try:
+                call()
+            except (KafkaError, BackfillError, Py4JError, PySparkException) as error:
+                failure = failure_of(error)
+                if self._stop.is_set():
+                    return
+                if not failure.kafka and not isinstance(error, BackfillError):
+                    raise BackfillError(failure.message) from error
+                logger.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
+                self._stop.wait(self._backoff.delay_ms(failures, self._rng) / 1_000)
+            else:
+                return
+
+    def _refuse_other_topics(self, work: Work) -> None:
+        with self._admin() as admin:
+            now = extent(admin, self._settings, 0)
+        changed = sorted(
+            topic for topic, topic_id in work.ids.items() if now.ids.get(topic, topic_id) != topic_id
+        )
+        if changed:
+            raise BackfillError(f"{', '.join(changed)}: made anew meanwhile; start the backfill again")
+
+    @contextmanager
+    def _admin(self) -> Iterator[KafkaAdminClient]:
+        try:
+            with closing(cluster.connect(self._settings)) as admin:
+                yield admin
+        except KafkaError as error:
+            raise BackfillError(f"Kafka does not answer: {failure_of(error).message}") from error
+
+
+def extent(admin: KafkaAdminClient, settings: StreamingSettings, since_ms: int) -> Extent:
+    """What Kafka has of every topic that is read, since a time in ms; 0: all. Raises ``KafkaError``."""
+    described = cluster.read_topics(admin, settings)
+    partitions = cluster.partitions_of(described)
+    begin = cluster.offsets(admin, partitions, OffsetSpec.EARLIEST)
+    end = cluster.offsets(admin, partitions, OffsetSpec.LATEST)
+    since = cluster.offsets(admin, partitions, since_ms) if since_ms else begin
+    found = {
+        partition: end[partition] if since[partition] < 0 else min(since[partition], end[partition])
+        for partition in end
+    }
+    return Extent(begin, found, end, cluster.ids_of(described))
+
+
+def anew(extent: Extent, stored: Offsets) -> Work:
+    """Count everything since the time; what the store has counted of the time before is forgotten."""
+    lost: Counter[str] = Counter()
+    for place, offset in stored.items():
+        lost[place[0]] += min(offset, extent.since.get(place, offset))
+    return Work(Plan(extent.since, extent.end), False, extent.ids, +lost, {})
+
+
+def on_top(extent: Extent, stored: Offsets, ids: Mapping[str, str]) -> Work:
+    """Continue where the store is; a topic that was recreated is read from its beginning."""
+    begin, unread = {}, Counter[str]()
+    for place, end in extent.end.items():
+        known = stored.get(place, 0)
+        found = extent.ids.get(place[0], "")
+        same = found in {"", ids.get(place[0]) or found} and known <= end
+        begin[place] = max(known if same else 0, extent.begin[place])
+        if same and place in stored:
+            unread[place[0]] += begin[place] - known
+    return Work(Plan(begin, extent.end), True, extent.ids, {}, +unread)
+
+
+def slices(plan: Plan, most: int) -> Iterator[Plan]:
+    """The plan in parts of at most ``most`` offsets, and of one more for each partition.
+
+    Every partition advances by the same share, so that what happened at the same time is read together.
+    """
+    parts = -(-plan.records // most)
+    for part in range(parts):
+        begin, end = plan.reached(part, parts), plan.reached(part + 1, parts)
+        moved = [place for place in end if end[place] > begin[place]]
+        if moved:
+            yield Plan({place: begin[place] for place in moved}, {place: end[place] for place in moved})

@@ -1,1 +1,0 @@
-"""Re-drive: dead letters go back to where they belong, once, and only as fast and as often as allowed."""

@@ -1,0 +1,50 @@
+"""A server that is there and does not answer holds up no request for ever."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from api import store as reader
+from api.settings import ApiSettings
+from deadwatch.store.engine import POSTGRESQL
+from deadwatch.store.store import Store
+from tests.operators import operator
+from tests.postgres import Postgres
+
+
+@contextmanager
+def stopped(server: Postgres) -> Iterator[None]:
+    """Every process of the server stands still; its connections stay."""
+    first = psutil.Process(server.pid)
+    processes = [first, *first.children(recursive=True)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+def test_every_answer_comes_while_the_server_stands_still(
+    postgres_server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres_server.database()
+    with Store(url):
+        pass
+    monkeypatch.setattr(reader, "READING_S", 0.3)
+    monkeypatch.setattr(reader, "POSTGRESQL", {**POSTGRESQL, "connect_timeout": 1})
+    with operator(ApiSettings(store_url=url), tmp_path) as client:
+
+        def up() -> tuple[int, bool]:
+            metrics = client.get("/metrics").text.splitlines()
+            return client.get("/api/v1/overview").status_code, "deadwatch_store_up 1.0" in metrics
+
+        assert up() == (200, True)
+        with stopped(postgres_server):
+            assert up() == (503, False)
+            assert up() == (503, False)
+        assert up() == (200, True)

@@ -1,3 +1,0 @@
-"""The suite ``tests/unit/test_store_connect_tasks.py`` on PostgreSQL: the store promises the same there."""
-
-from tests.unit.test_store_connect_tasks import *  # noqa: F403 -- every test and fixture of the suite

@@ -1,0 +1,49 @@
+"""``python -m api`` as a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.waiting import until
+
+ROOT: Final = Path(__file__).parents[2]
+LISTENS: Final = re.compile(r"listening on (http://\S+)\s")
+
+
+@dataclass(frozen=True)
+class Serving:
+    """``url`` is where it listens."""
+
+    process: "subprocess.Popen[bytes]"
+    url: str
+    log: Path
+
+
+def started(log: Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """Start it with these settings, and with no other variable of its own."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
+    variables = {f"API_{name}".upper(): value for name, value in settings.items()}
+    command = [sys.executable, "-m", "api"]
+    with log.open("w") as stderr:
+        return subprocess.Popen(command, cwd=ROOT, env=inherited | variables, stderr=stderr)
+
+
+@contextmanager
+def serving(directory: Path, **settings: str) -> Iterator[Serving]:
+    """On a free port; it ends with the context."""
+    log = directory / "api.log"
+    process = started(log, **{"port": "0", **settings})
+    try:
+        until(lambda: process.poll() is not None or LISTENS.search(log.read_text()), log.read_text)
+        found = LISTENS.search(log.read_text())
+        assert found, log.read_text()
+        yield Serving(process, found[1], log)
+    finally:
+        process.terminate()
+        process.wait(30)

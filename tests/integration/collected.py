@@ -1,0 +1,90 @@
+"""Sources of the lab, and what they tell, poll by poll, in a store: what the api reads becomes of it."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine
+
+from collector.settings import BrokerSettings, CollectorSettings, ConnectSettings
+from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
+from collector.sources.connect.tasks import ConnectTasksSource
+from collector.sources.connect.workers import ConnectSource
+from collector.sources.source import Source
+from deadwatch.contract.events import Event
+from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store.batch import Batch
+from deadwatch.store.store import Store
+from lab import Lab
+
+
+class Collected:
+    """The store, and its next batch."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._store, self._engine, self._batches = store, engine, count()
+
+    def apply(self, *events: Event) -> None:
+        number = next(self._batches)
+        self._store.apply(
+            Batch(query_id="q", batch_id=number, committed_at_ms=1, offsets={}, marks={}, events=events)
+        )
+
+    def poll(self, *sources: Source) -> None:
+        """Apply all that is new, up to the first source that is down."""
+        for source in sources:
+            while chunk := source.poll():
+                self.apply(*chunk.events)
+                if not chunk.more:
+                    break
+
+    def read(self) -> Connection:
+        return self._engine.connect()
+
+
+@contextmanager
+def collected(directory: Path) -> Iterator[Collected]:
+    """An empty one."""
+    url = f"sqlite:///{directory / 'collected.db'}"
+    engine = create_engine(url)
+    with Store(url) as store:
+        yield Collected(store, engine)
+    engine.dispose()
+
+
+def worker_source(settings: ConnectSettings) -> ConnectSource:
+    """Of a Connect worker's threads."""
+    return ConnectSource(
+        settings,
+        saved=None,
+        kafka_cluster="c",
+        heartbeat_interval_ms=1_000,
+        clock=clock_ms,
+        pause=lambda ms: time.sleep(ms / 1_000),
+    )
+
+
+def tasks_source(lab: Lab, settings: ConnectSettings, heartbeat_interval_ms: int = 0) -> ConnectTasksSource:
+    """Of the tasks that a Connect cluster on the lab's broker runs."""
+    return ConnectTasksSource(
+        settings,
+        KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+        saved=None,
+        kafka_cluster="c",
+        heartbeat_interval_ms=heartbeat_interval_ms,
+        clock=clock_ms,
+    )
+
+
+def topics_source(lab: Lab) -> DeadLetterTopicsSource:
+    """Of all dead letter topics of the lab, as its brokers and connectors name them."""
+    settings = CollectorSettings(
+        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+        connect=(ConnectSettings(url=lab.connect_url),),
+        brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url),),
+    )
+    often = settings.model_copy(update={"heartbeat_interval_ms": 0})
+    return DeadLetterTopicsSource(often, saved=None, clock=clock_ms)

@@ -1,0 +1,57 @@
+"""``python -m redrive`` as a process of its own, on a store with orders."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from deadwatch.orders.order import Order
+from deadwatch.store import versions
+from deadwatch.store.engine import connect
+from deadwatch.store.write.orders import OrderBook
+
+
+@contextmanager
+def ordered(directory: Path, *orders: Order) -> Iterator[tuple[str, OrderBook]]:
+    """The address of a store that holds the orders, and its book."""
+    url = f"sqlite:///{directory / 'store.db'}"
+    engine = connect(url)
+    versions.upgrade(engine)
+    book = OrderBook(engine)
+    for order in orders:
+        book.create(order, "{}")
+    try:
+        yield url, book
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def working(
+    url: str, servers: str, *, log: Path | None = None, **settings: str
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A worker; at the end it is killed with all that it has started."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "REDRIVE_STORE_URL": url,
+        "REDRIVE_KAFKA__BOOTSTRAP_SERVERS": servers,
+        **{f"REDRIVE_{name}".upper(): value for name, value in settings.items()},
+    }
+    command = [sys.executable, "-m", "redrive"]
+    with (log or Path(os.devnull)).open("ab") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output if log else None)
+    family: list[psutil.Process] = []
+    try:
+        yield process
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            family = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        process.wait(60)
+        for one in family:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()

@@ -1,0 +1,120 @@
+"""Every wrong configuration of connectors of a real Connect is found, exactly, and gone when mended."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from kafka.errors import TopicAlreadyExistsError
+
+from deadwatch.contract.events.findings import FindingKind
+from lab import Lab
+from lab.jvm import call
+from tests.integration.findings_place import (
+    NAME,
+    ORDERS,
+    SINK,
+    SINK_QUEUE,
+    Settings,
+    Way,
+)
+from tests.integration.findings_place import admin as admin  # noqa: PLC0414 -- a fixture
+from tests.integration.findings_place import way as way  # noqa: PLC0414 -- a fixture
+from tests.waiting import until
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def sink_queue(admin: KafkaAdminClient) -> None:
+    """It stays: a connector makes it anew when it starts."""
+    with contextlib.suppress(TopicAlreadyExistsError):
+        admin.create_topics([NewTopic(SINK_QUEUE, 1, 1)], wait_for_metadata=True)
+
+
+@pytest.fixture
+def connector(lab: Lab, tmp_path: Path) -> Iterator[Callable[[str, Settings], None]]:
+    """Deploys a file sink or source with these settings beside; removes it at the end."""
+    url = f"{lab.connect_url}/connectors/{SINK}"
+    places = {"Sink": {"topics": ORDERS}, "Source": {"topic": ORDERS}}
+
+    def deploy(kind: str, settings: Settings) -> None:
+        file = tmp_path / "file"
+        file.touch()
+        of_kind = {"connector.class": f"org.apache.kafka.connect.file.FileStream{kind}Connector"}
+        call(f"{url}/config", {**of_kind, **places[kind], "file": str(file), **settings}, "PUT")
+
+    yield deploy
+    with contextlib.suppress(OSError):
+        call(url, method="DELETE")
+    until(lambda: SINK not in call(f"{lab.connect_url}/connectors"), lambda: "the connector's end")
+
+
+GOOD = {
+    "errors.tolerance": "all",
+    NAME: SINK_QUEUE,
+    "errors.deadletterqueue.context.headers.enable": "true",
+    "errors.deadletterqueue.topic.replication.factor": "1",
+}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    name: str
+    kind: str
+    settings: Settings
+    found: FindingKind
+    mended: Settings = field(default_factory=lambda: GOOD)
+
+
+WRONG = [
+    Wrong("skips without queue", "Sink", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS),
+    Wrong(
+        "no headers",
+        "Sink",
+        {**GOOD, "errors.deadletterqueue.context.headers.enable": "false"},
+        FindingKind.CONNECT_DLQ_WITHOUT_HEADERS,
+    ),
+    Wrong(
+        "no tolerance",
+        "Sink",
+        {**GOOD, "errors.tolerance": "none"},
+        FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE,
+    ),
+    Wrong("a source that skips", "Source", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS, {}),
+    Wrong("a queue of a source", "Source", GOOD, FindingKind.CONNECT_SOURCE_DLQ_IGNORED, {}),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
+@pytest.mark.usefixtures("sink_queue")
+def test_a_connector_s_wrong_settings(
+    way: Way, connector: Callable[[str, Settings], None], wrong: Wrong
+) -> None:
+    connector(wrong.kind, wrong.settings)
+    way.until_found((wrong.found, f"connector:{SINK}"))
+    connector(wrong.kind, wrong.mended)
+    way.until_found()
+
+
+def test_a_queue_with_more_replicas_than_brokers(
+    way: Way, lab: Lab, connector: Callable[[str, Settings], None]
+) -> None:
+    new = {**GOOD, NAME: "dlq.findings-new"}
+    connector("Sink", {name: value for name, value in new.items() if "replication" not in name})
+    way.until_found((FindingKind.CONNECT_DLQ_NOT_CREATABLE, f"connector:{SINK}"))
+    status = f"{lab.connect_url}/connectors/{SINK}/status"
+    until(lambda: "FAILED" in str(call(status)["tasks"]), lambda: call(status))
+    connector("Sink", new)
+    way.until_found()
+
+
+@pytest.mark.usefixtures("sink_queue")
+def test_a_queue_that_nobody_reads(way: Way, connector: Callable[[str, Settings], None]) -> None:
+    connector("Sink", {**GOOD, NAME: "findings-errors"})
+    way.until_found((FindingKind.DLQ_NOT_READ, "topic:findings-errors"))
+    connector("Sink", GOOD)
+    way.until_found()

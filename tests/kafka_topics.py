@@ -1,0 +1,104 @@
+"""Topics of a real Kafka as tests fill and read them: in order, whole, and committed records only."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from redrive.librdkafka import PARTITION_EOF
+from tests.waiting import until
+
+WITHIN_S = 60
+Headers = list[tuple[str, str | bytes | None]]
+NO_COORDINATOR_YET: Final = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+
+
+@contextmanager
+def producing(servers: str, **settings: str | float | bool) -> Iterator[Producer]:
+    """A producer that keeps the order of each partition; behind the block the broker has taken everything.
+
+    ``settings`` are the client's own, ``linger_ms`` for ``linger.ms``.
+    """
+    refused: list[KafkaError] = []
+    own = {name.replace("_", "."): value for name, value in settings.items()}
+    producer = Producer(
+        {
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,
+            "log_level": 0,
+            "on_delivery": lambda error, _: refused.append(error) if error else None,
+            **own,
+        }
+    )
+    yield producer
+    assert producer.flush(WITHIN_S) == 0
+    assert not refused, refused[0]
+
+
+def connect_headers(topic: str, partition: int, offset: int, **more: object) -> Headers:
+    """What Connect tells of a record that failed; ``more`` is ``connector_name`` for ``connector.name``."""
+    told = {"topic": topic, "partition": partition, "offset": offset, **more}
+    return [
+        (f"__connect.errors.{name.replace('_', '.')}", str(value).encode()) for name, value in told.items()
+    ]
+
+
+def reader(servers: str, isolation: str = "read_committed") -> Consumer:
+    """A consumer that tells where a partition ends, and commits nothing.
+
+    An end is told by an answer without records: who writes every half second must not be waited for as long.
+    """
+    config = {
+        "group.id": "tests",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "fetch.wait.max.ms": 10,
+        "log_level": 0,
+    }
+    return Consumer(config | {"bootstrap.servers": servers, "isolation.level": isolation})
+
+
+def messages(servers: str, topic: str, within_s: float = WITHIN_S) -> Iterator[Message]:
+    """Every committed record, in the order of each partition; none of a topic that does not exist."""
+    consumer = reader(servers)
+    try:
+        left = set(consumer.list_topics(topic, timeout=within_s).topics[topic].partitions)
+        consumer.assign([TopicPartition(topic, number, 0) for number in left])
+        deadline_s = time.monotonic() + within_s
+        while left:
+            assert time.monotonic() < deadline_s, f"{topic} could not be read to its end"
+            for message in consumer.consume(1_000, 0.1):
+                error = message.error()
+                if error is None:
+                    yield message
+                elif error.code() == PARTITION_EOF:  # any other one goes by: Kafka is asked again
+                    left.discard(message.partition() or 0)
+    finally:
+        consumer.close()
+
+
+def headers_of(message: Message) -> dict[str, bytes]:
+    """The headers of a record, whose names differ."""
+    return dict(cast("list[tuple[str, bytes]]", message.headers() or []))
+
+
+def committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """The committed offsets of a group; a broker that has just started has no coordinator for a while."""
+    found: list[TopicPartition] = []
+
+    def answered() -> bool:
+        try:
+            found[:] = consumer.committed(places, timeout=30)
+        except KafkaException as error:
+            if error.args[0].code() not in NO_COORDINATOR_YET:
+                raise
+        return bool(found)
+
+    until(answered, "the group's coordinator")
+    return found

@@ -1,0 +1,10 @@
+"""Where the tests find what is not code."""
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+"""The project's."""
+
+DATA: Final = ROOT / "tests" / "data"
+"""Recorded answers, logs and stores of landed versions."""

@@ -1,0 +1,77 @@
+"""Nobody else is let into the driver, and none of its secrets stands in a command line."""
+
+import socket
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tests.waiting import WITHIN_S, until
+
+
+def test_driver_and_executors_ask_each_other_for_a_secret(spark: SparkSession) -> None:
+    java: Any = spark.sparkContext._jvm
+    manager = java.org.apache.spark.SparkEnv.get().securityManager()
+    assert manager.isAuthenticationEnabled()
+    assert spark.range(10).count() == 10
+
+
+def test_only_the_jvm_calls_back(spark: SparkSession, tmp_path: Path) -> None:
+    seen: list[int] = []
+    stream = spark.readStream.format("rate").option("rowsPerSecond", 10).load().writeStream
+    query = stream.option("checkpointLocation", str(tmp_path)).foreachBatch(
+        lambda _, batch: seen.append(batch)
+    )
+    running = query.start()
+    try:
+        until(lambda: len(seen) > 1 or running.exception(), "batches")
+        gateway: Any = spark.sparkContext._gateway
+        with socket.create_connection(("127.0.0.1", gateway._callback_server.port), WITHIN_S) as other:
+            try:
+                other.sendall(b"c\nt\nhashCode\ne\n")
+                answer = other.recv(100)
+            except ConnectionError:
+                answer = b""
+        assert answer == b""
+        before = len(seen)
+        until(lambda: len(seen) > before or running.exception(), "a batch after it")
+        assert running.exception() is None
+    finally:
+        running.stop()
+
+
+SECRET_SETTING = """
+import sys, psutil
+from contextlib import suppress
+from pathlib import Path
+from streaming import session
+from streaming.settings import StreamingSettings
+name = "spark.hadoop.fs.s3a.secret.key"
+settings = StreamingSettings(
+    master="local[1]",
+    checkpoint=Path(sys.argv[1]),
+    jars=(sys.argv[2],),
+    spark={name: "hunter2", "spark.app.id": "shown"},
+)
+spark = session.start(settings)
+for process in [*psutil.Process().children(recursive=True)]:
+    with suppress(psutil.NoSuchProcess):
+        print("COMMAND", process.cmdline())
+print("VALUE", spark.sparkContext.getConf().get(name))
+spark.stop()
+"""
+
+
+def test_no_secret_stands_in_the_command_line_of_the_jvm(tmp_path: Path) -> None:
+    jar = tmp_path / "none.jar"
+    zipfile.ZipFile(jar, "w").close()
+    command = [sys.executable, "-c", SECRET_SETTING, str(tmp_path / "checkpoint"), jar.as_uri()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    lines = ended.stdout.splitlines()
+    assert "VALUE hunter2" in lines, ended.stderr
+    commands = [line for line in lines if line.startswith("COMMAND")]
+    assert any("spark.app.id=shown" in line for line in commands)
+    assert not [line for line in commands if "hunter2" in line]

@@ -1,0 +1,117 @@
+"""A wrong request for records is one problem that says what to do; files of records hold no formula."""
+
+import csv
+import io
+import json
+
+import httpx2
+import pytest
+
+from api.browsing.browser import RecordPage
+from api.browsing.payload import Renderer, View
+from api.browsing.records import File, RecordRenderer, lines
+from api.errors import BrowseBusyError
+from deadwatch.deadletter.record import parse_record
+
+RECORDS = "/api/v1/dead-letters/records"
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("", "422 invalid-request topic: "),
+        ("?topic=..", "422 invalid-request topic: "),
+        ("?topic=../../etc/passwd", "422 invalid-request topic: "),
+        ("?topic=dlq.a%00", "422 invalid-request topic: "),
+        ("?topic=dlq%0d%0aX-Evil:%201", "422 invalid-request topic: "),
+        ("?topic=" + "a" * 250, "422 invalid-request topic: "),
+        ("?topic=dlq.a&patition=1", "422 invalid-request patition: "),
+        ("?topic=dlq.a&partition=-1", "422 invalid-request partition: "),
+        ("?topic=dlq.a&partition=2147483648", "422 invalid-request partition: "),
+        ("?topic=dlq.a&offset=5", "422 invalid-request query: Value error, offset needs a partition"),
+        ("?topic=dlq.a&partition=0&offset=9223372036854775808", "422 invalid-request offset: "),
+        ("?topic=dlq.a&limit=501", "422 invalid-request limit: "),
+        ("?topic=dlq.a&order=random", "422 invalid-request order: "),
+        ("?topic=dlq.a&from=2026-01-01T00:00:00", "422 invalid-selection from: must have a time zone"),
+        (
+            "?topic=dlq.a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
+            "422 invalid-selection from: must be before 'to'",
+        ),
+        ("?topic=dlq.a&filter=ataempts%20%3E%201", "422 invalid-filter filter, line 1, column 1: 'ataempts'"),
+        ("?topic=dlq.a&filter=" + "(" * 4_001, "422 invalid-request filter: "),
+        ("?topic=dlq.a&filter=" + "(" * 3_000, "422 invalid-filter filter, line 1"),
+        ("/download?topic=dlq.a&as=xlsx", "422 invalid-request as: "),
+        ("/dlq.a/0/x", "422 invalid-request offset: "),
+        ("/%2e%2e/0/0", "422 invalid-request topic: "),
+        ("/..%2f..%2fetc/0/0", "404 not-found GET "),
+        ("/dlq.a/0/0?limit=1", "422 invalid-request limit: "),
+    ],
+)
+def test_a_wrong_request_is_one_problem(resting: httpx2.Client, query: str, told: str) -> None:
+    answer = resting.get(RECORDS + query)
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    kind = body["type"].rpartition(":")[2]
+    assert f"{answer.status_code} {kind} {body['detail']}".startswith(told)
+
+
+EVIL = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
+
+
+def page(messages: list[str], following: str | None) -> RecordPage:
+    records = [
+        parse_record("dlq.t", 0, offset, 0, text, None, [("__connect.errors.exception.message", text)])
+        for offset, text in enumerate(message.encode() for message in messages)
+    ]
+    return RecordPage(records, len(records), {}, following)
+
+
+def renderer(*, unmasked: bool = True) -> RecordRenderer:
+    return RecordRenderer(Renderer(1_000, None), View.TEXT, unmasked)
+
+
+def test_no_cell_of_a_csv_is_a_formula() -> None:
+    text = "".join(lines(File.CSV, renderer(), page(EVIL, None), lambda *_: None))
+    rows = [*csv.DictReader(io.StringIO(text, newline=""))]
+    assert [row["message"] for row in rows] == [f"'{evil}" for evil in EVIL]
+    assert [row["key"] for row in rows] == [f"'{evil}" for evil in EVIL]
+    for row in csv.reader(io.StringIO(text, newline="")):
+        assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_half_a_surrogate_pair_is_shown_escaped_and_cuts_no_file() -> None:
+    half = rb'{"a\ud800": "\udfff"}'
+    records = [parse_record("dlq.t", 0, 0, 0, half, half, [("h\ud800", half)])] * 2
+    first, shows = RecordPage(records, 2, {}, None), RecordRenderer(Renderer(1_000, None), View.AUTO, True)
+    shown = [
+        json.loads(line) for line in "".join(lines(File.JSONL, shows, first, lambda *_: None)).splitlines()
+    ]
+    assert [record["value"]["content"] for record in shown] == [{r"a\ud800": r"\udfff"}] * 2
+    table = "".join(lines(File.CSV, shows, first, lambda *_: None))
+    table.encode()
+    assert len([*csv.reader(io.StringIO(table, newline=""))]) == 3
+    assert shows.page(first).model_dump_json()
+
+
+def test_a_file_that_is_cut_holds_the_cursor_and_one_that_fails_the_problem() -> None:
+    def fails(_: str | None, written: int) -> RecordPage:
+        raise BrowseBusyError(written)
+
+    for file in File:
+        *_, cut = lines(file, renderer(), page(["a"], "C1"), lambda *_: None)
+        *_, failed = lines(file, renderer(), page(["a"], "C1"), fails)
+        if file is File.JSONL:
+            assert json.loads(cut) == {"next": "C1"}
+            assert json.loads(failed)["problem"].endswith("go on with after=C1")
+        else:
+            assert cut == "# next: C1\r\n"
+            assert failed.startswith(("# problem: 1 readings", '"# problem: 1 readings'))
+
+
+def test_a_masked_file_holds_no_value() -> None:
+    secret = [parse_record("dlq.t", 0, 0, 0, b"secret", b'{"name": "secret"}', [("tenant", b"secret")])]
+    for file in File:
+        first = RecordPage(secret, 1, {}, None)
+        text = "".join(lines(file, renderer(unmasked=False), first, lambda *_: None))
+        assert "dlq.t" in text
+        assert "secret" not in text

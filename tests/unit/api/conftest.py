@@ -1,0 +1,21 @@
+"""An api that is only asked: one for all tests of a module."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.settings import ApiSettings
+from tests.operators import operator
+
+
+@pytest.fixture(scope="module")
+def resting(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """An operator before an empty store, for requests that are refused or change nothing."""
+    directory = tmp_path_factory.mktemp("resting")
+    file = directory / "deadwatch.db"
+    shutil.copyfile(empty_store, file)
+    with operator(ApiSettings(store_url=f"sqlite:///{file}"), directory) as client:
+        yield client

@@ -1,0 +1,78 @@
+"""The console in front of a store, as it is seen by somebody anonymous on this machine and by an operator."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import Engine, NullPool, create_engine
+
+from api.app import create_app
+from api.auth.settings import Role
+from api.settings import ApiSettings
+from tests import console_store
+from tests.unit.api.console_visit import Console, visiting
+from tests.unit.api.routes.conftest import NOW_MS, directory, store_file
+
+__all__ = ["directory", "store_file"]
+
+
+@pytest.fixture(scope="module")
+def served(directory: Path) -> Iterator[tuple[FastAPI, Console]]:
+    """One console for the tests of a module, each of which has a store file of its own in its place."""
+    app = create_app(ApiSettings(store_url=f"sqlite:///{directory / 'deadwatch.db'}"), lambda: NOW_MS)
+    with visiting(app) as visit:
+        yield app, visit
+
+
+@pytest.fixture
+def app(served: tuple[FastAPI, Console], store_file: Path) -> FastAPI:
+    del store_file  # the one of the test before is gone
+    return served[0]
+
+
+@pytest.fixture
+def console(served: tuple[FastAPI, Console], app: FastAPI) -> Console:
+    """As an anonymous visitor on this machine sees it, with a new browser."""
+    del app
+    served[1].client.cookies.clear()
+    return served[1]
+
+
+@pytest.fixture(scope="module")
+def reader(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """As an operator sees it, on a full store that the tests of a module share: they change nothing."""
+    file = tmp_path_factory.mktemp("reader") / "deadwatch.db"
+    shutil.copyfile(empty_store, file)
+    url = f"sqlite:///{file}"
+    console_store.fill(create_engine(url, poolclass=NullPool), NOW_MS)
+    app = create_app(ApiSettings(store_url=url), lambda: NOW_MS)
+    with visiting(app) as visit:
+        visit.sign_in(token_for(app, Role.OPERATOR))
+        yield visit
+
+
+def token_for(app: FastAPI, role: Role) -> str:
+    """The text of a new token with a role."""
+    _, credential = app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
+    return str(credential.text)
+
+
+@pytest.fixture
+def filled(store: Engine, now_ms: int) -> None:
+    console_store.fill(store, now_ms)
+
+
+@pytest.fixture
+def issued(app: FastAPI, store: Engine) -> Callable[[Role], str]:
+    del store
+    return lambda role: token_for(app, role)
+
+
+@pytest.fixture
+def operator(console: Console, filled: None, issued: Callable[[Role], str]) -> Console:
+    """As an operator sees it who has signed in, on a full store."""
+    del filled
+    console.sign_in(issued(Role.OPERATOR))
+    return console

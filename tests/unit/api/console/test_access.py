@@ -1,0 +1,274 @@
+"""Who may do what in the console: roles, sessions, CSRF tokens and redirects."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from starlette.routing import Mount
+
+from api.app import create_app
+from api.auth.settings import Role
+from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
+from api.settings import ApiSettings
+from tests import console_store
+from tests.unit.api.console_visit import Console, visiting, words
+from tests.waiting import until
+
+PEPPER = SecretStr("p" * 32)
+PLACES = {"token": "0" * 12, "topic": "dlq.t"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_viewer_is_offered_no_action(console: Console, issued: Callable[[Role], str]) -> None:
+    order = f"/redrives/{console_store.RUNNING}"
+    for token in (None, issued(Role.VIEWER)):
+        if token:
+            assert console.sign_in(token).status_code == 303
+        assert "/cancel" not in console.get(order).text
+        assert "Redrive…" not in console.get(f"/groups/{console_store.MAIN_GROUP}").text
+        assert "/console/tokens" not in console.get("/").text
+    assert console.get("/redrives/new").status_code == 403
+    assert console.post(f"{order}/cancel").status_code == 403
+
+
+def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
+    order, group = f"/redrives/{console_store.RUNNING}", f"/groups/{console_store.MAIN_GROUP}"
+    csrf = operator.token(order)
+    for act, status in (("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")):
+        assert operator.post(f"{order}/{act}", csrf=csrf).headers["location"] == f"/console{order}"
+        assert f"> {status}<" in operator.get(order).text.replace('">', "> ")
+    csrf = operator.token(group)
+    assert (
+        operator.post(f"{group}/note", csrf=csrf, owner="team a", comment="c", version="0").status_code == 303
+    )
+    overtaken = operator.post(f"{group}/note", csrf=csrf, owner="team b", version="0")
+    assert overtaken.status_code == 412
+    assert operator.post(f"{group}/archive", csrf=csrf, reason="mended").status_code == 303
+    assert "DataException" in operator.get("/groups?state=archived").text
+    audit = words(operator.get("/audit").text)
+    for action in ("redrives.pause", "redrives.cancel", "archive"):
+        assert action in audit
+    assert "ann the operator" in audit
+    assert operator.get("/tokens").status_code == 403
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_admin_makes_a_token_and_revokes_it(console: Console, issued: Callable[[Role], str]) -> None:
+    console.sign_in(issued(Role.ADMIN))
+    csrf = console.token("/tokens")
+    made = console.post("/tokens", csrf=csrf, name="pipeline", role="viewer", days="30").text
+    text = re.search(r"dw_([0-9a-f]{12})_\w+", made)
+    assert text
+    assert text[0] not in console.get("/tokens").text, "it is shown once"
+    assert console.post(f"/tokens/{text[1]}/revoke", csrf=csrf).status_code == 303
+    assert "revoked by ann the admin" in words(console.get("/tokens").text)
+    assert console.post("/tokens", csrf=csrf, name="", role="king", days="30").status_code == 422
+
+
+@pytest.mark.parametrize("text", ["%00", "%1b[31m", "%0a", "%e2%80%ae"])
+def test_control_characters_in_the_audits_address_are_an_answer(operator: Console, text: str) -> None:
+    for name in ("who", "action"):
+        assert operator.get(f"/audit?{name}={text}").status_code == 422
+
+
+def test_a_change_needs_the_csrf_token(operator: Console) -> None:
+    path = f"/console/redrives/{console_store.RUNNING}/cancel"
+    csrf = operator.token(f"/redrives/{console_store.RUNNING}")
+    refused = [
+        operator.client.post(path, data={"order": "mine"}),
+        operator.client.post(path, data={"csrf": "0" * 64}),
+        operator.client.post(path, data={"csrf": csrf}, headers={"Origin": "http://evil.example"}),
+        operator.client.post(path, data={"csrf": csrf}, headers={"Sec-Fetch-Site": "cross-site"}),
+        operator.client.post(path, data={"csrf": csrf}, headers={"Sec-Fetch-Site": "same-site"}),
+    ]
+    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert operator.client.post(path, json={"csrf": csrf}).status_code == 400
+    assert operator.client.post(path, content="csrf=" + "x" * 600_000, headers=FORM).status_code == 400
+    assert "/cancel" in operator.get(f"/redrives/{console_store.RUNNING}").text, "it still runs"
+    assert operator.client.post(path, data={"csrf": csrf}).status_code == 303
+
+
+def test_the_session_cookie_is_for_this_site_alone(console: Console, issued: Callable[[Role], str]) -> None:
+    before = console.token()
+    answer = console.sign_in(issued(Role.VIEWER))
+    (cookie,) = [sent for sent in answer.headers.get_list("set-cookie") if sent.startswith(COOKIE)]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert "dw_" not in cookie
+    assert console.token() != before, "no form of before is good any more"
+
+
+@pytest.mark.parametrize(
+    "place", ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nSet-Cookie: b=c", "groups"]
+)
+def test_nobody_is_redirected_to_another_site_after_signing_in(
+    console: Console, issued: Callable[[Role], str], place: str
+) -> None:
+    assert console.sign_in(issued(Role.VIEWER), place).headers["location"] == "/console/"
+
+
+def test_a_revoked_token_ends_the_session_and_the_page_is_kept(
+    app: FastAPI, console: Console, issued: Callable[[Role], str]
+) -> None:
+    token = issued(Role.OPERATOR)
+    assert console.sign_in(token, "/groups?state=new").headers["location"] == "/console/groups?state=new"
+    app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
+    sent = console.get("/groups?state=new&order=records")
+    assert sent.status_code == 303
+    assert sent.headers["location"].startswith(
+        "/console/sign-in?next=%2Fgroups%3Fstate%3Dnew%26order%3Drecords"
+    )
+    assert "The session has ended" in console.client.get(sent.headers["location"]).text
+    assert COOKIE not in console.client.cookies
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"), [("/live", {"Accept": "text/event-stream"}), ("/redrives", {"HX-Request": "true"})]
+)
+def test_a_part_of_a_page_does_not_end_the_session_for_the_page(
+    app: FastAPI, console: Console, issued: Callable[[Role], str], path: str, headers: dict[str, str]
+) -> None:
+    """Else the page would go on as an anonymous one, where anonymous reading is allowed."""
+    token = issued(Role.OPERATOR)
+    console.sign_in(token)
+    app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
+    part = console.client.get(f"/console{path}", headers=headers)
+    assert part.status_code == 401
+    assert COOKIE in console.client.cookies
+    assert console.get("/redrives").headers["location"].endswith("ended=1")
+
+
+@pytest.mark.usefixtures("filled")
+def test_signing_out_ends_the_session_for_a_copy_of_its_cookie_in_every_api(
+    app: FastAPI, console: Console, issued: Callable[[Role], str], store_file: Path
+) -> None:
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}")
+    console.sign_in(issued(Role.OPERATOR))
+    copy = console.client.cookies[COOKIE]
+    other = create_app(settings)
+    other.state.console_cipher._fernet = app.state.console_cipher._fernet
+    with visiting(other) as elsewhere:
+        elsewhere.client.cookies.set(COOKIE, copy)
+        assert "ann the operator" in elsewhere.get("/").text
+        assert console.post("/sign-out", csrf=console.token("/")).status_code == 303
+        console.client.cookies.set(COOKIE, copy)
+        ended = "/console/sign-in?next=%2F&ended=1"
+        assert console.get("/").headers["location"] == ended
+        until(lambda: elsewhere.get("/").status_code == 303, "the other api knows")
+    console.client.cookies.clear()
+    console.sign_in(issued(Role.OPERATOR))
+    assert "ann the operator" in console.get("/").text, "another session goes on"
+    audit = words(console.get("/audit?action=sign-out").text)
+    assert "ann the operator" in audit
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_session_that_nobody_uses_ends_and_one_in_use_is_renewed(
+    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.sign_in(issued(Role.VIEWER))
+    idle_s, now_s = ApiSettings().session_idle_ms / 1_000, time.time()
+
+    def at(later_s: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: now_s + later_s)
+        monkeypatch.setattr(time, "time_ns", lambda: int((now_s + later_s) * 1e9))
+
+    at(idle_s - 10)
+    part = console.client.get("/console/redrives", headers={"HX-Request": "true"})
+    assert part.status_code == 200
+    assert COOKIE not in part.headers.get("set-cookie", "")
+    page = console.get("/redrives")
+    (cookie,) = [sent for sent in page.headers.get_list("set-cookie") if sent.startswith(COOKIE)]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    at(2 * idle_s - 20)
+    assert "ann the viewer" in console.get("/redrives").text
+    at(4 * idle_s)
+    assert console.get("/redrives").headers["location"].endswith("ended=1")
+
+
+@pytest.mark.usefixtures("filled")
+def test_who_has_the_cookie_of_a_session_that_has_ended_signs_in_again(
+    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.sign_in(issued(Role.VIEWER))
+    later_s = time.time() + ApiSettings().session_idle_ms / 1_000 + 1
+    monkeypatch.setattr(time, "time", lambda: later_s)
+    monkeypatch.setattr(time, "time_ns", lambda: int(later_s * 1e9))
+    ended = console.client.cookies[COOKIE]
+    csrf = console.token("/sign-in")
+    assert console.client.cookies[COOKIE] == ended, "no page renews it"
+    assert console.post("/sign-in", csrf=csrf, token=issued(Role.OPERATOR), next="/").status_code == 303
+    assert "ann the operator" in console.get("/").text
+
+
+def test_no_session_is_renewed_for_longer_than_it_may_last(
+    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch, store: Engine
+) -> None:
+    del store
+    console.sign_in(issued(Role.VIEWER))
+    now_s, hour_s = time.time(), 3_600
+    location = ""
+    for later_s in (*range(hour_s, MAX_AGE_S, hour_s), MAX_AGE_S + 1):
+        copy = console.client.cookies[COOKIE]
+        monkeypatch.setattr(time, "time", lambda later_s=later_s: now_s + later_s)
+        monkeypatch.setattr(time, "time_ns", lambda later_s=later_s: int((now_s + later_s) * 1e9))
+        answer = console.client.get("/console/redrives", headers={"Cookie": f"{COOKIE}={copy}"})
+        assert answer.status_code == (200 if later_s < MAX_AGE_S else 303), later_s
+        location = answer.headers.get("location", "")
+    assert location.endswith("ended=1")
+
+
+def test_a_wrong_token_is_refused_beside_its_field(console: Console, store: Engine) -> None:
+    del store
+    answer = console.sign_in("dw_nonsense")
+    assert answer.status_code == 401
+    assert 'aria-invalid="true"' in answer.text
+    assert COOKIE not in console.client.cookies
+
+
+def test_a_cookie_that_is_changed_old_or_of_another_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cipher = CookieCipher("p" * 32)
+    sealed = cipher.encrypt("dw_token")
+    assert CookieCipher("p" * 32).decrypt(sealed) == "dw_token", "any api with the pepper opens it"
+    assert CookieCipher("q" * 32).decrypt(sealed) == ""
+    assert CookieCipher("").decrypt(sealed) == ""
+    assert cipher.decrypt(sealed[:-2]) == ""
+    assert cipher.decrypt("ü") == ""
+    assert cipher.encrypt("t" * 5_000) == "", "no browser keeps so long a cookie"
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + MAX_AGE_S + 1)
+    assert cipher.decrypt(sealed) == ""
+
+
+@pytest.mark.usefixtures("store")
+def test_away_from_this_machine_every_page_asks_to_sign_in(store_file: Path) -> None:
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", host="0.0.0.0", token_pepper=PEPPER)  # noqa: S104 -- nothing listens
+    app = create_app(settings)
+    (mounted,) = [found for found in app.routes if isinstance(found, Mount) and found.path == "/console"]
+    open_to_all = {
+        "GET /console/sign-in",
+        "GET /console/sign-in/oidc",
+        "GET /console/sign-in/oidc/back",
+        "POST /console/sign-in",
+        "POST /console/sign-out",
+    }
+    asked = 0
+    with TestClient(app, "http://deadwatch.example", follow_redirects=False) as client:
+        for route in iter_route_contexts(mounted.routes):
+            for method in (route.methods or set()) - {"HEAD"}:
+                path = "/console" + re.sub(r"{(\w+)}", lambda name: PLACES.get(name[1], "0"), str(route.path))
+                if f"{method} {path}" in open_to_all:
+                    continue
+                answer = client.request(method, path, headers=FORM if method == "POST" else {})
+                wanted = 303 if method == "GET" else 401
+                assert answer.status_code == wanted, f"{method} {path}"
+                assert method == "POST" or answer.headers["location"].startswith("/console/sign-in?")
+                asked += 1
+    assert asked > 25, "the pages were found"

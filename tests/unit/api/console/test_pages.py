@@ -1,0 +1,242 @@
+"""The console's pages as a browser gets them: what they show, and that foreign texts are inert."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+from sqlalchemy import Engine
+
+from api.console.app import POLICY
+from deadwatch.store import schema
+from tests import console_store
+from tests.unit.api.console_visit import Console, words
+from tests.unit.api.routes.conftest import Add
+
+PAGES = (
+    "/",
+    "/groups",
+    "/groups?state=archived&order=records",
+    "/topics",
+    "/redrives",
+    "/policies",
+    "/parked",
+    "/tasks",
+    "/delivery-timeouts",
+    "/findings",
+    "/health",
+    "/settings",
+)
+FILLED = (
+    f"/groups/{console_store.MAIN_GROUP}",
+    f"/groups/{console_store.HOSTILE_GROUP}",
+    f"/redrives/{console_store.RUNNING}",
+    f"/redrives/{console_store.DONE}",
+    f"/redrives/{console_store.DRY}",
+    f"/policies/{console_store.POLICY}",
+)
+NEXT = re.compile(r'rel="next" href="/console([^"]+)"')
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
+@pytest.mark.usefixtures("store")
+def test_every_page_is_there_on_an_empty_store(console: Console) -> None:
+    for path in PAGES:
+        answer = console.get(path)
+        assert answer.status_code == 200, path
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", [*PAGES, *FILLED])
+def test_pages_hold_no_script_and_no_style_of_their_own(reader: Console, path: str) -> None:
+    elements = Elements(reader.get(path).text).found
+    assert ("link", "stylesheet") in {(tag, attributes.get("rel", "")) for tag, attributes in elements}
+    for tag, attributes in elements:
+        assert tag != "style"
+        assert tag != "script" or attributes["src"]
+        assert not [name for name in attributes if name == "style" or name.startswith("on")]
+        for name in ("src", "href", "action", "hx-get"):
+            assert attributes.get(name, "#").startswith(("/console/", "#"))
+
+
+def test_without_a_store_a_page_says_what_to_do(console: Console) -> None:
+    for path in set(PAGES) - {"/settings"}:
+        answer = console.get(path)
+        assert answer.status_code == 503, path
+        assert "streaming makes it at its first start" in answer.text
+    assert console.get("/settings").status_code == 200
+
+
+def test_an_unknown_address_is_answered_with_a_page(console: Console, store: Engine) -> None:
+    del store
+    assert console.get("/nothing").status_code == 404
+    unknown = console.get("/groups/ffff")
+    assert (unknown.status_code, "fingerprint" in unknown.text) == (404, True)
+    assert console.get("/groups?order=sideways").status_code == 422
+
+
+def test_the_overview_lists_what_is_wrong_now(reader: Console) -> None:
+    text = words(reader.get("/").text)
+    assert "6 signals need attention" in text
+    assert "Abandoned tasks 1 now" in text
+    assert "Stalled tasks 1 now" in text
+    assert "connect:10.0.0.8:8083 down connection refused" in text
+    assert "CurrencyMismatchException on dlq.payments" in text
+    assert "Nothing: failed tasks , failed connectors , abandoned connectors , dead letters lost ." in text
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_overview_leads_with_what_waits_and_the_causes_that_grow(
+    console: Console, reader: Console
+) -> None:
+    page = console.get("/").text
+    parts = (
+        "Dead letters 20,420 waiting",
+        "Top causes of the last hour",
+        "What else needs attention",
+        "Nothing:",
+    )
+    places = [words(page).find(part) for part in parts]
+    assert places == sorted(places)
+    assert places[0] > 0
+    grown = re.findall(r'id="cause-([0-9a-f]+)"', page)
+    assert grown == [console_store.NEW_GROUP, console_store.MAIN_GROUP]
+    redrive = f'href="/console/redrives/new?dlq_topic=dlq.payments&amp;group={console_store.NEW_GROUP}"'
+    assert redrive not in page, "a viewer is not offered it"
+    assert redrive in reader.get("/").text
+
+
+def test_causes_are_filtered_by_the_filter_language(reader: Console) -> None:
+    found = reader.get('/groups?filter=error_class.endsWith("DataException")').text
+    assert "DataException" in found
+    assert "CurrencyMismatchException" not in found
+    broken = reader.get("/groups?filter=ataempts+<+3")
+    assert broken.status_code == 422
+    assert "did you mean attempts?" in broken.text
+    own = reader.get("/groups/check?filter=attempts+<+3").text
+    assert "differs from record to record" in own
+    literal = reader.get('/groups/check?filter=message.contains("the value of key")').text
+    assert words(literal) == ""
+
+
+def test_causes_are_searched_by_words(reader: Console) -> None:
+    found = reader.get("/groups?filter=DATAexception+orders").text
+    assert "DataException" in found
+    assert "CurrencyMismatchException" not in found
+    assert "Redrive what this filter selects" not in found
+    none = words(reader.get("/groups?filter=DataException+absent").text)
+    assert "Searched for causes with all of DataException , absent in message" in none
+
+
+def test_causes_by_state(reader: Console) -> None:
+    causes = {"new": "CurrencyMismatch", "growing": "Data", "quiet": "RejectedRecord"}
+    for state, cause in causes.items():
+        text = reader.get(f"/groups?state={state}").text
+        found = re.findall(r'data-row href="/console/groups/[0-9a-z]+"[^>]*>([^<]+)<', text)
+        assert found[0] == f"{cause}Exception"
+
+
+def test_foreign_texts_are_inert(reader: Console) -> None:
+    for path in ("/groups", f"/groups/{console_store.HOSTILE_GROUP}"):
+        text = reader.get(path).text
+        assert "<script>document" not in text
+        assert "<img" not in text
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+        assert "⟨U+202E⟩" in text
+        assert len(text) < 200_000, "a megabyte of a header is cut"
+
+
+def test_a_stack_trace_is_folded_and_own_frames_are_marked(reader: Console) -> None:
+    text = reader.get(f"/groups/{console_store.MAIN_GROUP}").text
+    (own, *_) = re.findall(r'<pre class="own">(.*?)</pre>', text, re.DOTALL)
+    assert own.strip() == "at com.example.orders.PriceTransform.apply(PriceTransform.java:42)"
+    assert "<summary>2 library frames</summary>" in text
+    assert text.index('class="trace"') < text.index('class="chart"')
+    assert "deadwatch redrive dlq.orders --group" in text
+    row = re.search(r"<th scope=\"row\"><code>tenant</code></th>(.*?)</tr>", text, re.DOTALL)
+    assert row, "the page shows which headers differ"
+    values = re.findall(r"masked, value (\d)", row[1])
+    assert len(values) > 1
+    assert len(set(values)) > 1, "and which samples differ, without the values"
+    assert "globex" not in text
+
+
+def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: Console) -> None:
+    csrf = operator.token("/redrives/new")
+    answer = operator.post("/redrives/new", csrf=csrf, select="group", target="topic", max_records="many")
+    assert answer.status_code == 422
+    for name in ("dlq_topic", "group", "target_topic", "reason"):
+        assert f'id="{name}-problem"' in answer.text
+    fields = {"dlq_topic": "dlq.a", "select": "all", "target": "origin", "reason": "r"}
+    wrong = operator.post("/redrives/new", csrf=csrf, **fields, max_records="many")
+    assert 'id="max_records-problem"' in wrong.text
+    assert 'id="again" name="again" value="yes">' in wrong.text
+    ticked = operator.post("/redrives/new", csrf=csrf, **fields, max_records="many", again="yes")
+    assert 'id="again" name="again" value="yes" checked>' in ticked.text
+
+
+def test_a_dry_run_is_started_with_its_own_number_only(operator: Console) -> None:
+    dry = f"/redrives/{console_store.DRY}"
+    assert "Type 20100 to confirm" in operator.get(dry).text
+    refused = operator.post(f"{dry}/start", csrf=operator.token(dry), confirm="20")
+    assert (refused.status_code, "nothing was moved." in refused.text) == (422, True)
+
+
+def test_headers_that_are_left_out_are_shown(operator: Console) -> None:
+    dry_run = words(operator.get(f"/redrives/{console_store.DRY}").text)
+    policy = words(operator.get(f"/policies/{console_store.POLICY}").text)
+    for page, header in ((dry_run, "retry_topic-attempts"), (policy, "x-retries"), (policy, "y-*")):
+        assert header in page
+    assert "Headers they would go without" in dry_run
+    assert "Headers left out" in policy
+
+
+def test_static_files_are_cached(console: Console) -> None:
+    answer = console.get("/static/console.css")
+    assert "immutable" in answer.headers["cache-control"]
+    assert console.get("/static/../app.py").status_code == 404
+
+
+def test_many_causes_come_in_pages(console: Console, store: Engine, now_ms: int) -> None:
+    console_store.many_groups(store, 120, now_ms)
+    seen: list[str] = []
+    path: str | None = "/groups?order=records"
+    while path:
+        text = console.get(path).text
+        seen += re.findall(r'data-row href="/console/groups/([0-9a-f]+)"', text)
+        following = NEXT.search(text)
+        path = unescape(following[1]) if following else None
+    assert len(seen) == len(set(seen)) == 120
+
+
+@pytest.mark.usefixtures("store")
+def test_a_search_that_finds_little_goes_on_where_it_stopped(
+    console: Console, add_row: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.signals.group_lists.BATCH", 10)
+    monkeypatch.setattr("api.signals.group_lists.LOOKED_AT_MOST", 20)
+    for number in range(50):
+        add_row(
+            schema.groups, fingerprint=f"f{number:02}", error_class="A" if number else "B", last_ms=number
+        )
+    text = console.get('/groups?filter=error_class+==+"B"').text
+    assert "20 causes were searched" in text
+    following = NEXT.search(text)
+    assert following
+    again = NEXT.search(console.get(unescape(following[1])).text)
+    assert again
+    assert "/groups/f00" in console.get(unescape(again[1])).text

@@ -1,0 +1,89 @@
+"""A visit to the console over HTTP, without a browser: it keeps cookies and sends forms."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
+from html.parser import HTMLParser
+
+import httpx2
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+
+class Console:
+    """A visitor that follows no redirect, keeps cookies and finds the CSRF token of a page."""
+
+    def __init__(self, client: httpx2.Client) -> None:
+        self.client = client
+
+    def get(self, path: str) -> httpx2.Response:
+        return self.client.get(f"/console{path}")
+
+    def token(self, path: str = "/sign-in") -> str:
+        found = re.search(r'name="csrf" value="([0-9a-f]{64})"', self.get(path).text)
+        assert found
+        return found[1]
+
+    def post(self, path: str, *, csrf: str | None = None, **fields: str) -> httpx2.Response:
+        data = {"csrf": self.token() if csrf is None else csrf, **fields}
+        return self.client.post(f"/console{path}", data=data)
+
+    def sign_in(self, token: str, place: str = "/") -> httpx2.Response:
+        return self.post("/sign-in", token=token, next=place)
+
+
+@contextmanager
+def visiting(app: FastAPI) -> Iterator[Console]:
+    """An anonymous visitor on this machine."""
+    with TestClient(
+        app,
+        "http://127.0.0.1:8000",
+        raise_server_exceptions=False,
+        follow_redirects=False,
+        client=("127.0.0.1", 50_000),
+    ) as client:
+        yield Console(client)
+
+
+class _Controls(HTMLParser):
+    """The fields that a browser would send for each form of a page, by the action of the form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: dict[str, dict[str, str]] = {}
+        self._form: dict[str, str] = {}
+        self._area = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self._form = self.forms.setdefault(attributes.get("action", ""), {})
+        if tag == "textarea":
+            self._area = attributes["name"]
+            self._form[self._area] = ""
+        picked = attributes.get("type") not in {"radio", "checkbox"} or "checked" in attributes
+        if tag == "input" and "name" in attributes and picked:
+            self._form[attributes["name"]] = attributes.get("value", "").replace("\r", "").replace("\n", "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            written = self._form[self._area].replace("\r\n", "\n").replace("\r", "\n").removeprefix("\n")
+            self._form[self._area] = written.replace("\n", "\r\n")
+            self._area = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self._form[self._area] += data
+
+
+def words(text: str) -> str:
+    """The text of a page without its markup."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def form_of(text: str, action: str) -> dict[str, str]:
+    """The fields of a page's form as a browser sends them when nobody has touched it."""
+    parser = _Controls()
+    parser.feed(text)
+    return parser.forms[f"/console{action}"]

@@ -1,0 +1,48 @@
+"""One api for the tests of a module, each of which has a store file of its own in its place."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+
+from api.settings import ApiSettings
+from tests.operators import operator
+
+Add = Callable[..., None]
+NOW_MS = 1_800_000_000_000
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("api")
+
+
+@pytest.fixture(scope="module")
+def served(directory: Path) -> Iterator[TestClient]:
+    """An operator on the service's own machine; the api notices that its store file is another one."""
+    settings = ApiSettings(store_url=f"sqlite:///{directory / 'deadwatch.db'}")
+    with operator(settings, directory, lambda: NOW_MS) as client:
+        yield client
+
+
+@pytest.fixture
+def store_file(directory: Path) -> Path:
+    """Where the store is, of which the test before has left nothing."""
+    for file in directory.glob("deadwatch.db*"):
+        file.unlink()
+    return directory / "deadwatch.db"
+
+
+@pytest.fixture
+def client(served: TestClient, store_file: Path) -> TestClient:
+    del store_file  # the one of the test before is gone
+    return served
+
+
+def problem(client: httpx2.Client, line: str, body: object = None) -> str:
+    """Status and kind of the problem that answers a request, as ``GET /redrives/ffff``."""
+    method, path = line.split()
+    answer = client.request(method, f"/api/v1{path}", json=body)
+    return f"{answer.status_code} {answer.json()['type'].removeprefix('urn:deadwatch:problem:')}"

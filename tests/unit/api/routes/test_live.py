@@ -1,0 +1,185 @@
+"""Live events: one look for all, resumed by id, bounded, silent while nothing changes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import pytest
+from fastapi.sse import ServerSentEvent
+from pydantic import BaseModel
+
+from api.errors import LiveBusyError, StoreUnavailableError
+from api.routes.live import Live
+
+DEADLINE_S = 60
+
+
+class Reading(BaseModel):
+    at: int
+    value: int
+
+
+@dataclass
+class World:
+    """What is looked at: ``at`` changes with every look; ``broken`` is why there is none."""
+
+    value: int = 0
+    broken: str = ""
+    looks: int = 0
+
+    def look(self) -> Reading:
+        self.looks += 1
+        if self.broken:
+            raise StoreUnavailableError(self.broken)
+        return Reading(at=self.looks, value=self.value)
+
+
+def live(world: World, clients: int = 10) -> Live:
+    return Live({"overview": world.look, "other": lambda: Reading(at=0, value=7)}, 1, clients)
+
+
+def bounded(scene: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """A test that runs this on an event loop, and not for ever."""
+
+    @wraps(scene)
+    def test() -> None:
+        asyncio.run(asyncio.wait_for(scene(), DEADLINE_S))
+
+    return test
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 -- of another thread's doing
+        await asyncio.sleep(0)
+
+
+async def kinds(events: AsyncIterator[ServerSentEvent], count: int) -> dict[str, ServerSentEvent]:
+    found = [await anext(events) for _ in range(count)]
+    return {str(one.event): one for one in found}
+
+
+@bounded
+async def test_first_everything_then_only_what_changes() -> None:
+    world = World()
+    watch = live(world)
+    async with watch.seat():
+        events = watch.events(None)
+        first = await kinds(events, 3)
+        assert set(first) == {"overview", "other", "problem"}
+        following = asyncio.ensure_future(anext(events))
+        seen = world.looks
+        await until(lambda: world.looks > seen + 3)
+        assert not following.done()  # the time alone is no change
+        world.value = 1
+        event = await following
+        assert (event.event, json.loads(event.raw_data or "")["value"]) == ("overview", 1)
+
+
+@bounded
+async def test_whoever_was_away_goes_on_behind_the_last_event_seen() -> None:
+    world = World()
+    watch = live(world)
+    async with watch.seat():
+        events = watch.events(None)
+        last = [await anext(events) for _ in range(3)][-1]
+        world.value = 1
+        newer = await anext(events)
+        assert (await anext(watch.events(last.id))).id == newer.id
+        for unknown in (None, "", "other-3", f"{(last.id or '')[:8]}-x", "\u00b2"):
+            assert len(await kinds(watch.events(unknown), 3)) == 3
+        waiting = asyncio.ensure_future(anext(watch.events(newer.id)))
+        world.value = 2
+        assert json.loads((await waiting).raw_data or "")["value"] == 2
+
+
+@bounded
+async def test_a_hundred_who_watch_cost_one_look_and_the_slow_ones_get_the_newest() -> None:
+    world = World()
+    watch = live(world, clients=200)
+    async with asyncio.TaskGroup() as group:
+
+        async def one() -> int:
+            async with watch.seat():
+                async for event in watch.events(None):
+                    if event.event == "overview" and json.loads(event.raw_data or "")["value"] == 5:
+                        return world.looks
+            return 0
+
+        tasks = [group.create_task(one()) for _ in range(100)]
+        for value in range(1, 6):
+            seen = world.looks
+            await until(lambda before=seen: world.looks > before)  # type: ignore[misc]  # bound at once
+            world.value = value
+    assert max(task.result() for task in tasks) <= world.looks < 100
+
+
+@bounded
+async def test_who_comes_beyond_the_bound_is_sent_away_and_nobody_means_no_look() -> None:
+    world = World()
+    watch = live(world, clients=1)
+    async with watch.seat():
+        with pytest.raises(LiveBusyError, match="1 watch already"):
+            async with watch.seat():
+                pass
+        await until(lambda: world.looks > 0)
+    seen = world.looks
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert world.looks == seen
+    async with watch.seat():
+        await anext(watch.events(None))
+
+
+@bounded
+async def test_a_crowd_of_anonymous_ones_leaves_places_to_others() -> None:
+    watch = live(World(), clients=4)
+    async with watch.seat(), watch.seat():
+        with pytest.raises(LiveBusyError, match="you watch 2 times already"):
+            async with watch.seat():
+                pass
+        async with watch.seat("ann"):
+            await anext(watch.events(None))
+
+
+@bounded
+async def test_a_stream_ends_when_its_credentials_do_though_nothing_changes() -> None:
+    asked: list[bool] = []
+
+    async def admitted() -> bool:
+        asked.append(len(asked) < 2)
+        return asked[-1]
+
+    watch = live(World())
+    async with watch.seat():
+        events = [event.event async for event in watch.events(None, admitted)]
+    assert sorted(map(str, events)) == ["other", "overview", "problem"]
+    assert asked == [True, True, False]
+
+
+@bounded
+async def test_a_stream_ends_between_two_changes_too() -> None:
+    world, looks_up = World(), [True, False]
+    watch = live(world)
+
+    async def admitted() -> bool:
+        world.value += 1
+        return looks_up.pop(0)
+
+    async with watch.seat():
+        events = [event async for event in watch.events(None, admitted)]
+    assert not looks_up
+    assert [event.event for event in events].count("overview") <= 2
+
+
+@bounded
+async def test_a_store_that_is_away_is_told_once_and_its_return_too() -> None:
+    world = World(broken="locked")
+    watch = live(world)
+    async with watch.seat():
+        events = watch.events(None)
+        assert json.loads((await anext(events)).raw_data or "") == {"detail": "locked"}
+        world.broken = ""
+        assert json.loads((await kinds(events, 3))["problem"].raw_data or "") == {"detail": ""}

@@ -1,0 +1,126 @@
+"""Redrive policies over the api, as far as Kafka is not asked."""
+
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import Engine
+
+from deadwatch.orders.order import Order
+from deadwatch.orders.policy import Due
+from deadwatch.orders.selection import Extents
+from deadwatch.store.write import policies
+from deadwatch.store.write.policies import PolicyBook
+from redrive.plan.plan import Plan
+from tests.unit.api.paging import pages
+
+PATH = "/api/v1/redrive-policies"
+PROBLEM = "urn:deadwatch:problem:"
+BODY: dict[str, Any] = {"dlq_topics": [r"dlq\.t"], "reason": "flaky", "include_existing": True}
+NOW = "2027-01-15T08:00:00Z"
+
+
+@pytest.fixture
+def made(client: httpx2.Client, store: Engine) -> dict[str, Any]:
+    del store  # it has to be there
+    answer = client.post(PATH, json=BODY)
+    assert (answer.status_code, answer.headers["ETag"]) == (201, '"1"')
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_policy_has_the_shape_that_scripts_hold_on_to(
+    client: httpx2.Client, made: dict[str, Any], me: str
+) -> None:
+    one = client.get(f"{PATH}/{made['id']}")
+    assert (one.headers["ETag"], one.json()) == ('"1"', made)
+    assert client.get(PATH).json() == {"items": [made], "next": None}
+    request = made.pop("request")
+    assert {**made, "id": ""} == {
+        "id": "",
+        "version": 1,
+        "enabled": True,
+        "status_reason": None,
+        "latest_order": None,
+        "dlq_topics": [],
+        "changed_by": me,
+        "created_at": NOW,
+        "changed_at": NOW,
+    }
+    assert (request["dlq_topics"], request["retry"]["max_attempts"]) == ([r"dlq\.t"], 5)
+
+
+def test_it_is_changed_at_the_version_that_was_read_or_not_at_all(
+    client: httpx2.Client, made: dict[str, Any]
+) -> None:
+    path, off = f"{PATH}/{made['id']}", {**made["request"], "enabled": False}
+    answer = client.put(path, json=off, headers={"If-Match": '"1"'})
+    assert (answer.status_code, answer.headers["ETag"], answer.json()["enabled"]) == (200, '"2"', False)
+    for refused in (
+        client.put(path, json=made["request"], headers={"If-Match": '"1"'}),
+        client.delete(path, headers={"If-Match": '"1"'}),
+    ):
+        assert (refused.status_code, refused.json()["type"]) == (412, f"{PROBLEM}redrive-policy-changed")
+    assert client.put(path, json=made["request"], headers={"If-Match": "*"}).json()["version"] == 3
+    assert client.delete(path, headers={"If-Match": '"3"'}).status_code == 204
+    assert client.get(path).status_code == 404
+    first, rest = pages(client, f"{path}/changes", 3)
+    changes = [(change["version"], change["change"]) for change in (*first, *rest)]
+    assert changes == [(4, "deleted"), (3, "changed"), (2, "changed"), (1, "created")]
+
+
+def test_they_come_in_pages_the_oldest_first(client: httpx2.Client, made: dict[str, Any]) -> None:
+    ids = [made["id"], *(client.post(PATH, json=BODY).json()["id"] for _ in range(2))]
+    first, rest = pages(client, PATH, 2)
+    assert [len(first), len(rest)] == [2, 1]
+    assert sorted(str(policy["id"]) for policy in (*first, *rest)) == sorted(ids)
+
+
+def test_its_redrives_name_it_and_outlive_it(
+    client: httpx2.Client, made: dict[str, Any], store: Engine
+) -> None:
+    with store.begin() as connection:
+        policy = policies.find(connection, made["id"])
+    order = Order(
+        id="a",
+        request=policy.request.order("dlq.t"),
+        requested_by=f"policy {policy.id}",
+        created_at_ms=1,
+        begin={0: 0},
+        cut_off={0: 9},
+        policy=policy.id,
+    )
+    part = Due("dlq.t", Extents({0: 0}, {0: 9}))
+    PolicyBook(store).carry_out(policy, part, order, Plan().model_dump_json())
+    found = client.get(f"{PATH}/{policy.id}").json()
+    assert (found["latest_order"], found["dlq_topics"]) == ("a", ["dlq.t"])
+    client.delete(f"{PATH}/{policy.id}")
+    (one,) = client.get(f"{PATH}/{policy.id}/redrives").json()["items"]
+    assert (one["id"], one["policy"], one["dry_run"]) == ("a", policy.id, False)
+
+
+A_DLQ = {"kind": "topic", "topic": "dlq.u"}
+A_CIRCLE = {"kind": "map", "map": {"a": "b", "b": "a"}}
+REFUSED: list[tuple[str, dict[str, object], str]] = [
+    ("a filter that parses in brackets alone", {"filter": "true) || (true"}, "invalid-filter"),
+    ("a filter that does not parse", {"filter": "attempts <"}, "invalid-filter"),
+    ("a target that is a dead letter topic", {"target": A_DLQ}, "redrive-refused"),
+    ("a map in a circle", {"target": A_CIRCLE}, "redrive-refused"),
+    ("deadlines that cannot be met", {"delivery_timeout_ms": 5}, "redrive-refused"),
+    ("no topics", {"dlq_topics": []}, "invalid-request"),
+    ("a limit that loses records", {"limits": {"max_records": 5}}, "invalid-request"),
+    ("an unknown field", {"selection": {"all": True}}, "invalid-request"),
+]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_policy_that_could_never_work_is_refused(client: httpx2.Client) -> None:
+    for name, changes, kind in REFUSED:
+        answer = client.post(PATH, json={**BODY, **changes})
+        assert (answer.status_code, answer.json()["type"]) == (422, PROBLEM + kind), name
+    assert client.get(PATH).json() == {"items": [], "next": None}
+
+
+def test_an_etag_that_is_none_is_refused(client: httpx2.Client, made: dict[str, Any]) -> None:
+    answer = client.delete(f"{PATH}/{made['id']}", headers={"If-Match": "1"})
+    assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}redrive-refused")

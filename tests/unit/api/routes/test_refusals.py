@@ -1,0 +1,104 @@
+"""What every route answers where there is nothing: no store, an empty one, no such thing, no such request."""
+
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from deadwatch.store import schema
+from tests.unit.api.routes.conftest import Add, problem
+
+LISTS = (
+    "/overview",
+    "/dead-letters/topics",
+    "/dead-letters/groups",
+    "/tasks",
+    "/connect/tasks",
+    "/abandoned",
+    "/delivery-timeouts",
+    "/findings",
+    "/redrives",
+    "/redrive-policies",
+)
+REDRIVE = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"}
+POLICY = {"dlq_topics": [r"dlq\.t"], "reason": "flaky"}
+NEED_A_STORE: list[tuple[str, object]] = [
+    *((f"GET {path}", None) for path in LISTS),
+    ("GET /dead-letters/groups/ffff", None),
+    ("GET /series?metric=deadwatch_task_timeouts_total", None),
+    ("POST /redrives", REDRIVE),
+    ("POST /redrives/a/cancel", None),
+    ("POST /redrive-policies", POLICY),
+    ("DELETE /redrive-policies/a", None),
+]
+NOTE = "/dead-letters/groups"
+REFUSED: list[tuple[str, object, str]] = [
+    (f"PUT {NOTE}/f9/note", {}, "404 unknown-group"),
+    (f"GET {NOTE}/f9/note", None, "404 unknown-group"),
+    (f"POST {NOTE}/f9/archive", {"reason": "x"}, "404 unknown-group"),
+    (f"POST {NOTE}/f9/unarchive", None, "404 unknown-group"),
+    (f"POST {NOTE}/f1/archive", {}, "422 invalid-request"),
+    (f"POST {NOTE}/f1/archive", {"reason": ""}, "422 invalid-request"),
+    (f"PUT {NOTE}/f1/note", {"onwer": "a"}, "422 invalid-request"),
+    (f"PUT {NOTE}/f1/note", {"comment": "x" * 4_001}, "422 invalid-request"),
+    ("GET /redrives/ffff", None, "404 unknown-redrive"),
+    ("GET /redrives/ffff/outcomes", None, "404 unknown-redrive"),
+    ("POST /redrives/ffff/cancel", None, "404 unknown-redrive"),
+    ("POST /redrives/ffff/cancel?force=1", None, "422 unexpected-parameter"),
+    ("GET /redrives/nobody", None, "422 invalid-request"),
+    ("GET /redrives?after=xx", None, "400 invalid-cursor"),
+    ("PUT /redrives", None, "405 method-not-allowed"),
+    ("GET /redrive-policies/ffff", None, "404 unknown-redrive-policy"),
+    ("GET /redrive-policies/ffff/changes", None, "404 unknown-redrive-policy"),
+    ("GET /redrive-policies/ffff/redrives", None, "404 unknown-redrive-policy"),
+    ("DELETE /redrive-policies/ffff", None, "404 unknown-redrive-policy"),
+    ("DELETE /redrive-policies/ffff?force=1", None, "422 unexpected-parameter"),
+    ("GET /redrive-policies/nobody", None, "422 invalid-request"),
+]
+
+
+def test_without_a_store_a_route_says_so_and_makes_none(client: httpx2.Client, store_file: Path) -> None:
+    answers = {f"{line} {body}": problem(client, line, body) for line, body in NEED_A_STORE}
+    assert answers == dict.fromkeys(answers, "503 store-unavailable")
+    assert not store_file.exists()
+
+
+@pytest.mark.usefixtures("store")
+def test_an_empty_store_is_an_answer(client: httpx2.Client) -> None:
+    for path in LISTS:
+        assert client.get(f"/api/v1{path}").status_code == 200, path
+
+
+def test_a_request_that_is_refused_is_answered_with_its_problem(client: httpx2.Client, add_row: Add) -> None:
+    add_row(schema.groups, fingerprint="f1")
+    expected = {f"{line} {body}": answer for line, body, answer in REFUSED}
+    assert {f"{line} {body}": problem(client, line, body) for line, body, _ in REFUSED} == expected
+
+
+UNSTORABLE = [
+    (
+        "/redrive-policies",
+        r'{"dlq_topics": ["dlq.a", "\ud800"], "include_existing": true, "reason": "x"}',
+        "dlq_topics.1",
+    ),
+    (
+        "/redrive-policies",
+        r'{"dlq_topics": ["a"], "include_existing": true, "reason": "x", '
+        r'"guards": {"max_target_lag": 1, "lag_group": "\ud800"}}',
+        "guards.lag_group",
+    ),
+    ("/dead-letters/groups/f1/archive", r'{"reason": "\u0000"}', "reason"),
+]
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(("path", "body", "field"), UNSTORABLE)
+def test_a_text_that_no_store_holds_is_refused(
+    client: httpx2.Client, path: str, body: str, field: str
+) -> None:
+    answer = client.post(f"/api/v1{path}", content=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["errors"][0]["name"]) == (422, field)
+
+
+def test_the_root_leads_to_the_console(client: httpx2.Client) -> None:
+    assert client.get("/").headers["location"] == "/console/"

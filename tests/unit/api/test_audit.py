@@ -1,0 +1,245 @@
+"""Every change and every attempt at one is in the audit, with who, what, why, how it went and the request."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import Depends, FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from api.app import create_app
+from api.audit import MAX_REFUSED, UNMASKED, Acting, forget
+from api.auth.credentials import issue
+from api.auth.roles import require
+from api.auth.settings import Role
+from api.errors import StoreUnavailableError
+from api.settings import ApiSettings
+from api.store import Store, Writer
+from deadwatch.orders.order import Order, OrderRequest, Status
+from deadwatch.store.write import audit
+from deadwatch.store.write.audit import Entry, EntryFilter
+from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.orders import OrderBook
+from redrive.plan.plan import Plan
+from tests.unit.api.paging import pages
+
+PATH = "/api/v1/audit"
+REDRIVES = "/api/v1/redrives"
+POLICY = {"dlq_topics": ["dlq\\.t"], "include_existing": True, "reason": "flaky"}
+
+
+@pytest.fixture
+def order(store: Engine, now_ms: int) -> str:
+    request = OrderRequest.model_validate(
+        {"dlq_topic": "dlq.t", "selection": {"all": True}, "dry_run": False, "reason": "mended"}
+    )
+    order = Order(
+        id="a", request=request, requested_by="me", created_at_ms=now_ms, begin={0: 0}, cut_off={0: 9}
+    )
+    OrderBook(store).create(order, Plan(to_move=9).model_dump_json())
+    return "a"
+
+
+def anonymous(app: FastAPI) -> TestClient:
+    return TestClient(app, "http://127.0.0.1:8000", client=("127.0.0.1", 1), raise_server_exceptions=False)
+
+
+def entries(client: httpx2.Client, **wanted: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(PATH, params=wanted).json()["items"]
+    return items
+
+
+@pytest.mark.usefixtures("order")
+def test_a_change_is_recorded_whole(client: httpx2.Client, me: str) -> None:
+    answer = client.post(f"{REDRIVES}/a/pause", headers={"X-Request-Id": "shift-3"})
+    assert (answer.status_code, answer.headers["x-request-id"]) == (202, "shift-3")
+    (entry,) = entries(client)
+    assert {**entry, "number": 1} == {
+        "number": 1,
+        "at": "2027-01-15T08:00:00Z",
+        "who": me,
+        "role": "operator",
+        "token": "local",
+        "action": "redrives.pause",
+        "subject": "a",
+        "why": "",
+        "outcome": "done",
+        "request_id": "shift-3",
+        "address": "127.0.0.1",
+    }
+
+
+@pytest.mark.usefixtures("store")
+def test_the_reason_of_a_policy_is_why_and_its_id_the_subject(client: httpx2.Client) -> None:
+    policy = client.post("/api/v1/redrive-policies", json=POLICY).json()["id"]
+    client.delete(f"/api/v1/redrive-policies/{policy}")
+    deleted, created = entries(client)
+    assert (deleted["action"], deleted["subject"], deleted["why"]) == ("redrive-policies.delete", policy, "")
+    assert (created["action"], created["subject"]) == ("redrive-policies.create", policy)
+    assert (created["why"], created["outcome"]) == ("flaky", "done")
+    for dropped, why in (([], "none"), (["x", "y-*"], "x, y-*")):
+        client.post("/api/v1/redrive-policies", json={**POLICY, "drop_headers": dropped})
+        assert entries(client)[0]["why"] == f"flaky; headers left out: {why}"
+
+
+CANCEL, CREATE = "redrives.cancel", "redrives.create"
+ATTEMPTS = [
+    (f"POST {REDRIVES}/ff/cancel", None, (CANCEL, "ff", "404 unknown-redrive")),
+    (f"POST {REDRIVES}/zz/cancel", None, (CANCEL, "zz", "422 invalid-request")),
+    (f"POST {REDRIVES}", {"reason": "x"}, (CREATE, "", "422 invalid-request")),
+    ("POST /api/v1/tokens", {"name": "eve", "role": "admin"}, ("tokens.create", "", "403 forbidden")),
+    (f"DELETE /api/v1/tokens/{'0' * 12}", None, ("tokens.revoke", "0" * 12, "403 forbidden")),
+    ("POST /api/v1/nothing", None, ("post", "", "404 not-found")),
+    (f"POST {PATH}", None, ("audit.listed", "", "405 method-not-allowed")),
+]
+
+
+@pytest.mark.parametrize(("request_line", "body", "expected"), ATTEMPTS)
+def test_a_refused_attempt_is_recorded(
+    resting: httpx2.Client, request_line: str, body: object, expected: tuple[str, ...]
+) -> None:
+    before = len(entries(resting))
+    resting.request(*request_line.split(), json=body)
+    entry, *others = entries(resting)
+    assert (entry["action"], entry["subject"], entry["outcome"]) == expected
+    assert len(others) == before
+
+
+@pytest.mark.usefixtures("store")
+def test_an_unknown_caller_is_recorded_with_the_id_of_the_token_that_was_sent(
+    app: FastAPI, client: httpx2.Client
+) -> None:
+    token = issue()
+    anonymous(app).post(f"{REDRIVES}/a/cancel", headers={"Authorization": f"Bearer {token.text}"})
+    (entry,) = entries(client)
+    assert (entry["who"], entry["role"], entry["token"]) == ("anonymous", None, token.id)
+    assert entry["outcome"] == "401 unauthenticated"
+    assert token.text not in json.dumps(entry)
+
+
+def test_attempts_are_bounded_and_the_next_entry_counts_what_was_left_out(
+    store: Engine, store_file: Path, client: httpx2.Client, now_ms: int
+) -> None:
+    clock = [now_ms]
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}")
+    nobody = anonymous(create_app(settings, now_ms=lambda: clock[0]))
+    for _ in range(MAX_REFUSED + 15):
+        assert nobody.post(f"{REDRIVES}/a/cancel").status_code == 401
+    with store.begin() as connection:
+        assert len(audit.page(connection, EntryFilter(), None, 500)) == MAX_REFUSED
+    clock[0] += 60_000
+    nobody.post(f"{REDRIVES}/a/cancel")
+    assert entries(client)[0]["outcome"].startswith("401 unauthenticated, and 15 attempts before it")
+
+
+def test_a_change_that_is_rolled_back_is_recorded_as_failed_and_not_as_done(
+    app: FastAPI, store: Engine, client: httpx2.Client
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("the inside")
+
+    def undone(action: Acting) -> None:
+        with store.begin() as connection:
+            action.witness("because")(connection, "a")
+            raise StoreUnavailableError("the disk is full")
+
+    app.add_api_route("/broken", broken, methods=["POST"])
+    app.add_api_route("/undone", undone, methods=["POST"])
+    assert client.post("/broken").status_code == 500
+    assert client.post("/undone").status_code == 503
+    found = [(entry["action"], entry["outcome"]) for entry in entries(client)]
+    assert found == [("undone.undone", "503 store-unavailable"), ("broken.broken", "500")]
+
+
+def payload(action: Acting) -> str:
+    action.record(UNMASKED, "dlq.t/0/7", "ticket 12")
+    return "secret"
+
+
+@pytest.mark.usefixtures("store")
+def test_showing_a_payload_is_recorded_before_it_is_shown(app: FastAPI, client: httpx2.Client) -> None:
+    app.add_api_route("/payload", payload, dependencies=[Depends(require(Role.OPERATOR))])
+    assert client.get("/payload").json() == "secret"
+    (entry,) = entries(client, action=UNMASKED)
+    assert (entry["subject"], entry["why"], entry["outcome"]) == ("dlq.t/0/7", "ticket 12", "done")
+
+
+def test_without_a_store_no_payload_is_shown_and_an_attempt_is_a_line_of_the_log(
+    app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    app.add_api_route("/payload", payload)
+    answer = client.get("/payload")
+    assert answer.status_code == 503
+    assert "secret" not in answer.text
+    with caplog.at_level(logging.ERROR):
+        client.post(f"{REDRIVES}/a/cancel")
+    assert "not kept in the audit: redrives.cancel a 503 store-unavailable by " in caplog.text
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.FAILED, Status.PAUSED])
+def test_what_the_worker_makes_of_an_order_is_recorded(
+    client: httpx2.Client, store: Engine, order: str, now_ms: int, status: Status
+) -> None:
+    claims = OrderClaims(store)
+    claim = claims.claim("w", now_ms, 60_000)
+    assert claim is not None
+    claims.settle(claim, status, "orders-3 made no progress", now_ms)
+    (entry,) = entries(client, who="redrive worker")
+    assert (entry["action"], entry["subject"]) == (f"redrives.{status.lower()}", order)
+    assert entry["why"] == "orders-3 made no progress"
+
+
+@pytest.fixture
+def many(store: Engine, now_ms: int) -> int:
+    with store.begin() as connection:
+        for number in range(1_203):
+            who = "ann" if number % 2 else "bob"
+            entry = Entry(at_ms=now_ms + number, who=who, action="redrives.create", subject=str(number))
+            audit.write(connection, entry)
+    return 1_203
+
+
+def test_pages_and_export_hold_every_entry_once(client: httpx2.Client, many: int) -> None:
+    seen = [entry["subject"] for page in pages(client, PATH, 500) for entry in page]
+    answer = client.get(f"{PATH}/export")
+    assert answer.headers["content-type"].startswith("application/jsonl")
+    exported = [json.loads(line)["subject"] for line in answer.text.splitlines()]
+    assert seen == exported == [str(number) for number in reversed(range(many))]
+
+
+@pytest.mark.usefixtures("many")
+def test_entries_are_selected_by_who_and_when(client: httpx2.Client) -> None:
+    wanted = {"who": "ann", "from": "2027-01-15T08:00:00.003Z", "to": "2027-01-15T08:00:00.006Z"}
+    assert [entry["subject"] for entry in entries(client, **wanted)] == ["5", "3"]
+    assert client.get(f"{PATH}/export", params=wanted).text.count("\n") == 2
+
+
+@pytest.mark.usefixtures("many")
+def test_retention_deletes_what_is_too_old(store: Engine, store_file: Path, now_ms: int) -> None:
+    url = f"sqlite:///{store_file}"
+    assert forget(Writer(url, Store(url)), now_ms + 1_200) == 1_200
+    with store.begin() as connection:
+        assert len(audit.page(connection, EntryFilter(), None, 500)) == 3
+
+
+@pytest.mark.usefixtures("store")
+def test_reads_that_were_refused_are_in_the_log_and_bounded(
+    app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture, me: str
+) -> None:
+    refused = {"Authorization": f"Bearer {issue().text}"}
+    with caplog.at_level(logging.INFO, "api.audit"):
+        client.get("/api/v1/tokens")
+        anonymous(app).get("/console/audit", follow_redirects=False)
+        for _ in range(MAX_REFUSED + 5):
+            anonymous(app).get(PATH, headers=refused)
+        client.get(PATH)
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines[0] == f"refused to {me} at 127.0.0.1: GET '/api/v1/tokens', 403 forbidden"
+    assert lines[1] == "refused to anonymous at 127.0.0.1: GET '/console/audit', 303 unauthenticated"
+    assert lines[2].endswith("401 unauthenticated")
+    assert len(lines) == 1 + MAX_REFUSED
+    assert not [line for line in lines if issue().text[:3] in line]

@@ -1,0 +1,123 @@
+"""Whoever sends slowly, too much or nothing keeps nobody else out."""
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+import uvicorn
+from sqlalchemy import Engine
+
+from api.__main__ import server_config
+from api.connections import MAX_WARNINGS, BoundedProtocol, BoundedWarnings
+from api.settings import ApiSettings
+from tests.waiting import WITHIN_S, until
+
+HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def port(store: Engine, store_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    del store
+    for name, bound in (("headers_s", 0.3), ("body_s", 0.3), ("max_connections", 20)):
+        monkeypatch.setattr(BoundedProtocol, name, bound)
+    server = uvicorn.Server(server_config(ApiSettings(store_url=f"sqlite:///{store_file}")))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started, "the server listens")
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join(WITHIN_S)
+
+
+def opened(port: int, sent: bytes = b"") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S)
+    connection.sendall(sent)
+    return connection
+
+
+def rest(connection: socket.socket) -> bytes:
+    """What comes until the connection is closed, by whatever means."""
+    found = b""
+    try:
+        while part := connection.recv(65_536):
+            found += part
+    except ConnectionError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /li",
+        HEAD,
+        HEAD + b"Accept: */*\r\n\r\n\r\n",
+        HEAD + b"\r\n" + HEAD,
+        b"POST /api/v1/tokens HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+    ],
+    ids=[
+        "nothing",
+        "half a line",
+        "half the headers",
+        "a line too much",
+        "half of a second one",
+        "half a body",
+    ],
+)
+def test_a_request_that_does_not_come_whole_is_not_waited_for(port: int, sent: bytes) -> None:
+    with opened(port, sent) as connection:
+        answer = rest(connection)
+    assert answer.count(b"HTTP/1.1 200 OK") == sent.count(b"\r\n\r\n") - sent.count(b"POST")
+
+
+def test_headers_that_are_too_long_are_refused(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundedProtocol, "headers_s", WITHIN_S)
+    long = b"x" * BoundedProtocol.max_header_bytes
+    for sent in (HEAD + b"X: " + long + b"\r\n\r\n", HEAD + b"X: " + long, b"GET /?" + long):
+        with opened(port, sent) as connection:
+            answer = rest(connection)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"content-type: application/problem+json" in answer
+        assert json.loads(answer.partition(b"\r\n\r\n")[2]).keys() == {
+            *("type", "title", "status", "detail", "request_id")
+        }
+    allowed = {"X": "x" * (BoundedProtocol.max_header_bytes - 1_000)}
+    assert httpx2.get(f"http://127.0.0.1:{port}/livez", headers=allowed).status_code == 200
+
+
+def test_half_open_connections_make_room_for_others(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundedProtocol, "headers_s", WITHIN_S)
+    with ExitStack() as held:
+        first = held.enter_context(opened(port, HEAD))
+        for _ in range(40):
+            held.enter_context(opened(port, HEAD))
+        assert httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=WITHIN_S).status_code == 200
+        assert rest(first) == b""
+
+
+def test_a_flood_of_what_is_no_request_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_ms = [5_000]
+    monkeypatch.setattr("api.connections.monotonic_ms", lambda: now_ms[0])
+    bounded = BoundedWarnings()
+
+    def passed(message: str, level: int = logging.WARNING) -> str | None:
+        record = logging.LogRecord("uvicorn.error", level, __file__, 1, message, (), None)
+        return record.getMessage() if bounded.filter(record) else None
+
+    flood = [passed("Invalid HTTP request received.") for _ in range(1_000)]
+    assert [one for one in flood if one] == ["Invalid HTTP request received."] * MAX_WARNINGS
+    assert passed("Unsupported upgrade request.")
+    assert all(passed("it failed", logging.ERROR) for _ in range(MAX_WARNINGS + 1))
+    now_ms[0] += 60_000
+    assert passed("Invalid HTTP request received.") == (
+        f"Invalid HTTP request received. ({1_000 - MAX_WARNINGS} more of these were left out)"
+    )
+    assert passed("Invalid HTTP request received.") == "Invalid HTTP request received."

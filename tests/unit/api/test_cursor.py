@@ -1,0 +1,64 @@
+"""Whatever a client sends as a cursor is one of ours or refused."""
+
+import base64
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from api import cursor
+from api.errors import InvalidCursorError
+
+
+def packed(text: bytes) -> str:
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+def raw(value: object) -> str:
+    return packed(json.dumps(value).encode())
+
+
+@settings(max_examples=30)
+@given(
+    time_ms=st.integers(-cursor.MAX_TIME_MS, cursor.MAX_TIME_MS),
+    names=st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3),
+)
+def test_a_key_comes_back_as_it_was(time_ms: int, names: list[str]) -> None:
+    assert cursor.decode(cursor.encode((time_ms, *names)), len(names)) == (time_ms, *names)
+
+
+REFUSED = {
+    "empty": "",
+    "not base64": "!!!!",
+    "not ascii": "ü",
+    "not JSON": packed(b"hello"),
+    "not a list": raw(7),
+    "no text": raw([1, 2]),
+    "too few names": raw([1]),
+    "too many names": raw([1, "a", "b"]),
+    "a time that is text": raw(["1", "a"]),
+    "a time that is a boolean": raw([True, "a"]),
+    "a time that no store can hold": raw([2**63, "a"]),
+    "a time that is no number": packed(b'[NaN,"a"]'),
+    "half of a surrogate pair": packed(b'[1,"\\ud800"]'),
+    "padded by hand": raw([1, "ab"]) + "=",
+    "deeper than any stack": packed(b"[" * 60_000),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+def test_what_we_did_not_give_out_is_refused(text: str) -> None:
+    with pytest.raises(InvalidCursorError):
+        cursor.decode(text, names=1)
+
+
+@settings(max_examples=30)
+@given(st.text())
+@example(cursor.encode((1, "a")))
+def test_a_text_is_a_cursor_of_ours_or_refused(text: str) -> None:
+    try:
+        key = cursor.decode(text, names=1)
+    except InvalidCursorError:
+        return
+    assert cursor.encode(key) == text

@@ -1,0 +1,82 @@
+"""Every failure is a problem of RFC 9457 that tells what to do and nothing about our inside."""
+
+import logging
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from api import errors
+from api.errors import REDRIVE_STATUS, STATUS, ApiError
+from deadwatch.contract.errors import RequestError
+
+PROBLEM = "application/problem+json"
+
+
+def test_every_error_has_a_status_and_a_kind_of_its_own() -> None:
+    declared = {cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, ApiError)}
+    assert set(ApiError.__subclasses__()) == set(STATUS) == declared - {ApiError}
+    assert set(RequestError.__subclasses__()) == set(REDRIVE_STATUS)
+    kinds = [*(error.kind for error in STATUS), *(error.kind for error in REDRIVE_STATUS)]
+    assert len(set(kinds)) == len(kinds)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "problem"),
+    [
+        ("GET /nothing", "404 not-found"),
+        ("GET /api/v1/nothing", "404 not-found"),
+        ("POST /api/v1/overview", "405 method-not-allowed"),
+        ("GET /api/v1/overview?x=1", "422 unexpected-parameter"),
+        ("GET /api/v1/tasks?limt=5", "422 invalid-request"),
+        ("GET /api/v1/tasks?after=WyIuIiwiLiJd", "400 invalid-cursor"),
+        ("GET /api/v1/dead-letters/groups?limt=5", "422 invalid-request"),
+        ("GET /api/v1/dead-letters/groups?limit=0", "422 invalid-request"),
+        ("GET /api/v1/dead-letters/groups?limit=501", "422 invalid-request"),
+        ("GET /api/v1/dead-letters/groups?limit=many", "422 invalid-request"),
+        ("GET /api/v1/dead-letters/groups?after=xx", "400 invalid-cursor"),
+        ("GET /api/v1/dead-letters/topics?after=xx", "400 invalid-cursor"),
+        ("GET /api/v1/dead-letters/groups/ffffffffffffffff", "404 unknown-group"),
+        ("GET /api/v1/dead-letters/groups/%00", "422 invalid-request"),
+        ("GET /api/v1/audit?after=xx", "400 invalid-cursor"),
+        ("GET /api/v1/audit?after=WyJhIl0", "400 invalid-cursor"),
+        ("GET /api/v1/audit?limit=0", "422 invalid-request"),
+        ("GET /api/v1/audit?whom=ann", "422 invalid-request"),
+        ("GET /api/v1/audit?from=noon", "422 invalid-request"),
+        ("GET /api/v1/audit?who=%00", "422 invalid-request"),
+    ],
+)
+def test_a_refusal_is_a_problem(resting: httpx2.Client, request_line: str, problem: str) -> None:
+    answer = resting.request(*request_line.split())
+    status, kind = problem.split()
+    assert (answer.status_code, answer.headers["content-type"]) == (int(status), PROBLEM)
+    body = answer.json()
+    assert (body["type"], body["status"]) == (f"urn:deadwatch:problem:{kind}", int(status))
+    assert body["title"]
+    assert body["detail"]
+
+
+def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(resting: httpx2.Client) -> None:
+    assert resting.post("/api/v1/overview").headers["allow"] == "GET"
+    (error,) = resting.get("/api/v1/dead-letters/groups?limit=0").json()["errors"]
+    assert (error["in"], error["name"]) == ("query", "limit")
+
+
+def test_an_unexpected_error_is_answered_by_an_id_that_the_log_has(
+    app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("the inside")
+
+    app.add_api_route("/broken", broken)
+    with caplog.at_level(logging.ERROR):
+        answer = client.get("/broken")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
+    assert "inside" not in answer.text
+    assert answer.json()["request_id"] in caplog.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_answer_without_store_names_no_file(client: httpx2.Client, store_file: Path) -> None:
+    assert str(store_file.parent) not in client.get("/api/v1/overview").text

@@ -1,0 +1,45 @@
+"""An api on a port with a terminal beside it, and an order in its store."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from sqlalchemy import Engine
+
+from api.app import create_app
+from api.settings import ApiSettings
+from cli import local_token
+from deadwatch.orders.order import Order, OrderRequest
+from deadwatch.store.write.orders import OrderBook
+from redrive.plan.plan import Plan
+from tests.unit.cli.terminal import Served
+from tests.waiting import until
+
+
+@pytest.fixture
+def order(store: Engine) -> str:
+    request = OrderRequest.model_validate(
+        {"dlq_topic": "dlq.t", "selection": {"all": True}, "dry_run": False, "reason": "mended"}
+    )
+    made = Order(id="a", request=request, requested_by="me", created_at_ms=1, begin={0: 0}, cut_off={0: 9})
+    OrderBook(store).create(made, Plan(to_move=9).model_dump_json())
+    return "a"
+
+
+@pytest.fixture
+def served(store: Engine, store_file: Path) -> Iterator[Served]:
+    del store
+    data = store_file.parent
+    local_token.make(data / "token")
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=data / "token")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None, log_level="critical"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        until(lambda: server.started)
+        yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", data)
+        server.should_exit = True
+        thread.join()

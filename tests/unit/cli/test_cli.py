@@ -1,0 +1,93 @@
+"""The command line: what is refused is one line on standard error and exit code 2."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.commands.up import locked
+from cli.main import app
+from cli.service import PREFIXES
+from deadwatch.runtime.settings_file import SettingsError
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with two files in it and no settings around it."""
+    monkeypatch.chdir(tmp_path)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(PREFIXES)}
+    monkeypatch.setattr(os, "environ", variables)
+    monkeypatch.setattr(os, "umask", lambda _: 0o022)  # it is this process's
+    (tmp_path / "bad.yaml").write_text("kafka: [")
+    (tmp_path / "sasl.yaml").write_text("kafka: {bootstrap_servers: 'x:1', security_protocol: SASL_SSL}")
+    return tmp_path
+
+
+BAD_INPUT = {
+    "up --bogus": "No such option: --bogus",
+    "upp": "No such command 'upp'",
+    "up --port http": "Invalid value for '--port'",
+    "up": "which Kafka? give --bootstrap-servers HOST:PORT",
+    "up --config gone.yaml": "cannot read gone.yaml",
+    "doctor --config bad.yaml": "bad.yaml is not YAML",
+    "up --config sasl.yaml": "SASL_SSL needs sasl_mechanism",
+    "up --bootstrap-servers x:1 --jolokia-url http://x": "--jolokia-url goes with --connect-url",
+    "redrive dlq.t --reason x": "which records? say --all",
+    "backfill --from 2026-11-21": "no time with its zone",
+    "backfill --from beginning": "which Kafka? give --bootstrap-servers",
+    "up --bootstrap-servers 127.0.0.1:1 --port {taken} --data new": "cannot listen on 127.0.0.1:{taken}",
+    "up --bootstrap-servers 127.0.0.1:1 --port 0 --data bad.yaml/new": "cannot write to bad.yaml/new",
+}
+
+
+@pytest.mark.parametrize(("command", "complaint"), BAD_INPUT.items(), ids=BAD_INPUT)
+def test_bad_input_is_one_line_and_exit_code_2_before_anything_starts(
+    command: str, complaint: str, taken_port: int, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app(command.format(taken=taken_port).split(), standalone_mode=False) == 2
+    stdout, stderr = capsys.readouterr()
+    assert (stdout, stderr.count("\n")) == ("", 1)
+    assert stderr.startswith("deadwatch: ")
+    assert complaint.format(taken=taken_port) in stderr
+    assert {path.name for path in place.iterdir()} == {"bad.yaml", "sasl.yaml"}
+
+
+def test_two_services_never_share_a_data_directory(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(SettingsError, match="another deadwatch runs on"), locked(tmp_path):
+        pass
+    with locked(tmp_path):
+        assert (tmp_path / "lock").exists()
+
+
+def test_a_data_directory_that_others_may_look_into_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for mode, said in ((0o700, ""), (0o755, f"chmod 700 {tmp_path}")):
+        tmp_path.chmod(mode)
+        with locked(tmp_path):
+            assert said in caplog.text
+            assert bool(said) == bool(caplog.text)
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app(["--help"], standalone_mode=False) == 0
+    text = capsys.readouterr().out
+    assert all(command in text for command in ("up", "demo", "lab", "doctor", "redrive", "backfill"))
+
+
+def test_what_stays_in_memory_with_the_service_loads_no_part_of_it() -> None:
+    heavy = {"alembic", "kafka", "numpy", "polars", "pyarrow", "pyspark"}
+    loaded = "import sys, cli.main; print(*{name.partition('.')[0] for name in sys.modules})"
+    printed = subprocess.check_output([sys.executable, "-c", loaded], text=True).split()
+    assert "typer" in printed
+    assert heavy.isdisjoint(printed)

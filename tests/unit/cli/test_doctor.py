@@ -1,0 +1,165 @@
+import io
+import re
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from sqlalchemy import Engine
+
+from api.checks import Finding, api_checks, fail, ok, warn
+from api.settings import ApiSettings
+from cli import doctor
+from cli.doctor import line, of_kafka, report, table
+from cli.service import Service
+from collector.settings import CollectorSettings, ConnectSettings, LogSettings, LogTopicSettings
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store import versions
+from redrive.settings import RedriveSettings
+from streaming.settings import StreamingSettings
+
+FINDINGS = [
+    ok("Java", "17"),
+    warn("logs", "none to follow", "give --log GLOB"),
+    fail("Kafka", "cannot be reached", "check --bootstrap-servers"),
+]
+
+
+def service(
+    data: Path, collector: CollectorSettings | None = None, api: ApiSettings | None = None
+) -> Service:
+    url = f"sqlite:///{data / 'deadwatch.db'}"
+    return Service(
+        collector or CollectorSettings(),
+        StreamingSettings(store_url=url),
+        RedriveSettings(store_url=url),
+        api or ApiSettings(),
+        data,
+        None,
+    )
+
+
+def test_a_finding_is_one_line_with_what_to_do() -> None:
+    assert [line(finding) for finding in FINDINGS] == [
+        "ok    Java: 17",
+        "warn  logs: none to follow; give --log GLOB",
+        "FAIL  Kafka: cannot be reached; check --bootstrap-servers",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [
+        ("http://ann:s3cret@c:8083 does not answer", "http://ann:***@c:8083 does not answer"),
+        ("https://ann:s3cr@t@c/x, http://:s3cret@d", "https://ann:***@c/x, http://:***@d"),
+        ("http://c:8083/a@b is version 4", "http://c:8083/a@b is version 4"),
+        ("postgresql+psycopg://ann@db/x", "postgresql+psycopg://ann@db/x"),
+    ],
+)
+def test_no_password_of_an_address_is_shown(seen: str, shown: str) -> None:
+    assert (warn("Connect", seen).seen, fail("Connect", "x", seen).advice) == (shown, shown)
+
+
+def test_connect_that_asks_for_a_password_does_not_show_it(tmp_path: Path) -> None:
+    collector = CollectorSettings(connect=(ConnectSettings(url="http://ann:s3cret@127.0.0.1:1"),))
+    lines = [line(finding) for finding in doctor.connect(service(tmp_path, collector))]
+    assert "ann:***@127.0.0.1" in "".join(lines)
+    assert "s3cret" not in "".join(lines)
+
+
+def test_the_table_shows_everything() -> None:
+    output = io.StringIO()
+    Console(file=output, width=120).print(table(FINDINGS))
+    assert all(text in output.getvalue() for text in ("FAIL", "none to follow", "check --bootstrap-servers"))
+
+
+@pytest.mark.parametrize(("found", "code"), [(FINDINGS[:2], 0), (FINDINGS, 1), ([], 0)])
+def test_a_report_shows_every_finding_and_only_a_failure_is_exit_code_1(
+    found: list[Finding], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report([lambda: found[:1], lambda: found[1:]]) == code
+    assert capsys.readouterr().out.splitlines() == [line(finding) for finding in found]
+
+
+def told(found: Iterable[Finding], *patterns: str) -> None:
+    lines = [line(finding) for finding in found]
+    assert len(lines) == len(patterns), lines
+    assert all(re.match(pattern, text) for pattern, text in zip(patterns, lines, strict=True)), lines
+
+
+@pytest.mark.parametrize(
+    ("change", "pattern"),
+    [
+        ("SELECT 1", f"ok    .*version {versions.known()[0]}"),
+        ("UPDATE deadwatch_version SET version_num = '9999'", "FAIL  .*version 9999"),
+        ("DROP TABLE deadwatch_version", "FAIL  .*holds other tables"),
+    ],
+)
+def test_a_store_of_another_version_fails(change: str, pattern: str, store: Engine, store_file: Path) -> None:
+    with store.begin() as connection:
+        connection.exec_driver_sql(change)
+    told(api_checks.store(f"sqlite:///{store_file}"), pattern)
+
+
+def test_a_store_that_is_not_there_yet_is_no_trouble_and_no_password_is_shown(tmp_path: Path) -> None:
+    told(api_checks.store(f"sqlite:///{tmp_path / 'none.db'}"), "ok    ")
+    assert not list(tmp_path.iterdir())
+    told(api_checks.store("postgresql://us:hidden@127.0.0.1:1/deadwatch"), "FAIL  (?!.*hidden).*127.0.0.1")
+
+
+def test_what_is_there_is_told_from_what_is_not(tmp_path: Path) -> None:
+    (tmp_path / "damaged.db").write_text("no database at all" * 100)
+    (tmp_path / "a.log").write_text("")
+    (tmp_path / "b.loop").symlink_to("b.loop")
+    told(api_checks.store(f"sqlite:///{tmp_path / 'damaged.db'}"), "FAIL  .*no database")
+    for pattern, found in (
+        ("*.log", "ok    log: .*1 file"),
+        ("later/*.log", "warn  log: .*matches no file"),
+        ("*.loop", "FAIL  log: .*cannot be read"),
+    ):
+        settings = CollectorSettings(logs=(LogSettings(path=str(tmp_path / pattern)),))
+        told(doctor.logs(service(tmp_path, settings)), found)
+    told(doctor.logs(service(tmp_path, CollectorSettings(log_topics=(LogTopicSettings(topic="lines"),)))))
+    told(doctor.data(service(tmp_path / "a.log" / "data")), "FAIL  data directory: ")
+    away = CollectorSettings(connect=(ConnectSettings(url="http://127.0.0.1:1"),))
+    told(doctor.connect(service(tmp_path, away)), "FAIL  Connect: http://127.0.0.1:1 does not answer")
+
+
+def test_a_taken_port_fails(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = ApiSettings(port=server.getsockname()[1])
+        told(doctor.port(service(tmp_path, api=taken)), "FAIL  port: .*is taken")
+
+
+@pytest.fixture
+def mute_server() -> Iterator[int]:
+    """A server that takes connections and hangs up without a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_hang_up, args=(server,), daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def _hang_up(server: socket.socket) -> None:
+    while True:
+        try:
+            server.accept()[0].close()
+        except OSError:
+            return
+
+
+def test_a_kafka_that_is_not_there_is_told_from_one_that_speaks_no_tls(
+    mute_server: int, tmp_path: Path
+) -> None:
+    away = KafkaConnection(bootstrap_servers="127.0.0.1:1")
+    plain = KafkaConnection(bootstrap_servers=f"127.0.0.1:{mute_server}", security_protocol="SSL")
+    found = [
+        line(next(iter(of_kafka(service(tmp_path, CollectorSettings(kafka=kafka))))))
+        for kafka in (away, plain)
+    ]
+    assert re.match("FAIL  .*127.0.0.1:1 cannot be reached", found[0])
+    assert re.match(f"FAIL  .*no TLS with 127.0.0.1:{mute_server}", found[1])

@@ -1,0 +1,114 @@
+"""What commands print: tables that fit the terminal, and the api's answer for programs."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+import yaml
+from sqlalchemy import Engine
+from typer.testing import Result
+
+from cli.api_client import Api
+from cli.commands.dead_letters import records
+from cli.commands.output import Format
+from deadwatch.contract.events import THREADLESS
+from deadwatch.runtime.clock import clock_ms
+from deadwatch.store import schema
+from tests import console_store
+from tests.unit.cli.terminal import Served
+
+# jobs tell of the present moment, which is another one in the next answer
+LISTS = ("topics", "groups", "findings", "policies list")
+EVERYTHING = (*LISTS, "jobs", "overview", "tasks", f"show {console_store.MAIN_GROUP}", "token whoami")
+
+
+@pytest.fixture
+def full(served: Served, store: Engine) -> Served:
+    """The api over a store with something of everything, hostile texts too."""
+    console_store.fill(store, clock_ms())
+    return served
+
+
+def ok(result: Result) -> str:
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("command", EVERYTHING)
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_table_fits_the_terminal_and_breaks_no_short_word(full: Served, command: str, columns: int) -> None:
+    lines = ok(full.run(*command.split(), columns=columns)).splitlines()
+    assert max(len(line) for line in lines) <= columns
+    cells = [cell.strip() for line in lines for cell in line.split("\u2502")]
+    assert sum(len(cell) == 1 and cell.isalpha() for cell in cells) <= 1, "a letter a line"
+
+
+def test_columns_that_find_no_room_are_named(full: Served) -> None:
+    narrow, wide = (ok(full.run("groups", columns=columns)) for columns in (80, 300))
+    assert "not shown: dlq_topic, consumer, records, last_seen; a wider terminal" in narrow
+    assert "message_pattern" in narrow
+    assert "not shown" not in wide
+    assert "last_seen" in wide
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_json_yaml_and_csv_tell_the_same(full: Served, command: str) -> None:
+    answer = json.loads(ok(full.run(*command.split(), "--output", "json")))
+    assert answer == json.loads(ok(full.run(*command.split(), "--json")))
+    assert answer == yaml.safe_load(ok(full.run(*command.split(), "-o", "yaml")))
+    rows = list(csv.DictReader(io.StringIO(ok(full.run(*command.split(), "-o", "csv")))))
+    assert len(rows) == len(answer["items"]) > 0
+    for row, item in zip(rows, answer["items"], strict=True):
+        assert row.keys() == item.keys()
+
+
+def test_no_cell_of_csv_is_a_formula(full: Served) -> None:
+    rows = csv.reader(io.StringIO(ok(full.run("groups", "--output", "csv"))))
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+
+
+def test_groups_are_found_by_words_and_ordered(full: Served) -> None:
+    every = json.loads(ok(full.run("groups", "--shelf", "all", "--json")))["items"]
+    some = json.loads(ok(full.run("groups", "--filter", every[0]["error_class"], "--json")))["items"]
+    assert 0 < len(some) < len(every)
+    records = json.loads(ok(full.run("groups", "--order", "records", "--json")))["items"]
+    assert [one["records"] for one in records] == sorted((one["records"] for one in records), reverse=True)
+
+
+def test_a_token_file_that_was_named_and_is_not_there_is_an_error(served: Served, tmp_path: Path) -> None:
+    refused = served.run("topics", "--token-file", str(tmp_path / "gone"), local=False)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert f"cannot read the token in {tmp_path / 'gone'}: No such file or directory" in refused.stderr
+
+
+def test_an_order_that_the_api_does_not_know_is_one_line(full: Served) -> None:
+    refused = full.run("groups", "--order", "size")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "waiting" in refused.stderr
+
+
+def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    pages = {None: {"items": [], "next": "a"}, "a": {"items": [{"offset": 7}], "next": None}}
+    asked: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return httpx2.Response(200, json=pages[request.url.params.get("after")])
+
+    api = Api(httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x"))
+    assert records(api, "dlq.t", text="attempts > 0", output=Format.JSON) == 0
+    assert json.loads(capsys.readouterr().out) == {"items": [{"offset": 7}], "next": None}
+    assert [one.url.params["filter"] for one in asked] == ["attempts > 0"] * 2
+
+
+def test_what_is_dead_comes_first_among_tasks(full: Served, add_row: Callable[..., None]) -> None:
+    for task, state in (("0", "RUNNING"), ("1", THREADLESS), ("2", "FAILED")):
+        add_row(schema.instances, connector="late", task=task, state=state, observed_at_ms=clock_ms())
+    lines = ok(full.run("tasks")).splitlines()
+    shown = [line.split()[3] for line in lines if "late-" in line]
+    assert sorted(shown[:2]) == ["FAILED", THREADLESS]
+    assert shown[2] == "RUNNING"

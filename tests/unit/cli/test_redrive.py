@@ -1,0 +1,176 @@
+"""``deadwatch redrive`` and its siblings, before a real api where Kafka is not asked."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+from rich.console import Console
+from sqlalchemy import Engine
+
+from cli.api_client import Api, RefusedError, UsageError
+from cli.commands import redrives
+from cli.commands.output import Format
+from cli.commands.redrives import Given, body
+from deadwatch.orders.order import OrderRequest, Status
+from deadwatch.store import series
+from deadwatch.store.write.order_claims import OrderClaims
+from redrive.plan.plan import Plan
+
+WHY: Given = {"reason": "mended"}
+ALL: Given = {"selection_all": True, **WHY}
+
+
+@pytest.mark.parametrize(
+    ("given", "selection"),
+    [
+        ({"selection_all": True}, {"all": True}),
+        ({"selection_group": "f1"}, {"group": "f1"}),
+        ({"selection_group": ""}, {"group": ""}),  # the api refuses it
+        ({"selection_filter": "offset > 1"}, {"filter": "offset > 1"}),
+        ({"selection_offsets": ["0:10-20", "3:0-1"]}, {"offsets": {"0": [10, 20], "3": [0, 1]}}),
+        ({"selection_records": ["0:42"]}, {"records": [{"partition": 0, "offset": 42}]}),
+        ({"selection_from": "2026-11-21T12:00:00Z"}, {"from": "2026-11-21T12:00:00Z"}),
+        (
+            {"selection_all": True, "selection_group": "f1"},
+            {"all": True, "group": "f1"},
+        ),  # the api refuses it
+    ],
+)
+def test_flags_become_a_selection(given: Given, selection: dict[str, Any]) -> None:
+    assert body("dlq.t", {**WHY, **given})["selection"] == selection
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("origin", {"kind": "origin"}),
+        ("topic:orders", {"kind": "topic", "topic": "orders"}),
+        ("map:a=b,c=d", {"kind": "map", "map": {"a": "b", "c": "d"}}),
+        ("retry:g1", {"kind": "retry", "consumergroup": "g1"}),
+    ],
+)
+def test_a_target_is_one_word(text: str, target: dict[str, Any]) -> None:
+    asked = body("dlq.t", {**ALL, "target": text})
+    assert asked["target"] == target
+    assert OrderRequest.model_validate(asked).dry_run
+
+
+def test_what_has_no_option_is_set_by_its_path() -> None:
+    given = {**ALL, "limits_records_per_second": "none", "target": "retry:g"}
+    settings = ["guards.max_bounce_ratio=null", "guards.lag_group=payments", "target.topic=again"]
+    asked = OrderRequest.model_validate(body("dlq.t", {**given, "settings": settings}))
+    assert asked.model_dump(exclude_defaults=True, exclude={"dlq_topic", "selection", "reason"}) == {
+        "target": {"kind": "retry", "consumergroup": "g", "topic": "again"},
+        "limits": {"records_per_second": None},
+        "guards": {"max_bounce_ratio": None, "lag_group": "payments"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (WHY, "which records?"),
+        ({"selection_all": True}, "why\\? say --reason"),
+        ({**WHY, "selection_offsets": ["0:10"]}, "--offsets takes PARTITION:FROM-TO"),
+        ({**WHY, "selection_offsets": ["0:1-2", "0:5-6"]}, "each partition once"),
+        ({**WHY, "selection_records": ["a:1"]}, "--record takes PARTITION:OFFSET"),
+        ({**ALL, "target": "moon"}, "--target takes origin"),
+        ({**ALL, "target": "origin:x"}, "--target takes origin"),
+        ({**ALL, "target": "map:a"}, "--target takes origin"),
+        ({**ALL, "target": "map:a=b,a=c"}, "--target takes origin"),
+        ({**ALL, "limits_records_per_second": "fast"}, "--rate takes a number, as 50, or none, not 'fast'"),
+        ({**ALL, "limits_records_per_second": "inf"}, "--rate takes a number"),
+        ({**ALL, "limits_max_records": "1.5"}, "--max-records takes a whole number"),
+        ({**ALL, "guards_settle_window_ms": "soon"}, "--settle-after takes a time in seconds"),
+        ({**ALL, "settings": ["max_records"]}, "a setting is PATH=VALUE"),
+        ({**ALL, "settings": ["limits.max_records.x=1"]}, "a setting is PATH=VALUE"),
+        ({**ALL, "settings": ["reason=again"]}, "reason is given twice"),
+        ({**ALL, "target": "origin", "settings": ["target.kind=topic"]}, "target.kind is given twice"),
+        ({**ALL, "settings": ["dry_run=false"]}, "dry_run cannot be set"),
+        ({**ALL, "settings": ["confirm=1"]}, "confirm cannot be set"),
+    ],
+)
+def test_a_wrong_flag_is_refused_with_the_right_form(given: Given, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        body("dlq.t", given)
+
+
+def shown(table: Any) -> str:  # noqa: ANN401 -- whatever rich prints
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
+
+
+def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
+    plan = Plan(
+        to_move=10,
+        at_least=True,
+        read=15,
+        targets={"orders": 10},
+        to_park=1,
+        skip_reasons={"no_origin": 3},
+        rehydrated=2,
+        dropped_headers={"retry_topic-attempts": 7},
+        filter_problems={"divide by zero": 1},
+        estimated_ms=7_200_000,
+        warnings=("[bold] is not markup",),
+    )
+    lines = shown(redrives.plan({"dlq_topic": "dlq.t", "plan": plan.model_dump()}))
+    for part in ("Dry run on dlq.t", "at least 10", "to orders", "would be parked: attempts used up"):
+        assert part in lines
+    assert "without header retry_topic-attempts" in lines
+    for part in ("would be skipped: no_origin", "filter: divide by zero", "at least 2.0 h", "[bold] is not"):
+        assert part in lines
+
+
+@pytest.mark.parametrize("status", [Status.PAUSED, Status.COMPLETED, Status.FAILED])
+def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
+    client: httpx2.Client, order: str, store: Engine, add_series: Callable[..., None], status: Status
+) -> None:
+    claims = OrderClaims(store)
+    claim = claims.claim("w", 0, 60_000)
+    assert claim is not None
+    claims.settle(claim, status, "orders-3 made no progress", 1)
+    if status.final:
+        add_series(series.REDRIVE_ORDERS, 9, order=order, outcome="sent", outcome_reason="")
+    followed = redrives.follow(Api(client), order, Console(quiet=True))
+    assert (followed["status"], followed["status_reason"]) == (status, "orders-3 made no progress")
+    assert followed["progress"]["counted"] == status.final
+    assert "orders-3 made no progress" in shown(redrives.table(followed))
+
+
+def test_an_answer_of_another_program_differs_from_no_answer() -> None:
+    def broken(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, text="<html>")
+
+    def away(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused", request=request)
+
+    for handler, complaint in ((broken, "is not Deadwatch"), (away, "no answer from http://x")):
+        client = httpx2.Client(transport=httpx2.MockTransport(handler), base_url="http://x")
+        with client, pytest.raises(RefusedError, match=complaint):
+            Api(client).get("/redrives")
+
+
+def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
+        plan = Plan(at_most=7).model_dump()
+        return httpx2.Response(202, json={"id": "a", "dlq_topic": "dlq.t", "to_move": 7, "plan": plan})
+
+    def refuse(question: str) -> bool:
+        assert question == "Move 7 records?"
+        return False
+
+    request = body("dlq.t", ALL)
+    with httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x") as client:
+        api = Api(client)
+        assert redrives.run(api, request, dry=False, yes=False, output=Format.TABLE, ask=refuse) == 1
+        assert redrives.run(api, request, dry=True, yes=False, output=Format.JSON, ask=refuse) == 0
+    assert [request["dry_run"] for request in asked] == [True, True]
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["to_move"] == 7

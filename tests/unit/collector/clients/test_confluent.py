@@ -1,0 +1,202 @@
+"""The watching subclasses of confluent-kafka, with the real library and a broker that does not exist."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import confluent_kafka
+import pytest
+from confluent_kafka.serialization import StringSerializer
+
+from collector.clients import (
+    CommitFailed,
+    ConfluentKafkaTimeoutInstrumentor,
+    DeliveryReports,
+    Expired,
+    TimedOut,
+    Timeout,
+)
+from tests.unit.collector.clients.seen import Seen
+from tests.waiting import until
+
+CONFIG = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "client.id": "c-1",
+    "log_level": 0,
+    "delivery.timeout.ms": 1_000,
+    "linger.ms": 0,
+}
+CONFIG_OF_A_CONSUMER: dict[str, Any] = {
+    "bootstrap.servers": "127.0.0.1:1",
+    "group.id": "g",
+    "log_level": 0,
+    "session.timeout.ms": 500,
+    "heartbeat.interval.ms": 100,
+}
+WITHIN_S = 30
+
+
+@contextmanager
+def instrumented(reporter: Seen, delivery_reports: DeliveryReports = DeliveryReports.ALL) -> Iterator[Seen]:
+    instrumentor = ConfluentKafkaTimeoutInstrumentor()
+    instrumentor.instrument(reporters=[reporter], delivery_reports=delivery_reports)
+    try:
+        yield reporter
+    finally:
+        instrumentor.uninstrument()
+
+
+class Application:
+    """Its callbacks, and what they have heard."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def on_delivery(self, error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
+        self.heard.append(f"{error and error.name()} {message.topic()} {message.value()!r}")
+
+    def ignored(self, *_: object) -> None:
+        self.heard.append("what nobody should hear")
+
+
+WAYS: dict[str, Callable[[confluent_kafka.Producer, Application], object]] = {
+    "by name": lambda p, a: p.produce("orders", value=b"x", on_delivery=a.on_delivery),
+    "by its other name": lambda p, a: p.produce("orders", value=b"x", callback=a.on_delivery),
+    "by both, where one rules": lambda p, a: p.produce(
+        "orders", b"x", callback=a.on_delivery, on_delivery=a.ignored
+    ),
+    "by position": lambda p, a: p.produce("orders", b"x", None, -1, a.on_delivery),
+    "for a batch": lambda p, a: p.produce_batch("orders", [{"value": b"x"}], on_delivery=a.on_delivery),
+    "in a batch": lambda p, a: p.produce_batch("orders", [{"value": b"x", "callback": a.on_delivery}]),
+    "for the producer, and a batch without": lambda p, _: p.produce_batch("orders", [{"value": b"x"}]),
+    "for the producer": lambda p, _: p.produce("orders", b"x"),
+}
+
+
+@dataclass
+class Waiting:
+    """Producers that wait for their timeouts side by side; what they bring to the application and to us."""
+
+    applications: dict[str, Application]
+    seen: Seen
+    plain: dict[DeliveryReports, tuple[confluent_kafka.SerializingProducer, Seen]]
+    failing: tuple[confluent_kafka.Producer, Seen]
+    commits: Seen
+
+
+def _raise(*_: object) -> None:
+    raise LookupError("theirs")
+
+
+@pytest.fixture(scope="module")
+def waiting() -> Waiting:
+    started = Waiting({}, Seen(), {}, (confluent_kafka.Producer(CONFIG), Seen()), Seen())
+    producers = list[confluent_kafka.Producer]()
+    for reports in DeliveryReports:
+        seen = Seen()
+        with instrumented(seen, reports):
+            plain = confluent_kafka.SerializingProducer(CONFIG | {"value.serializer": StringSerializer()})
+        for _ in range(5):
+            plain.produce("orders", value="x")
+        started.plain[reports] = (plain, seen)
+    with instrumented(Seen(RuntimeError("ours"))) as failing:
+        started.failing = (confluent_kafka.Producer(CONFIG), failing)
+    started.failing[0].produce("orders", b"x", on_delivery=_raise)
+    with instrumented(started.seen):
+        for way, produce in WAYS.items():
+            application = started.applications[way] = Application()
+            own = {"on_delivery": application.on_delivery} if way.startswith("for the producer") else {}
+            producers.append(confluent_kafka.Producer(CONFIG | own | {"client.id": way}))
+            produce(producers[-1], application)
+    with instrumented(started.commits):
+        consumer = confluent_kafka.Consumer(CONFIG_OF_A_CONSUMER)
+    with pytest.raises(confluent_kafka.KafkaException):
+        consumer.commit(offsets=[confluent_kafka.TopicPartition("orders", 0, 1)], asynchronous=False)
+    consumer.close()
+    assert [producer.flush(WITHIN_S) for producer in producers] == [0] * len(WAYS)
+    until(lambda: len(started.seen.all) == len(WAYS))
+    return started
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_callback_hears_what_it_ever_heard_when_it_is_given(way: str, waiting: Waiting) -> None:
+    assert waiting.applications[way].heard == ["_MSG_TIMED_OUT orders b'x'"]
+    [expired] = [each for each in waiting.seen.all if each.client_id == way]
+    assert isinstance(expired, Expired)
+    assert (expired.client, expired.topic, expired.records) == ("librdkafka", "orders", 1)
+
+
+def test_a_batch_is_given_back_as_it_was_and_refused_as_ever() -> None:
+    application = Application()
+    message: dict[str, Any] = {"value": b"x", "callback": application.on_delivery}
+    with instrumented(Seen()):
+        producer = confluent_kafka.Producer(CONFIG)
+        producer.produce_batch("orders", [message])
+        with pytest.raises(TypeError, match="dict"):
+            producer.produce_batch("orders", [3])  # type: ignore[list-item]  # on purpose
+        producer.purge()
+    assert message == {"value": b"x", "callback": application.on_delivery}
+
+
+@pytest.mark.parametrize("delivery_reports", DeliveryReports)
+def test_records_without_a_callback_are_reported_too(
+    delivery_reports: DeliveryReports, waiting: Waiting
+) -> None:
+    producer, seen = waiting.plain[delivery_reports]
+    assert producer.flush(WITHIN_S) == 0
+    until(lambda: sum(each.records for each in seen.all if isinstance(each, Expired)) == 5)
+
+
+def test_a_full_buffer_is_reported_and_raised() -> None:
+    seen = Seen()
+    with instrumented(seen):
+        producer = confluent_kafka.Producer(CONFIG | {"queue.buffering.max.messages": 1})
+        producer.produce("orders", b"x")
+        with pytest.raises(BufferError):
+            producer.produce("orders", b"x")
+        producer.purge()
+        producer.flush(WITHIN_S)
+    assert [each.timeout for each in seen.all if isinstance(each, TimedOut)] == [Timeout.BUFFER]
+
+
+def test_a_commit_that_fails_is_reported_and_raised(waiting: Waiting) -> None:
+    assert [(type(each), each.error) for each in waiting.commits.all] == [(CommitFailed, "_WAIT_COORD")]
+
+
+def test_errors_and_asynchronous_commits_reach_the_application_and_us() -> None:
+    seen = Seen()
+    heard: list[object] = []
+    config = CONFIG_OF_A_CONSUMER | {
+        "error_cb": heard.append,
+        "on_commit": lambda error, partitions: heard.append((error, partitions)),
+    }
+    with instrumented(seen):
+        consumer = confluent_kafka.Consumer(config)
+    timed_out = confluent_kafka.KafkaError(confluent_kafka.KafkaError._TIMED_OUT)
+    reporter = vars(consumer)["_reporter"]
+    reporter.error(timed_out)
+    reporter.committed(timed_out, [])
+    reporter.committed(None, [])
+    called = list(heard)  # closing tells of brokers that are away
+    consumer.close()
+    assert called == [timed_out, (timed_out, []), (None, [])]
+    assert [type(each) for each in seen.all] == [TimedOut, CommitFailed, TimedOut]
+    timeouts = [each.timeout for each in seen.all if isinstance(each, TimedOut)]
+    assert timeouts == [Timeout.REQUEST, Timeout.COMMIT]
+
+
+def test_a_reporter_that_fails_and_a_callback_that_raises_do_not_meet(waiting: Waiting) -> None:
+    producer, seen = waiting.failing
+    with pytest.raises(LookupError, match="theirs"):
+        producer.flush(WITHIN_S)
+    until(lambda: seen.all)
+
+
+def test_uninstrumenting_leaves_the_library_as_it_was() -> None:
+    names = ("Producer", "SerializingProducer", "Consumer", "DeserializingConsumer")
+    before = {name: getattr(confluent_kafka, name) for name in names}
+    with instrumented(Seen()):
+        assert all(getattr(confluent_kafka, name) is not before[name] for name in names)
+        assert all(issubclass(getattr(confluent_kafka, name), before[name]) for name in names)
+    assert all(getattr(confluent_kafka, name) is before[name] for name in names)

@@ -1,0 +1,105 @@
+"""The network client of the events producer, and how long an outcome is waited for."""
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import pytest
+from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
+from kafka.net.compat import KafkaNetClient
+from kafka.producer.record_accumulator import RecordAccumulator
+from kafka.producer.sender import Sender
+from kafka.producer.transaction_manager import TransactionManager
+from kafka.protocol.metadata import MetadataRequest
+
+from collector.publish.producer import KafkaEventProducer, ProducerClient, Record, within
+
+
+@pytest.fixture
+def silent() -> Iterator[dict[str, Any]]:
+    """The options of a client whose broker takes connections and does not answer."""
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        address = f"127.0.0.1:{broker.getsockname()[1]}"
+        limits = {"socket_connection_setup_timeout_ms": 50, "reconnect_backoff_ms": 60_000}
+        yield {"bootstrap_servers": address, "request_timeout_ms": 50, **limits}
+
+
+@pytest.mark.parametrize(
+    ("client_class", "left"),
+    [
+        (KafkaNetClient, ["FindCoordinatorHandler"]),
+        (ProducerClient, ["FindCoordinatorHandler", "InitProducerIdHandler"]),
+    ],
+    ids=["kafka-python's client loses it", "ours does not"],
+)
+def test_a_request_is_not_forgotten_while_its_coordinator_is_not_ready(
+    client_class: type[KafkaNetClient], left: list[str], silent: dict[str, Any]
+) -> None:
+    """The first row is the reason for the second: once it fails, kafka-python has mended this itself."""
+    with closing(client_class(**silent)) as client:
+        manager = TransactionManager(transactional_id="collector", retry_backoff_ms=1)
+        manager.initialize_transactions()
+        manager._transaction_coordinator = client.cluster.bootstrap_brokers()[0].node_id
+        accumulator = RecordAccumulator(transaction_manager=manager)
+        options = {"transaction_manager": manager, "request_timeout_ms": 50, "retry_backoff_ms": 1}
+        Sender(client, client.cluster, accumulator, **options).run_once()
+        handlers = iter(lambda: manager.next_request_handler(has_incomplete_batches=False), None)
+        assert [type(handler).__name__ for handler in handlers] == left
+
+
+@pytest.mark.parametrize("in_transaction", [True, False])
+def test_a_request_of_a_transaction_without_an_answer_is_a_doubt(
+    silent: dict[str, Any], in_transaction: bool
+) -> None:
+    with closing(ProducerClient(**silent)) as client:
+        client.in_transaction = in_transaction
+        assert not client.doubtful
+        sent = client.send(client.cluster.bootstrap_brokers()[0].node_id, MetadataRequest())
+        client.poll(timeout_ms=5_000, future=sent)
+        assert isinstance(sent.exception, KafkaError)
+        assert client.doubtful is in_transaction
+
+
+class Counting(KafkaEventProducer):
+    """Has no broker; ``used`` is the number of the producer of each transaction."""
+
+    def __init__(self) -> None:
+        self._delivery_timeout_ms, self.used, self.opened = 5_000, list[int](), 0
+        self._open()
+
+    def _open(self) -> None:
+        self.opened += 1
+        self._client = ProducerClient(bootstrap_servers="127.0.0.1:1")
+
+    def _transact(self, records: Sequence[Record]) -> None:
+        assert records
+        self.used.append(self.opened)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def test_after_a_doubt_the_next_transaction_has_a_new_producer() -> None:
+    with closing(Counting()) as producer:
+        for doubtful in (False, True, False):
+            producer.transact([(b"k", b"v")])
+            producer._client.doubtful = doubtful
+        producer.transact([(b"k", b"v")])
+    assert producer.used == [1, 1, 2, 2]
+
+
+def test_an_outcome_is_not_waited_for_for_ever() -> None:
+    never = threading.Event()
+    with pytest.raises(KafkaTimeoutError, match="delivery_timeout_ms"):
+        within(20, lambda: never.wait(5))
+    never.set()
+
+
+def test_a_failure_within_the_time_is_the_callers() -> None:
+    def fail() -> None:
+        raise KafkaConnectionError
+
+    with pytest.raises(KafkaConnectionError):
+        within(5_000, fail)

@@ -1,0 +1,200 @@
+"""The source of Connect's tasks against REST and agents that behave, and that do not."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import httpx2
+import pytest
+
+from collector.settings import ConnectSettings
+from collector.sources import jolokia
+from collector.sources.connect import interfaces
+from collector.sources.connect.interfaces import task_beans
+from collector.sources.connect.tasks import ConnectTasksSource
+from collector.sources.source import SourceTimeoutError
+from deadwatch.contract.events import ConnectTasksSnapshot
+from deadwatch.runtime.kafka import KafkaConnection
+from tests.http_server import Serve
+
+NOWHERE = KafkaConnection(bootstrap_servers="127.0.0.1:9")
+ERRORS: dict[str, tuple[str, Any]] = {
+    "total-record-failures": ("record_failures", 7),
+    "total-record-errors": ("record_errors", 6),
+    "total-records-skipped": ("records_skipped", 5),
+    "total-retries": ("retries", 4),
+    "total-errors-logged": ("errors_logged", 3),
+    "deadletterqueue-produce-requests": ("dlq_produce_requests", 2),
+    "deadletterqueue-produce-failures": ("dlq_produce_failures", 1),
+    "last-error-timestamp": ("last_error_at_ms", 1_795_276_294_824),
+}
+"""The field and the value of each attribute of the bean."""
+
+NONE = {"status": 404, "error": "none"}
+
+
+@dataclass
+class Connect:
+    """A cluster of one worker whose agent answers on the port of REST; one that ``hangs`` answers nothing."""
+
+    port: int = 0
+    workers: list[str] = field(default_factory=list)
+    held: float = 0.0
+    jolokia_body: bytes = b""
+    hangs: bool = False
+    over: threading.Event = field(default_factory=threading.Event)
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def answer(self, method: str, path: str, _body: bytes) -> tuple[int, bytes] | None:
+        self.asked.append(path)
+        if self.hangs:
+            self.over.wait()
+            return None
+        return 200, self.rest() if method == "GET" else self.jolokia()
+
+    def rest(self) -> bytes:
+        tasks = [
+            {"id": number, "state": "RUNNING", "worker_id": name} for number, name in enumerate(self.workers)
+        ]
+        connector = {"state": "RUNNING", "worker_id": "" if not self.workers else self.workers[0]}
+        status = {"connector": connector, "tasks": tasks}
+        return json.dumps({"files": {"status": status, "info": {"config": {}, "type": "source"}}}).encode()
+
+    def jolokia(self) -> bytes:
+        def beans(kind: str, values: dict[str, float]) -> dict[str, Any]:
+            return {"status": 200, "value": {f"kafka.connect:connector=files,task=0,type={kind}": values}}
+
+        moved = {"poll-total": 9.0, "write-total": 9.0 - self.held, "active-count": self.held}
+        source = {f"source-record-{name}": value for name, value in moved.items()}
+        answers = [
+            beans("task-error-metrics", {name: float(value) for name, (_, value) in ERRORS.items()}),
+            NONE,
+            beans("source-task-metrics", source),
+            {"status": 200, "value": 5},
+        ]
+        return self.jolokia_body or json.dumps(answers).encode()
+
+
+@pytest.fixture
+def connect(serve: Serve) -> Iterator[Connect]:
+    connect = Connect()
+    connect.port = serve(connect.answer)
+    connect.workers = [f"127.0.0.1:{connect.port}"]
+    yield connect
+    connect.over.set()
+
+
+@dataclass
+class Watch:
+    """A source, its clock, and what it published last."""
+
+    source: ConnectTasksSource
+    now_ms: list[int]
+
+    def snapshot(self, after_ms: int = 0) -> tuple[ConnectTasksSnapshot, str]:
+        self.now_ms[0] += after_ms
+        chunk = self.source.poll()
+        assert chunk is not None
+        (event,) = chunk.events
+        assert isinstance(event, ConnectTasksSnapshot)
+        return event, chunk.trouble
+
+
+Make = Callable[..., Watch]
+
+
+@pytest.fixture
+def watch() -> Iterator[Make]:
+    sources = []
+
+    def make(connect: Connect, **settings: Any) -> Watch:  # noqa: ANN401 - settings are of any type
+        given = {"url": connect.url, "jolokia_url": "http://{host}:{port}/jolokia", **settings}
+        now_ms = [1_000]
+        source = ConnectTasksSource(
+            ConnectSettings(**{"request_timeout_ms": 200, **given}),
+            NOWHERE,
+            saved=None,
+            kafka_cluster="c",
+            heartbeat_interval_ms=0,
+            clock=lambda: now_ms[0],
+        )
+        sources.append(source)
+        return Watch(source, now_ms)
+
+    yield make
+    for source in sources:
+        source.close()
+
+
+def test_every_counter_of_the_bean_is_published(connect: Connect, watch: Make) -> None:
+    event, trouble = watch(connect, name="blue").snapshot()
+    assert (event.connect_cluster, trouble) == ("blue", "")
+    (task,) = event.connect_tasks
+    assert asdict(task) == {
+        "worker": connect.workers[0],
+        "connector": "files",
+        "task": "0",
+        "state": "RUNNING",
+        "counted": True,
+        "started_at_ms": 5,
+        "records": 9,
+        **dict(ERRORS.values()),
+        "judged": True,
+        "stalled_since_ms": 0,
+        "stalled_because": "",
+    }
+
+
+def test_a_source_with_unwritten_records_is_stalled_until_they_move(connect: Connect, watch: Make) -> None:
+    connect.held = 4.0
+    own = watch(connect, stalled_after_ms=500)
+    assert own.snapshot()[0].connect_tasks[0].stalled_since_ms == 0
+    assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 1_000
+    connect.held = 3.0
+    assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 0
+
+
+@pytest.mark.parametrize("body", [b"<html>no</html>", b"[]"])
+def test_an_agent_that_does_not_answer_leaves_errors_and_progress_unknown(
+    connect: Connect, watch: Make, body: bytes
+) -> None:
+    connect.jolokia_body = body
+    event, trouble = watch(connect).snapshot()
+    assert "not as a Jolokia agent" in trouble
+    (task,) = event.connect_tasks
+    assert (task.counted, task.judged, task.record_failures) == (False, False, 0)
+
+
+def test_without_an_agent_a_source_is_not_judged_and_nothing_is_wrong(connect: Connect, watch: Make) -> None:
+    event, trouble = watch(connect, jolokia_url="").snapshot()
+    assert trouble == ""
+    assert [(task.counted, task.judged) for task in event.connect_tasks] == [(False, False)]
+
+
+def test_one_agent_for_several_workers_is_refused(connect: Connect, watch: Make) -> None:
+    connect.workers.append("other:8083")
+    event, trouble = watch(connect, jolokia_url=connect.url).snapshot()
+    assert trouble.startswith(interfaces.ONE_FOR_SEVERAL)
+    assert [task.counted for task in event.connect_tasks] == [False, False]
+    assert connect.asked == ["/connectors?expand=status&expand=info"]
+
+
+def test_rest_that_hangs_is_a_timeout_of_its_call(connect: Connect, watch: Make) -> None:
+    connect.hangs = True
+    with pytest.raises(SourceTimeoutError, match="does not answer in time") as raised:
+        watch(connect).snapshot()
+    assert raised.value.call == "GET /connectors"
+
+
+def test_an_agent_that_hangs_is_a_timeout_of_its_call(connect: Connect) -> None:
+    connect.hangs = True
+    with httpx2.Client(timeout=0.2, trust_env=False) as client, pytest.raises(SourceTimeoutError) as raised:
+        task_beans(client, connect.url)
+    assert isinstance(raised.value, jolokia.JolokiaError)
+    assert raised.value.call == "POST /jolokia"

@@ -1,0 +1,323 @@
+"""The Connect source against REST and Jolokia servers that behave, and that do not."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from collector.settings import CollectorSettings, ConnectSettings
+from collector.sources.connect import interfaces
+from collector.sources.connect.workers import (
+    MAX_EXPLAINED,
+    THREADLESS_MS,
+    ConnectSource,
+    source_name,
+)
+from collector.sources.source import SourceDownError, State
+from deadwatch.contract.events import THREADLESS, WorkerSnapshot, encode
+from tests.http_server import Serve
+
+RUNNING = b'{"worker_id": "w", "state": "RUNNING"}'
+
+
+def status(connector: bytes, *tasks: bytes) -> bytes:
+    return b'{"pipe": {"status": {"connector": %s, "tasks": [%s]}}}' % (connector, b",".join(tasks))
+
+
+@dataclass
+class Cluster:
+    """What the fake worker answers."""
+
+    port: int = 0
+    status: int = 200
+    body: bytes = b""
+    connectors: dict[str, list[str]] = field(default_factory=dict)
+    threads: list[str] = field(default_factory=list)
+    beans: list[str] = field(default_factory=list)
+    jolokia_body: bytes = b""
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def worker(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def answer(self, method: str, path: str, _body: bytes) -> tuple[int, bytes]:
+        self.asked.append(path)
+        return (self.status, self.rest()) if method == "GET" else (200, self.jolokia())
+
+    def rest(self) -> bytes:
+        running = {"state": "RUNNING", "worker_id": self.worker}
+        statuses = {
+            name: {"connector": running, "tasks": [{"id": int(task), **running} for task in tasks]}
+            for name, tasks in self.connectors.items()
+        }
+        return self.body or json.dumps({name: {"status": of} for name, of in statuses.items()}).encode()
+
+    def jolokia(self) -> bytes:
+        names = {
+            f"kafka.connect:{bean},type=connector-task-metrics": {"status": "running"} for bean in self.beans
+        }
+        none = {"status": 404, "error": "none"}
+        tasks: dict[str, Any] = {"status": 200, "value": names} if names else none
+        threads = [{"threadName": name, "threadId": number} for number, name in enumerate(self.threads)]
+        answers = [tasks, none, {"status": 200, "value": threads}, tasks, none]
+        return self.jolokia_body or json.dumps(answers).encode()
+
+
+@pytest.fixture
+def cluster(serve: Serve) -> Cluster:
+    cluster = Cluster()
+    cluster.port = serve(cluster.answer)
+    return cluster
+
+
+@dataclass
+class Watch:
+    """Sources that are closed with the test, and their clock."""
+
+    cluster: Cluster
+    opened: ExitStack
+    now_ms: int = 1_000
+
+    def source(
+        self, saved: State | None = None, jolokia: str = "http://{host}:{port}/jolokia/"
+    ) -> ConnectSource:
+        settings = ConnectSettings(url=self.cluster.url, jolokia_url=jolokia, request_timeout_ms=200)
+        source = ConnectSource(
+            settings,
+            saved=saved,
+            kafka_cluster="c",
+            heartbeat_interval_ms=5_000,
+            clock=lambda: self.now_ms,
+            pause=lambda _: None,
+        )
+        return self.opened.enter_context(closing(source))
+
+
+@pytest.fixture
+def watch(cluster: Cluster) -> Iterator[Watch]:
+    with ExitStack() as opened:
+        yield Watch(cluster, opened)
+
+
+def polled(source: ConnectSource) -> tuple[list[WorkerSnapshot], str]:
+    chunk = source.poll()
+    assert chunk is not None
+    return [event for event in chunk.events if isinstance(event, WorkerSnapshot)], chunk.trouble
+
+
+def snapshot(source: ConnectSource) -> WorkerSnapshot:
+    ((event,), _) = polled(source)
+    return event
+
+
+def abandoned(event: WorkerSnapshot) -> dict[tuple[str, str], int]:
+    return {(instance.connector, instance.task): instance.abandoned for instance in event.instances}
+
+
+def test_an_abandoned_task_is_seen_and_its_end_too(cluster: Cluster, watch: Watch) -> None:
+    source = watch.source()
+    cluster.connectors, cluster.beans = {"pipe": ["0"]}, ["connector=pipe,task=0"]
+    cluster.threads = ["main", "task-thread-pipe-0", "connector-thread-pipe"]
+    assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 0}
+    cluster.threads.append("task-thread-pipe-0")
+    assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 1}
+    cluster.connectors, cluster.beans, cluster.threads = {"other": []}, [], ["connector-thread-other"]
+    assert abandoned(snapshot(source)) == {("other", ""): 0, ("pipe", "0"): 0}
+
+
+TRACE = """org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler
+\tat org.apache.kafka.connect.runtime.errors.RetryWithToleranceOperator.execAndHandleError(R.java:244)
+Caused by: org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed
+\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:333)
+Caused by: com.fasterxml.jackson.core.JsonParseException: Unrecognized token 'x'
+\t... 13 more
+"""
+
+
+def test_a_failed_task_says_why(cluster: Cluster, watch: Watch) -> None:
+    failed = {"id": 0, "state": "FAILED", "worker_id": cluster.worker, "trace": TRACE}
+    running = {"state": "RUNNING", "worker_id": cluster.worker, "trace": None}
+    cluster.body = json.dumps({"pipe": {"status": {"connector": running, "tasks": [failed]}}}).encode()
+    connector, task = snapshot(watch.source()).instances
+    assert (connector.state, connector.trace) == ("RUNNING", "")
+    assert (task.state, task.trace) == (
+        "FAILED",
+        "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler … "
+        "com.fasterxml.jackson.core.JsonParseException: Unrecognized token 'x'",
+    )
+
+
+def test_a_thousand_failed_tasks_fit_into_an_event(cluster: Cluster, watch: Watch) -> None:
+    failed = {"state": "FAILED", "worker_id": cluster.worker, "trace": "E: " + "x" * 10_000}
+    tasks = [{"id": number, **failed} for number in range(1_000)]
+    cluster.body = json.dumps({"pipe": {"status": {"connector": failed, "tasks": tasks}}}).encode()
+    event = snapshot(watch.source())
+    assert sum(bool(one.trace) for one in event.instances) == MAX_EXPLAINED
+    assert len(encode(event)[1]) < 500_000
+
+
+def test_only_changes_and_heartbeats_are_published(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors = {"pipe": []}
+    source = watch.source()
+    assert snapshot(source).worker == cluster.worker
+    watch.now_ms += 4_999
+    assert source.poll() is None
+    watch.now_ms += 1
+    assert snapshot(source).position == (6_000, 0, 0)
+
+
+def test_positions_grow_over_a_restart_even_when_the_clock_does_not(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors, cluster.threads = {"pipe": []}, ["task-thread-pipe-0"]
+    chunk = watch.source().poll()
+    assert chunk is not None
+    cluster.threads = []
+    again = snapshot(watch.source(json.loads(json.dumps(chunk.state))))
+    assert again.position == (1_001, 0, 0)
+    assert abandoned(again) == {("pipe", ""): 0, ("pipe", "0"): 0}
+
+
+def test_a_worker_whose_agent_fails_is_published_without_its_threads(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors, cluster.jolokia_body = {"pipe": ["0"]}, b"<html>no</html>"
+    (event,), trouble = polled(watch.source())
+    assert f"Jolokia of worker {cluster.worker} answers 200, but not as a Jolokia agent" in trouble
+    assert not event.threads_known
+    assert abandoned(event) == {("pipe", ""): 0, ("pipe", "0"): 0}
+
+
+def test_without_an_agent_rest_alone_is_published_without_complaint(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors = {"pipe": ["0"]}
+    assert polled(watch.source(jolokia=""))[1] == ""
+    assert cluster.asked == ["/connectors?expand=status"]
+
+
+def test_a_worker_that_has_left_is_published_empty_once(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors = {"pipe": ["0"]}
+    source = watch.source()
+    assert snapshot(source).instances
+    cluster.connectors, cluster.jolokia_body = {}, b"gone"
+    assert snapshot(source).instances == ()
+    assert source.poll() is None
+
+
+def test_one_agent_for_several_workers_is_refused(cluster: Cluster, watch: Watch) -> None:
+    running = {"state": "RUNNING", "worker_id": cluster.worker}
+    tasks = [{"id": 0, **running}, {"id": 1, "state": "RUNNING", "worker_id": "other:8083"}]
+    cluster.body = json.dumps({"pipe": {"status": {"connector": running, "tasks": tasks}}}).encode()
+    snapshots, trouble = polled(watch.source(jolokia=cluster.url))
+    assert trouble.startswith(interfaces.ONE_FOR_SEVERAL)
+    known = {event.worker: event.threads_known for event in snapshots}
+    assert known == {cluster.worker: False, "other:8083": False}
+    assert cluster.asked == ["/connectors?expand=status"]
+
+
+def test_one_agent_is_not_asked_for_a_worker_that_has_left(cluster: Cluster, watch: Watch) -> None:
+    source = watch.source({"workers": {"left:8083": [["pipe", "0"]]}}, jolokia=cluster.url)
+    cluster.connectors, cluster.threads = {"pipe": ["0"]}, ["task-thread-pipe-0"]
+    instances = {event.worker: len(event.instances) for event in polled(source)[0]}
+    assert instances == {cluster.worker: 2, "left:8083": 0}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (200, b"<html>a proxy</html>", "not as Connect's REST does"),
+        (200, b"[]", "not as Connect's REST does"),
+        (200, b'{"pipe": {"status": {}}}', "not as Connect's REST does"),
+        (200, status(b'{"worker_id": null, "state": "RUNNING"}'), "not as Connect's REST does"),
+        (200, status(b'{"worker_id": "w", "state": null}'), "not as Connect's REST does"),
+        (200, status(RUNNING, b'{"worker_id": "w", "state": "FAILED"}'), "not as Connect's REST does"),
+        (200, b"[" * 100_000, "not as Connect's REST does"),
+        (404, b"", "still starting"),
+        (500, b"", "answers 500"),
+    ],
+)
+def test_an_answer_that_is_none(
+    cluster: Cluster, watch: Watch, status: int, body: bytes, message: str
+) -> None:
+    cluster.status, cluster.body = status, body
+    with pytest.raises(SourceDownError, match=message):
+        watch.source().poll()
+
+
+def test_rest_that_refuses_is_down_until_it_is_back(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors = {"pipe": []}
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        free = closed.getsockname()[1]
+    port, cluster.port = cluster.port, free
+    with pytest.raises(SourceDownError, match="cannot be reached"):
+        watch.source().poll()
+    cluster.port = port
+    assert snapshot(watch.source()).worker == cluster.worker
+
+
+def test_the_sources_name_carries_no_secret() -> None:
+    settings = ConnectSettings(url="http://user:secret@connect.example:8083/?token=secret")
+    assert source_name(settings) == "connect:http://connect.example:8083"
+
+
+@pytest.mark.parametrize(
+    ("two", "why"),
+    [
+        ({"name": "blue"}, "2 Connect clusters have the name 'blue'"),
+        ({"jolokia_url": "http://agent:8778"}, "is the agent of one worker, 2 Connect clusters"),
+    ],
+)
+def test_clusters_that_cannot_be_told_apart_are_refused(two: dict[str, str], why: str) -> None:
+    clusters = [{"url": f"http://{host}:8083", **two} for host in ("a", "b")]
+    with pytest.raises(ValueError, match=why):
+        CollectorSettings.model_validate({"connect": clusters})
+
+
+def test_clusters_may_share_a_template_and_go_without_a_name() -> None:
+    clusters = [{"url": f"http://{host}:8083", "jolokia_url": "http://{host}:8778"} for host in ("a", "b")]
+    assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2
+
+
+def states(event: WorkerSnapshot) -> dict[str, str]:
+    return {f"{instance.connector}-{instance.task}": instance.state for instance in event.instances}
+
+
+def test_a_running_task_without_a_thread_has_a_state_of_its_own_until_its_thread_is_there(
+    cluster: Cluster, watch: Watch
+) -> None:
+    cluster.connectors, cluster.threads = {"pipe": ["0", "1"]}, ["task-thread-pipe-0"]
+    source = watch.source()
+    assert states(snapshot(source)) == {"pipe-": "RUNNING", "pipe-0": "RUNNING", "pipe-1": "RUNNING"}
+    watch.now_ms += THREADLESS_MS - 1
+    assert states(snapshot(source))["pipe-1"] == "RUNNING"  # it may be starting
+    watch.now_ms += 1
+    assert states(snapshot(source)) == {"pipe-": "RUNNING", "pipe-0": "RUNNING", "pipe-1": THREADLESS}
+    cluster.threads.append("task-thread-pipe-1")
+    assert states(snapshot(source))["pipe-1"] == "RUNNING"
+
+
+def test_a_task_that_had_its_thread_in_between_begins_anew(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors, cluster.threads = {"pipe": ["0"]}, []
+    source = watch.source()
+    assert states(snapshot(source))["pipe-0"] == "RUNNING"
+    cluster.threads = ["task-thread-pipe-0"]
+    watch.now_ms += THREADLESS_MS // 2
+    source.poll()
+    cluster.threads = []
+    watch.now_ms += THREADLESS_MS // 2
+    source.poll()
+    watch.now_ms += THREADLESS_MS - 1
+    assert states(snapshot(source))["pipe-0"] == "RUNNING"
+
+
+def test_without_an_agent_that_answers_no_task_is_called_threadless(cluster: Cluster, watch: Watch) -> None:
+    cluster.connectors = {"pipe": ["0"]}
+    source = watch.source()
+    source.poll()
+    watch.now_ms += THREADLESS_MS
+    cluster.jolokia_body = b"no JSON"
+    assert states(snapshot(source))["pipe-0"] == "RUNNING"

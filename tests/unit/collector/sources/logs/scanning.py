@@ -1,0 +1,110 @@
+"""Scans whole logs as a source does: block by block, with the memory saved in between if wanted."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from collector.sources.logs.files import LogSource
+from collector.sources.logs.scan import Found, Memory, Scanner
+from collector.sources.source import State
+from deadwatch.contract.events import Event, Position, Quarantined
+from tests.paths import DATA
+
+LOGS = DATA / "logs"
+TRUTH = json.loads((LOGS / "truth.json").read_text())
+MEMORY = TypeAdapter(Memory)
+NOW_MS = 1_795_300_000_000
+
+
+def abandoned(task: int, time: str = "2026-11-21 12:35:23,893") -> str:
+    """A line that a worker writes about an abandoned task."""
+    return f"[{time}] ERROR [x|task-{task}] Graceful stop of task x-{task} failed. (o.Worker)\n"
+
+
+def log_source(
+    path: Path, saved: State | None = None, *, worker: str = "", scanner: Scanner | None = None
+) -> LogSource:
+    return LogSource(
+        path,
+        saved=saved,
+        scanner=scanner or Scanner(),
+        worker=worker,
+        kafka_cluster="c",
+        poll_interval_ms=1,
+        clock=lambda: NOW_MS,
+    )
+
+
+def drain(source: LogSource) -> tuple[list[Event], State | None]:
+    """Events up to the end of the file, and the last state."""
+    events: list[Event] = []
+    state: State | None = None
+    while chunk := source.poll():
+        events += chunk.events
+        state = chunk.state
+    return events, state
+
+
+def tasks_and_reasons(events: Iterable[Event]) -> list[str]:
+    """The task that each event is about, or why something could not be read."""
+    return [
+        event.reason if isinstance(event, Quarantined) else getattr(event, "task", event.kind)
+        for event in events
+    ]
+
+
+def events_of(found: Iterable[Found]) -> Iterator[Event]:
+    for cause in found:
+        yield cause.cause.event(
+            source="log:x",
+            position=Position(0, cause.offset, cause.ordinal),
+            happened_at_ms=cause.at_ms or 0,
+            observed_at_ms=0,
+            kafka_cluster="c",
+        )
+
+
+def restarted(memory: Memory) -> Memory:
+    """The memory after it was saved as JSON and loaded again."""
+    return MEMORY.validate_python(json.loads(json.dumps(MEMORY.dump_python(memory, mode="json"))))
+
+
+def scan(data: bytes, cuts: Iterator[int], scanner: Scanner, *, restart: bool = False) -> list[Event]:
+    """Everything that is found when at each time only the bytes up to the next cut are there.
+
+    With ``restart`` the memory is saved and restored after each block.
+    """
+    memory, events = Memory(), list[Event]()
+    for end in (*cuts, len(data)):
+        while True:
+            block = data[memory.offset : min(end, memory.offset + scanner.max_line_bytes)]
+            after, found = scanner.scan(memory, block)
+            events += events_of(found)
+            passed = after.offset > memory.offset
+            memory = restarted(after) if restart else after
+            if not passed:
+                break
+    return events
+
+
+def read(data: bytes) -> list[Event]:
+    """Every event of a log that is complete."""
+    memory, events = Memory(), list[Event]()
+    while memory.offset < len(data):
+        memory, found = Scanner().scan(memory, data[memory.offset :], final=True)
+        events += events_of(found)
+    return events
+
+
+def expect_provoked(file: str, data: bytes, *, restart: bool = False) -> None:
+    """A real log, however it is wrapped, gives what was provoked when it was recorded, and nothing else."""
+    seen: dict[str, list[dict[str, object]]] = {}
+    for event in scan(data, iter(()), Scanner(), restart=restart):
+        seen.setdefault(event.kind, []).append(asdict(event))
+    assert set(seen) == set(TRUTH[file])
+    for kind, expected in TRUTH[file].items():
+        facts = [{name: event[name] for name in expected[0]} for event in seen[kind]]
+        assert sorted(facts, key=str) == sorted(expected, key=str)

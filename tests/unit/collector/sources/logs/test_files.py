@@ -1,0 +1,135 @@
+"""A log file through its life: absent, growing, rotated, truncated, followed by a restarted collector."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from collector.sources.logs.files import NOTHING_MATCHES, LogGlob, LogSource
+from collector.sources.source import SourceDownError, State
+from deadwatch.contract.events import TaskAbandoned
+from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, log_source, tasks_and_reasons
+
+Open = Callable[..., LogSource]
+
+
+@pytest.fixture
+def follow() -> Iterator[Open]:
+    with ExitStack() as opened:
+
+        def follow(path: Path, saved: State | None = None, worker: str = "") -> LogSource:
+            return opened.enter_context(closing(log_source(path, saved, worker=worker)))
+
+        yield follow
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+def test_a_file_is_read_from_its_beginning_when_it_appears(tmp_path: Path, follow: Open) -> None:
+    source = follow(tmp_path / "connect.log")
+    with pytest.raises(SourceDownError, match="does not exist yet"):
+        source.poll()
+    append(tmp_path / "connect.log", abandoned(0))
+    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+
+
+def test_times_and_names_of_an_event(tmp_path: Path, follow: Open) -> None:
+    append(tmp_path / "a.log", abandoned(0) + "no header\n")
+    (event,), _ = drain(follow(tmp_path / "a.log", worker="w:1"))
+    assert (event.source, event.position) == (f"log:{tmp_path}/a.log", (0, 0, 0))
+    assert (event.happened_at_ms, event.observed_at_ms) == (1_795_264_523_893, NOW_MS)
+    assert isinstance(event, TaskAbandoned)
+    assert event.worker == "w:1"
+
+
+def test_what_carries_no_time_happened_when_it_was_seen(tmp_path: Path, follow: Open) -> None:
+    append(tmp_path / "a.log", "Graceful stop of task x-0 failed.\n")
+    (event,), _ = drain(follow(tmp_path / "a.log"))
+    assert event.happened_at_ms == NOW_MS
+
+
+def test_between_a_file_and_its_successor_the_source_is_down(tmp_path: Path, follow: Open) -> None:
+    path = tmp_path / "a.log"
+    append(path, abandoned(0) + abandoned(1).rstrip())
+    source = follow(path)
+    assert source.poll() is not None
+    path.rename(tmp_path / "a.log.1")
+    with pytest.raises(SourceDownError, match="gone"):
+        source.poll()
+    append(path, abandoned(2))
+    assert tasks_and_reasons(drain(source)[0]) == ["1", "2"]
+
+
+def test_a_directory_is_refused_with_what_to_do(tmp_path: Path, follow: Open) -> None:
+    with pytest.raises(SourceDownError, match="name a file, or a pattern"):
+        follow(tmp_path).poll()
+
+
+def test_an_unreadable_file_is_read_once_it_may_be(tmp_path: Path, follow: Open) -> None:
+    path = tmp_path / "a.log"
+    path.symlink_to(path)
+    source = follow(path)
+    with pytest.raises(SourceDownError, match="cannot be read"):
+        source.poll()
+    path.unlink()
+    append(path, abandoned(0))
+    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+
+
+def glob_of(pattern: Path, found: list[str], saved: State | None = None) -> LogGlob:
+    return LogGlob(str(pattern), saved=saved, follow=lambda path: found.append(path.name), poll_interval_ms=1)
+
+
+def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
+    found: list[str] = []
+    source = glob_of(tmp_path / "*.log", found)
+    with pytest.raises(SourceDownError, match=NOTHING_MATCHES):
+        source.poll()
+    for name in ("b.log", "a.log", "c.txt"):
+        append(tmp_path / name, "x\n")
+    assert source.poll() is not None
+    append(tmp_path / "d.log", "x\n")
+    assert source.poll() is not None
+    assert source.poll() is None
+    assert found == ["a.log", "b.log", "d.log"]
+
+
+def test_a_rotated_file_that_still_matches_is_not_read_twice(tmp_path: Path) -> None:
+    found: list[str] = []
+    append(tmp_path / "a.log", "x\n")
+    source = glob_of(tmp_path / "a.log*", found)
+    first = source.poll()
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+    append(tmp_path / "a.log", "y\n")
+    second = source.poll()
+    assert first is not None
+    assert second is not None
+    for state in (first.state, second.state):
+        glob_of(tmp_path / "a.log*", found, state).poll()
+    assert found == ["a.log", "a.log", "a.log"]
+
+
+def test_a_file_that_cannot_be_followed_is_tried_again_and_loses_no_other(tmp_path: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text("")
+    found: list[str] = []
+
+    def follow(path: Path) -> None:
+        if path.name == "b.log" and len(found) == 1:
+            found.append("trouble")
+            raise OSError("no thread")
+        found.append(path.name)
+
+    source = LogGlob(str(tmp_path / "*.log"), saved=None, follow=follow, poll_interval_ms=1)
+    with pytest.raises(OSError, match="no thread"):
+        source.poll()
+    chunk = source.poll()
+    assert found == ["a.log", "trouble", "b.log"]
+    assert chunk is not None
+    after_a_start: list[str] = []
+    glob_of(tmp_path / "*.log", after_a_start, chunk.state).poll()
+    assert after_a_start == ["a.log", "b.log"]

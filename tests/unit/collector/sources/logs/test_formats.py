@@ -1,0 +1,241 @@
+"""Real logs say the same in every format that wraps them, however they are read."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from datetime import UTC
+from functools import partial
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collector.sources.logs.formats import detect
+from collector.sources.logs.layout import HEADER
+from collector.sources.logs.scan import TRIGGERS, Memory, Scanner
+from tests.unit.collector.sources.logs import scanning
+from tests.unit.collector.sources.logs.scanning import LOGS, TRUTH, expect_provoked
+
+scan = partial(scanning.scan, restart=True)
+SHORT = 700
+"""Lines of that many bytes are too long for the scanner of the property test."""
+
+PART = 60
+TIMESTAMP = '{"@timestamp": "'
+
+
+def entries(data: bytes) -> Iterator[tuple[str, str, str]]:
+    """Time, first line and the rest of each entry."""
+    found: list[list[str]] = []
+    for line in data.decode().splitlines():
+        if HEADER.match(line.encode()) or not found:
+            found.append([line])
+        else:
+            found[-1].append(line)
+    for first, *rest in found:
+        time, _, message = first.removeprefix("[").partition("] ")
+        yield f"{time.replace(',', '.').replace(' ', 'T')}Z", message, "\n".join(rest)
+
+
+def cri(data: bytes) -> bytes:
+    return _by_line(data, lambda time, text, more: f"{time}000000Z stdout {'P' if more else 'F'} {text}")
+
+
+def docker(data: bytes) -> bytes:
+    return _by_line(
+        data,
+        lambda time, text, more: json.dumps(
+            {"log": text + ("" if more else "\n"), "stream": "stdout", "time": f"{time}000000Z"},
+            separators=(",", ":"),
+        ),
+    )
+
+
+def ecs(data: bytes) -> bytes:
+    return _by_entry(
+        data,
+        lambda time, message, rest: {
+            "@timestamp": time,
+            "ecs.version": "1.2.0",
+            "message": message,
+            "error": {"stack_trace": rest},
+        },
+    )
+
+
+def logstash(data: bytes) -> bytes:
+    return _by_entry(
+        data,
+        lambda time, message, rest: {
+            "@timestamp": time.replace("Z", "+00:00"),
+            "@version": "1",
+            "message": message,
+            "level_value": 40000,
+            "stack_trace": rest,
+        },
+    ).replace(b"=", b"\\u003d")
+
+
+def in_docker(data: bytes) -> bytes:
+    return docker(ecs(data))
+
+
+WRAPPERS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "cri": cri,
+    "docker": docker,
+    "ecs": ecs,
+    "logstash": logstash,
+    "ecs in docker": in_docker,
+}
+
+
+def _by_line(data: bytes, wrap: Callable[[str, str, bool], str]) -> bytes:
+    """Long lines in parts; the wrapper's time is that of the entry."""
+    lines, time = [], "2026-11-21T12:35:00.000"
+    for line in data.decode(errors="replace").split("\n")[:-1]:
+        if line.startswith(TIMESTAMP):
+            time = line[len(TIMESTAMP) :][:23]
+        elif line.startswith("["):
+            time = line[1:24].replace(",", ".").replace(" ", "T")
+        parts = [line[at : at + PART] for at in range(0, len(line), PART)] or [""]
+        lines += [
+            wrap(time, part, more)
+            for part, more in zip(parts, [True] * (len(parts) - 1) + [False], strict=True)
+        ]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _by_entry(data: bytes, wrap: Callable[[str, str, str], dict[str, object]]) -> bytes:
+    return "".join(f"{json.dumps(wrap(*entry))}\n" for entry in entries(data)).encode()
+
+
+@pytest.mark.parametrize("format_", sorted(WRAPPERS))
+@pytest.mark.parametrize("file", sorted(TRUTH))
+def test_real_logs_hold_what_was_provoked_in_every_format(file: str, format_: str) -> None:
+    expect_provoked(file, WRAPPERS[format_]((LOGS / file).read_bytes()), restart=True)
+
+
+@pytest.mark.parametrize("format_", sorted(WRAPPERS))
+def test_a_wrapped_log_tells_the_times_of_the_plain_one(format_: str) -> None:
+    data = (LOGS / "connect.log").read_bytes()
+    plain = [event.happened_at_ms for event in scan(data, iter(()), Scanner())]
+    wrapped = [event.happened_at_ms for event in scan(WRAPPERS[format_](data), iter(()), Scanner())]
+    assert wrapped == plain
+
+
+HEADED = (
+    b"[2026-11-21 12:35:26,892] ERROR stream-thread [a-StreamThread-1] Error encountered due to:\n"
+    b"o.TimeoutException: Expiring 2 record(s) for t-0:3001 ms has passed since batch creation\n"
+    b"\tat o.Something.run(Something.java:12)\n"
+)
+ABANDONED = b"[2026-11-21 12:35:27,000] ERROR [x|task-0] Graceful stop of task x-0 failed. (o.Worker:1104)\n"
+LOST = (
+    b"[2026-11-21 12:35:28,000] ERROR Failed to write to DLQ, proceeding to ARCHIVED regardless. (k.S:3400)\n"
+    b"o.ConfigException: DLQ is not enabled on configured DLQ topic for share group: g1, topic: t.\n"
+)
+LONG = b"[2026-11-21 12:35:29,000] INFO " + b"z" * (2 * SHORT) + b"\n"
+PIECES = {
+    name: (
+        wrap(HEADED),
+        wrap(ABANDONED),
+        wrap(LOST),
+        wrap(LONG),
+        b"\n",
+        b"\xff not of this format \0\n",
+        b'{"a\n',
+    )
+    for name, wrap in WRAPPERS.items()
+}
+
+
+@settings(max_examples=30)
+@given(
+    format_=st.sampled_from(sorted(WRAPPERS)),
+    order=st.lists(st.integers(0, 6), max_size=20),
+    cuts=st.lists(st.integers(0, 8_000), max_size=10),
+)
+def test_reads_and_restarts_change_nothing_in_any_format(
+    format_: str, order: list[int], cuts: list[int]
+) -> None:
+    data = b"".join(PIECES[format_][piece] for piece in (1, *order))
+    scanner = Scanner(max_line_bytes=SHORT)
+    whole = scan(data, iter(()), scanner)
+    assert scan(data, iter(sorted(cuts)), scanner) == whole
+    positions = [event.position for event in whole]
+    assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("format_", sorted(WRAPPERS))
+def test_a_group_on_the_next_line_is_found_in_every_format(format_: str) -> None:
+    (event,) = scan(WRAPPERS[format_](LOST + ABANDONED), iter(()), Scanner())[:1]
+    assert asdict(event)["consumergroup"] == "g1"
+
+
+def test_triggers_hold_no_character_that_a_json_writer_escapes() -> None:
+    escaped = set(b"\"\\/<>&='\t\n") | set(range(128, 256))
+    assert [trigger for trigger in TRIGGERS if escaped & set(trigger)] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        (b"[2026-11-21 12:35:26,892] INFO x\n", "text"),
+        (b"2026-11-21T06:36:31.123456789Z stdout F x\n", "cri"),
+        (b"2026-11-21T06:36:31.123456789+01:00 stderr P x\n", "cri"),
+        (b'{"log":"x\\n","stream":"stdout","time":"2026-11-21T06:36:31Z"}\n', "docker"),
+        (b'{"@timestamp":"2026-11-21T06:36:31Z","message":"x"}\n', "json"),
+        (b"\n\n{not json\n", "text"),
+        (b"\n\n", ""),
+        (b"", ""),
+    ],
+)
+def test_the_format_is_known_by_the_first_line(first: bytes, expected: str) -> None:
+    assert detect(first) == expected
+
+
+def reasons(data: bytes, scanner: Scanner) -> list[str]:
+    return [getattr(event, "reason", event.kind) for event in scan(data, iter(()), scanner)]
+
+
+def test_lines_that_are_not_json_are_read_as_text_and_counted_once_in_a_row() -> None:
+    data = ecs(ABANDONED) + HEADED * 3 + ecs(ABANDONED) + b"Picked up JAVA_TOOL_OPTIONS\n"
+    assert reasons(data, Scanner()) == [
+        "task_abandoned",
+        "not_json",
+        "delivery_timeout",
+        "task_abandoned",
+        "not_json",
+    ]
+
+
+def test_lines_in_a_row_that_are_not_json_are_counted_once_over_two_reads() -> None:
+    first, second = ecs(ABANDONED) + b"one\n", b"two\n"
+    found = scan(first + second, iter([len(first)]), Scanner())
+    assert [event.kind for event in found] == ["task_abandoned", "quarantined"]
+
+
+def test_a_text_that_is_said_to_be_json_is_one_trouble() -> None:
+    data = b"[2026-11-21 12:35:26,892] INFO x\n" * 10_000
+    assert reasons(data, Scanner(format="json")) == ["not_json"]
+
+
+def test_an_object_that_breaks_off_is_read_as_text() -> None:
+    broken = ecs(ABANDONED)[:-4] + b"\n"
+    assert reasons(broken, Scanner()) == ["not_json", "task_abandoned"]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        '"timestamp": 1795264526.892',
+        '"timeMillis": 1795264526892',
+        '"instant": {"epochSecond": 1795264526.892}',
+        '"time": "2026-11-21T12:35:26.892Z"',
+        '"timestamp": "2026-11-21 12:35:26,892"',
+    ],
+)
+def test_times_of_json_layouts(time: str) -> None:
+    line = f'{{{time}, "level": "ERROR", "message": "Graceful stop of task x-0 failed."}}\n'.encode()
+    _, (found,) = Scanner(UTC).scan(Memory(), line)
+    assert found.at_ms == 1_795_264_526_892

@@ -1,0 +1,239 @@
+"""A log that is rotated at any moment, and a source that is restarted at any moment: nothing is lost, nothing
+comes twice.
+"""
+
+import os
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collector.sources.logs.files import LogSource
+from collector.sources.logs.scan import Scanner
+from collector.sources.source import SourceDownError, State
+from deadwatch.contract.events import Position, Quarantined, TaskAbandoned
+from tests.unit.collector.sources.logs.scanning import log_source
+
+STEPS = ("write", "write", "write", "part", "poll", "restart", "rename", "truncate", "delete")
+
+
+class Writer:
+    """Writes entries, each with a number of its own, and rotates its file."""
+
+    def __init__(self, path: Path, wrapped: bool) -> None:
+        self.path, self.written, self.rotations, self.unseen = path, 0, 0, False
+        self._wrapped = wrapped
+        self._left = b""
+
+    def write(self) -> None:
+        self._append(self._left or self._entry())
+        self._left = b""
+
+    def part(self, at: int) -> None:
+        whole = self._left or self._entry()
+        cut = 1 + at % (len(whole) - 1) if len(whole) > 1 else 1
+        self._append(whole[:cut])
+        self._left = whole[cut:]
+
+    def finish(self) -> None:
+        if self._left:
+            self.write()
+
+    def rename(self) -> None:
+        """What was begun is finished in the file that was open."""
+        if not self.path.exists():
+            return
+        self.rotations += 1
+        old = self.path.rename(self.path.with_name(f"x.log.{self.rotations}"))
+        with old.open("ab") as file:
+            file.write(self._left)
+        self._left = b""
+
+    def delete(self) -> None:
+        self.unseen = True
+        self.path.unlink(missing_ok=True)
+
+    def truncate(self) -> None:
+        if self.path.exists():
+            os.truncate(self.path, 0)
+
+    def _append(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+
+    def _entry(self) -> bytes:
+        self.written += 1
+        message = f"Graceful stop of task x-{self.written} failed."
+        if self._wrapped:
+            return f"2026-11-21T12:35:23.893Z stdout F [2026-11-21 12:35:23,893] ERROR {message}\n".encode()
+        return f"[2026-11-21 12:35:23,893] ERROR {message}\n\tat a.B.c(B.java:1)\n".encode()
+
+
+class Reader:
+    """A source that is restarted from its saved state; like streaming, it drops what was counted."""
+
+    def __init__(self, path: Path) -> None:
+        self.tasks: list[str] = []
+        self.gaps: list[tuple[str, str]] = []
+        self._path = path
+        self._state: State | None = None
+        self._position = Position(-1)
+        self._source = self._begin(None)
+
+    def restart(self) -> None:
+        self._source.close()
+        self._source = self._begin(self._state)
+
+    def drain(self) -> None:
+        try:
+            while self.poll():
+                pass
+        except SourceDownError:
+            return
+
+    def poll(self) -> bool:
+        chunk = self._source.poll()
+        if chunk is None:
+            return False
+        for event in chunk.events:
+            assert event.position > self._position
+            self._position = event.position
+            if isinstance(event, TaskAbandoned):
+                self.tasks.append(event.task)
+            else:
+                assert isinstance(event, Quarantined)
+                self.gaps.append((event.reason, event.excerpt))
+        self._state = chunk.state
+        return True
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _begin(self, saved: State | None) -> LogSource:
+        return log_source(self._path, saved, scanner=Scanner(max_line_bytes=300))
+
+
+def step(name: str, writer: Writer, reader: Reader, at: int) -> None:
+    """Whoever deletes or truncates a log loses what was not read: here all was read before. A new log was
+    seen under its first name.
+    """
+    if name in ("truncate", "delete"):
+        writer.finish()
+        reader.drain()
+    elif name == "rename":
+        if writer.unseen:
+            writer.write()
+            reader.drain()
+            writer.unseen = False
+        writer.write()
+        writer.part(at)
+    if name == "part":
+        writer.part(at)
+    elif name in ("poll", "restart"):
+        getattr(reader, "drain" if name == "poll" else name)()
+    else:
+        getattr(writer, name)()
+
+
+@settings(max_examples=40)
+@given(steps=st.lists(st.sampled_from(STEPS), max_size=40), seed=st.integers(0, 1_000), wrapped=st.booleans())
+def test_totals_are_exact_whatever_happens_to_the_file(steps: list[str], seed: int, wrapped: bool) -> None:
+    rng = Random(seed)
+    with TemporaryDirectory() as directory:
+        writer = Writer(Path(directory) / "x.log", wrapped)
+        reader = Reader(writer.path)
+        try:
+            writer.write()
+            reader.drain()
+            for name in steps:
+                step(name, writer, reader, rng.randrange(1_000))
+            writer.finish()
+            writer.write()
+            reader.drain()
+        finally:
+            reader.close()
+    assert reader.tasks == [str(task) for task in range(1, writer.written + 1)]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_entry_goes_on_in_the_renamed_file(tmp_path: Path, restart: bool) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.part(40)
+    reader.drain()
+    if restart:
+        reader.restart()
+    writer.rename()
+    writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == ["1", "2"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_file_that_was_rewritten_longer_than_before_is_another(tmp_path: Path, restart: bool) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    os.truncate(writer.path, 0)
+    for _ in range(5):
+        writer.write()
+    if restart:
+        reader.restart()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == ["1", "2", "3", "4", "5", "6"]
+
+
+ROTATIONS = {
+    "a number": "x.log.{}",
+    "a day": "x.log.2026-11-{:02}",
+    "a day before the suffix": "x-2026-11-{:02}.log",
+    "an hour": "x.log.2026-11-21-{:02}",
+}
+
+
+@pytest.mark.parametrize("name", ROTATIONS.values(), ids=ROTATIONS.keys())
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_rotated_often_while_nobody_read_is_read_through_all_of_them(
+    tmp_path: Path, restart: bool, name: str
+) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    (tmp_path / name.format(1)).write_text(
+        "[2026-11-21 12:35:23,893] ERROR Graceful stop of task x-0 failed.\n"
+    )
+    (tmp_path / "y.log.1").write_text("[2026-11-21 12:35:23,893] ERROR Graceful stop of task y-0 failed.\n")
+    writer.write()
+    reader.drain()
+    if restart:
+        reader.restart()
+    for rotation in range(2, 6):
+        writer.write()
+        writer.path.rename(tmp_path / name.format(rotation))
+        writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == [str(task) for task in range(1, writer.written + 1)]
+    assert not reader.gaps
+
+
+def test_a_file_that_went_while_nobody_read_is_a_counted_gap(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    reader.restart()
+    read = writer.path.stat().st_size
+    held = writer.path.open("rb")  # its number is not given to the next file
+    writer.delete()
+    writer.write()
+    reader.drain()
+    held.close()
+    reader.close()
+    assert reader.tasks == ["1", "2"]
+    assert reader.gaps == [("log_file_gone", f"after {read} bytes")]

@@ -1,0 +1,242 @@
+"""Tasks that go on, go down, come back, block, and are abandoned."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import NoReturn
+
+import pytest
+
+from collector.positions import Positions
+from collector.publish.publisher import ChunkQueue
+from collector.settings import CollectorSettings
+from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError
+from collector.tasks.runtime import Runtime
+from collector.tasks.task import ABANDONED, BLOCKED, BLOCKED_MS, TaskContext
+from collector.telemetry import Count
+from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.logs import Scope, add_context
+from tests.unit.collector.publishing import Broker, Queue, event, publisher_of
+from tests.waiting import until
+
+GRACEFUL_MS = 1_000
+"""For all of them together: what does not block has ended by then, on a busy machine too."""
+TASK_TIMEOUT_MS = 1_000
+
+
+@dataclass
+class Scripted:
+    """A source that does one thing after the other, then has nothing more."""
+
+    name: str
+    script: list[Callable[[], Chunk | None]] = field(default_factory=list)
+    kind: str = "log"
+    poll_interval_ms: int = 1
+    closed: bool = False
+
+    def poll(self) -> Chunk | None:
+        return self.script.pop(0)() if self.script else None
+
+    def close(self) -> None:
+        self.closed = True
+
+    def itself(self) -> "Scripted":
+        """The same source for every instance."""
+        return self
+
+
+class Hanging(Scripted):
+    """A source that does not close before it is let."""
+
+    release: threading.Event
+
+    def close(self) -> None:
+        self.release.wait(30)
+
+
+class Harness:
+    """A runtime on a Kafka that is well, in a thread of its own."""
+
+    def __init__(self, positions: Positions) -> None:
+        settings = CollectorSettings(
+            name="test", heartbeat_interval_ms=100, connector_shutdown_graceful_timeout_ms=GRACEFUL_MS
+        )
+        self.now_ms, self.kafka, self.failure = 1_000, Broker(), list[str]()
+        self.stop, chunks, rng = threading.Event(), ChunkQueue(), Random(1)
+        context = TaskContext(
+            threading.Event(), lambda: self.now_ms, rng, Backoff(1, 2), 0, task_timeout_ms=TASK_TIMEOUT_MS
+        )
+        publisher = publisher_of(self.kafka, positions, chunks, Queue())
+        self.runtime = Runtime(settings, chunks, publisher, context, {})
+        self.thread = threading.Thread(target=lambda: self.failure.append(self.runtime.run(self.stop)))
+
+    def begin(self, *sources: Scripted) -> None:
+        for source in sources:
+            self.runtime.start(partial(Scripted.itself, source))
+        self.thread.start()
+
+    def end(self) -> None:
+        self.stop.set()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+    def times_out(self) -> Chunk:
+        """What a source does that has timed out for longer than it may."""
+        self.now_ms += TASK_TIMEOUT_MS + 1
+        raise SourceTimeoutError("GET /connectors", "no answer in time")
+
+
+@pytest.fixture
+def harness(positions: Positions, caplog: pytest.LogCaptureFixture) -> Iterator[Harness]:
+    caplog.handler.addFilter(add_context)
+    harness = Harness(positions)
+    yield harness
+    harness.end()
+
+
+def contextual(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Lines with their context, from WARNING up or as the caller has set the level."""
+    return [f"{vars(record)['context']}{record.message}" for record in caplog.records]
+
+
+def chunk(name: str, offset: int) -> Callable[[], Chunk]:
+    return lambda: Chunk((event(offset, name),), {"offset": offset}, more=True)
+
+
+def fail(error: Exception) -> Callable[[], NoReturn]:
+    def poll() -> NoReturn:
+        raise error
+
+    return poll
+
+
+def test_events_are_published_in_order_and_positions_follow(harness: Harness, positions: Positions) -> None:
+    source = Scripted("log:a", [chunk("log:a", number) for number in range(20)])
+    harness.begin(source)
+    until(lambda: harness.kafka.holds('"w19"'))
+    harness.end()
+    published = [value.decode() for key, value in harness.kafka.committed if key == b"log:a"]
+    assert [f'"w{number}"' in text for number, text in enumerate(published)] == [True] * 20
+    assert positions.load()["log:a"] == {"offset": 19}
+    assert source.closed
+    assert (harness.failure, harness.runtime.abandoned.count(Scope.TASK)) == ([""], Count(0, 0))
+
+
+def test_a_source_goes_down_and_comes_back_one_line_each(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "collector.tasks.task")
+    down = fail(SourceDownError("the file does not exist yet"))
+    harness.begin(Scripted("log:a", [down, down, down, chunk("log:a", 1)]))
+    until(lambda: harness.kafka.holds('"up":true', '"subject":"log:a"'))
+    harness.end()
+    assert harness.kafka.holds('"up":false', '"message":"the file does not exist yet"')
+    lines = ["Down: the file does not exist yet", "Up again"]
+    assert contextual(caplog) == [f"[log:a|task-0|1] {line}" for line in lines]
+
+
+def test_an_unexpected_failure_stays_its_own(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    odd = fail(ZeroDivisionError("odd"))
+    harness.begin(Scripted("log:a", [odd, odd, chunk("log:a", 1)]), Scripted("log:b", [chunk("log:b", 2)]))
+    until(lambda: harness.kafka.holds('"w1"') and harness.kafka.holds('"w2"'))
+    harness.end()
+    assert harness.kafka.holds("failed unexpectedly", "ZeroDivisionError")
+    assert caplog.messages.count("Poll failed") == 1
+
+
+def test_trouble_beside_events_is_down_too(harness: Harness) -> None:
+    harness.begin(Scripted("connect:x", [lambda: Chunk((), {}, trouble="no Jolokia")] * 500))
+    until(lambda: harness.kafka.holds('"up":false', "no Jolokia"))
+
+
+def test_a_blocked_source_holds_up_nobody_and_is_abandoned(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    release = threading.Event()
+
+    def block() -> None:
+        release.wait(30)
+
+    blocked = Scripted("log:blocked", [block])
+    harness.begin(blocked, Scripted("log:b", [chunk("log:b", 2)]))
+    until(lambda: harness.kafka.holds('"w2"'))
+    harness.now_ms += BLOCKED_MS + 1
+    until(lambda: harness.kafka.holds('"up":false', BLOCKED))
+    harness.end()
+    abandoned = harness.runtime.abandoned
+    assert (abandoned.count(Scope.TASK), abandoned.count("log:blocked")) == (Count(1, 1), Count(1, 1))
+    assert (abandoned.count(Scope.CONNECTOR), abandoned.count("log:b")) == (Count(0, 0), Count(0, 0))
+    release.set()
+    until(lambda: abandoned.count("log:blocked") == Count(0, 1))
+    assert harness.kafka.holds('"up":false', '"subject":"log:blocked"', ABANDONED)
+    counted = '{"name":"abandoned_tasks","subject":"log:blocked","current":1,"total":1}'
+    assert harness.kafka.holds('"kind":"collector_snapshot"', '"collector":"test"', counted)
+    stopped = ["Graceful stop of task log:blocked failed.", "Ended after it was abandoned"]
+    assert contextual(caplog) == [f"[log:blocked|task-0|1] {line}" for line in (f"Down: {BLOCKED}", *stopped)]
+
+
+def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = Scripted("log:a", [chunk("log:a", 1), harness.times_out, harness.times_out])
+    second = Scripted("log:a", [chunk("log:a", 2)])
+    instances, saved = [first, second], []
+
+    def make() -> Scripted:
+        saved.append(harness.runtime.saved("log:a"))
+        return instances.pop(0)
+
+    harness.runtime.start(make)
+    harness.begin(Scripted("log:b", [chunk("log:b", 3)]))
+    until(lambda: harness.kafka.holds('"w2"') and harness.kafka.holds('"w3"'))
+    harness.end()
+    assert (first.closed, second.closed, saved) == (True, True, [None, {"offset": 1}])
+    assert harness.kafka.holds('"up":false', '"message":"failed: no progress within 1000 ms')
+    assert [(task.failures, task.sequence) for task in harness.runtime.tasks] == [(1, 2), (0, 1)]
+    assert contextual(caplog)[0] == (
+        "[log:a|task-0|1] GET /connectors timed out; without progress within 1000 ms the source fails"
+    )
+
+
+def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_over(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging, next_one = Hanging("log:a", [harness.times_out] * 2), Scripted("log:a", [chunk("log:a", 5)])
+    hanging.release = threading.Event()
+    made: list[Callable[[], Scripted]] = [hanging.itself, fail(OSError("no more files")), next_one.itself]
+
+    def make() -> Scripted:
+        return made.pop(0)()
+
+    harness.runtime.start(make)
+    harness.begin()
+    until(lambda: harness.kafka.holds('"w5"'))
+    abandoned = harness.runtime.abandoned
+    assert abandoned.count("log:a") == Count(1, 1)
+    until(lambda: harness.kafka.holds('"subject":"log:a","current":1,"total":1'))
+    hanging.release.set()
+    until(lambda: abandoned.count("log:a") == Count(0, 1))
+    until(lambda: harness.kafka.holds('"subject":"log:a","current":0,"total":1'))
+    harness.end()
+    assert "[log:a|task-0|1] Graceful stop of task log:a failed." in contextual(caplog)
+    assert harness.kafka.holds('"up":false', "cannot be started anew", "no more files"), "it is tried again"
+
+
+def test_heartbeats_and_the_collectors_own_status(harness: Harness) -> None:
+    harness.begin(Scripted("log:a"))
+    until(lambda: harness.kafka.holds('"subject":"collector:test"', '"up":true', '"source_kind":"collector"'))
+    harness.now_ms += 100
+    until(lambda: harness.kafka.holds('"subject":"log:a"', '"position":[1100,0,0]'))
+
+
+def test_a_name_that_is_set_twice_is_read_once(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
+    twice = Scripted("log:a", [chunk("log:a", 7)])
+    harness.begin(Scripted("log:a", [chunk("log:a", 1)]), twice)
+    until(lambda: harness.kafka.holds('"w1"'))
+    harness.end()
+    assert twice.closed
+    assert not harness.kafka.holds('"w7"')
+    assert "log:a is set more than once; it is read once" in caplog.messages

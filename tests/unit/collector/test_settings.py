@@ -1,0 +1,29 @@
+"""Settings that are deprecated, ignored or contradictory."""
+
+import pytest
+
+from collector.settings import CollectorSettings
+from collector.tasks.runtime import backoff
+
+OLD, NEW = "task_shutdown_graceful_timeout_ms", "connector_shutdown_graceful_timeout_ms"
+
+
+@pytest.mark.parametrize(
+    ("given", "total_ms"),
+    [({}, 5_000), ({OLD: 7}, 7), ({OLD: 7, NEW: 5_000}, 5_000)],
+    ids=["neither is set", "the deprecated name serves", "the new name wins"],
+)
+def test_one_total_time_to_stop(given: dict[str, int], total_ms: int) -> None:
+    assert CollectorSettings.model_validate(given).graceful_timeout_ms == total_ms
+
+
+def test_settings_of_old_are_accepted_with_a_warning() -> None:
+    deprecated, ignored = CollectorSettings(task_shutdown_graceful_timeout_ms=7, retries=0).warnings()
+    assert deprecated.startswith("task_shutdown_graceful_timeout_ms is deprecated")
+    assert ignored.startswith("retries is ignored")
+    assert CollectorSettings().warnings() == ()
+
+
+def test_a_misconfigured_backoff_is_logged_in_kafkas_words(caplog: pytest.LogCaptureFixture) -> None:
+    backoff(CollectorSettings(retry_backoff_ms=2_000, retry_backoff_max_ms=1_000))
+    assert "A static backoff with value '1000' will be applied." in caplog.text

@@ -1,0 +1,73 @@
+"""Expressions are made from the catalogue, or not at all."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from api.metrics import catalog
+from dashboards.panels import Column, rows
+from dashboards.promql import Expr, PromqlError, Scope
+
+SCOPE = Scope({"job": "$job", "kafka_cluster": "$kafka_cluster"})
+STATE = 'deadwatch_source_up{job=~"$job"}'
+DEAD_LETTERS = 'deadwatch_dead_letter_queue_records_total{job=~"$job", kafka_cluster=~"$kafka_cluster"}'
+
+
+def test_a_gauge_is_read_once_for_all_replicas() -> None:
+    assert SCOPE.gauge(catalog.SOURCE_UP).text == f"max without (instance, pod) ({STATE})"
+
+
+def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
+    narrowed = SCOPE.narrowed(dlq_topic="$topic")
+    assert narrowed.selector(catalog.DEAD_LETTER_BACKLOG, kafka_cluster="c") == (
+        'deadwatch_dead_letter_queue_backlog_records{job=~"$job", kafka_cluster="c", dlq_topic=~"$topic"}'
+    )
+    assert SCOPE.selector(catalog.REDRIVE_JOBS, status=("A", "B")).endswith('status=~"A|B"}')
+
+
+def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
+    whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
+    assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").text == (
+        f"(((max without (instance, pod) ({DEAD_LETTERS})"
+        f" - max without (instance, pod) ({DEAD_LETTERS} offset 5m)) >= 0)"
+        f" or max without (instance, pod) ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
+        f" < on (job, instance) group_left () {whole})))"
+        f" or max without (instance, pod) (increase({DEAD_LETTERS}[5m]))"
+    )
+
+
+def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
+    assert SCOPE.or_zero(SCOPE.gauge(catalog.TASK_TIMERS).sum()).text.endswith(
+        'or 0 * max(max by (job) (max without (instance, pod) (deadwatch_store_up{job=~"$job"})) == 1)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (
+            lambda: SCOPE.gauge(replace(catalog.SOURCE_UP, name="deadwatch_x")),
+            "deadwatch_x is not in the cat",
+        ),
+        (lambda: SCOPE.gauge(catalog.SOURCE_UP, topik="x"), "deadwatch_source_up has no label topik"),
+        (lambda: SCOPE.gauge(catalog.SOURCE_UP).sum("topik"), "has no label topik"),
+        (lambda: SCOPE.narrowed(topic="x").gauge(catalog.SOURCE_UP), "source_up has no label topic"),
+        (lambda: SCOPE.gauge(catalog.DEAD_LETTERS), "is a counter: its rate or increase says something"),
+        (lambda: SCOPE.rate(catalog.SOURCE_UP), "is no counter"),
+        (lambda: SCOPE.or_zero(SCOPE.gauge(catalog.SOURCE_UP)), "a single number can be 0"),
+        (lambda: SCOPE.gauge(catalog.SOURCE_UP).minus(Expr("1")), "only one has job, kind, source"),
+        (lambda: SCOPE.gauge(catalog.SOURCE_UP).and_(Expr("1"), "job"), "'1' has no label job"),
+        (
+            lambda: SCOPE.gauge(catalog.SOURCE_UP).beside(SCOPE.gauge(catalog.SOURCE_UP)),
+            "one would hide the other",
+        ),
+        (
+            lambda: rows("T", "t.", ("source",), Column("C", SCOPE.gauge(catalog.SOURCE_UP).sum("kind"))),
+            "has no label source",
+        ),
+    ],
+)
+def test_what_the_catalogue_does_not_have_is_refused(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(PromqlError, match=complaint):
+        make()

@@ -1,0 +1,124 @@
+"""Every command that a runbook tells somebody to type at 3 a.m. is one that exists."""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import typer
+from starlette.routing import BaseRoute, Match
+
+from api.app import create_app
+from api.metrics import catalog
+from api.settings import ApiSettings
+from cli.main import app
+from dashboards.boards import ALL
+from dashboards.panels import Page
+from dashboards.rules.groups import NAMES
+from tests.paths import ROOT
+
+RUNBOOKS = ROOT / "docs" / "runbooks"
+PAGES = [RUNBOOKS / f"{name}.md" for name in NAMES]
+HEADINGS = ["What it means", "Who is hurt", "How to look", "How to mend", "How to prove it is over"]
+OURS = "127.0.0.1:8000"
+ELSEWHERE = {"connect:8083", "prometheus:9090", "alertmanager:9093"}
+TOOLS = {"curl", "deadwatch", "df", "grep", "jcmd", "kubectl"}
+KAFKA = {
+    "kafka-acls.sh",
+    "kafka-configs.sh",
+    "kafka-consumer-groups.sh",
+    "kafka-features.sh",
+    "kafka-get-offsets.sh",
+    "kafka-metadata-quorum.sh",
+    "kafka-share-groups.sh",
+    "kafka-topics.sh",
+}
+
+
+Routes = Sequence[BaseRoute]
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> Routes:
+    """Those of the api."""
+    store_url = f"sqlite:///{tmp_path_factory.mktemp('api')}/none.db"
+    return create_app(ApiSettings(store_url=store_url)).routes
+
+
+def commands() -> Iterator[tuple[Path, list[str]]]:
+    for page in PAGES:
+        for line in page.read_text().splitlines():
+            if line.startswith("$ "):
+                yield page, shlex.split(line.removeprefix("$ "))
+
+
+def of(*tools: str) -> list[list[str]]:
+    return [words for _, words in commands() if words[0] in tools]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_a_page_answers_every_question(page: Path) -> None:
+    text = page.read_text()
+    assert text.startswith(f"# {page.stem}\n")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == HEADINGS
+    for section in text.split("\n## ")[1:]:
+        assert len(section.split("\n", 1)[1].split()) > 5, section
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (RUNBOOKS / link).is_file(), link
+    assert set(re.findall(r"\bdeadwatch_[a-z_]+\b", text)) <= {metric.name for metric in catalog.ALL}
+    for title in re.findall(r'dashboard "([^"]+)"', text):
+        assert any(board.title.endswith(title) for board in ALL), title
+    assert sum(words[0] in TOOLS | KAFKA for where, words in commands() if where == page) >= 2
+
+
+def test_every_command_is_one_that_exists() -> None:
+    assert {words[0] for _, words in commands()} <= TOOLS | KAFKA
+
+
+@pytest.mark.parametrize("words", of("deadwatch"), ids=" ".join)
+def test_our_command_line_takes_it(words: list[str]) -> None:
+    command: Any = typer.main.get_command(app)
+    rest, parent = words[1:], None
+    while hasattr(command, "resolve_command"):
+        context = command.make_context(command.name, rest, parent=parent)
+        _, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        parent = context
+    command.make_context(command.name, rest, parent=parent)
+
+
+def test_a_command_that_does_not_exist_would_be_noticed() -> None:
+    with pytest.raises(Exception, match="No such option: --colour"):
+        test_our_command_line_takes_it(["deadwatch", "topics", "--colour"])
+    with pytest.raises(Exception, match="No such command 'topic'"):
+        test_our_command_line_takes_it(["deadwatch", "topic"])
+
+
+def test_every_address_is_one_that_answers(routes: Routes) -> None:
+    for words in of("curl"):
+        address = urlsplit(next(word for word in words if word.startswith("http")))
+        method = words[words.index("-X") + 1] if "-X" in words else "GET"
+        assert address.netloc in ELSEWHERE or served(routes, method, address.path), words
+        assert address.netloc in {OURS, *ELSEWHERE}
+
+
+def served(routes: Routes, method: str, path: str) -> bool:
+    scope = {"type": "http", "method": method, "path": path, "headers": []}
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+
+def test_an_address_that_does_not_exist_would_be_noticed(routes: Routes) -> None:
+    assert not served(routes, "GET", "/api/v1/nothing")
+    assert not served(routes, "POST", "/api/v1/overview")
+
+
+@pytest.mark.parametrize("page", Page)
+def test_a_link_of_a_panel_goes_to_a_page_that_answers(page: Page, routes: Routes) -> None:
+    assert served(routes, "GET", page)
+
+
+def test_the_index_has_every_page() -> None:
+    linked = re.findall(r"^- \[(\w+)\]\((\w+)\.md\): \S", (RUNBOOKS / "README.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in linked} == {page for _, page in linked} == set(NAMES)

@@ -1,0 +1,61 @@
+"""What goes over the wire."""
+
+import dataclasses
+import json
+
+import pytest
+
+from deadwatch.contract import events
+from deadwatch.contract.events import Instance, Position, WorkerSnapshot, encode
+
+SNAPSHOT = WorkerSnapshot(
+    source="connect:http://c",
+    position=Position(5),
+    happened_at_ms=5,
+    observed_at_ms=6,
+    kafka_cluster="prod",
+    worker="w:8083",
+    threads_known=True,
+    instances=(Instance(connector="pipe", task="0", state="RUNNING", abandoned=1),),
+)
+
+
+def test_an_event_is_one_flat_json_object_keyed_by_source() -> None:
+    key, value = encode(SNAPSHOT)
+    assert key == b"connect:http://c"
+    assert json.loads(value) == {
+        "v": 1,
+        "kind": "worker_snapshot",
+        "source": "connect:http://c",
+        "position": [5, 0, 0],
+        "happened_at_ms": 5,
+        "observed_at_ms": 6,
+        "kafka_cluster": "prod",
+        "worker": "w:8083",
+        "threads_known": True,
+        "instances": [{"connector": "pipe", "task": "0", "state": "RUNNING", "abandoned": 1, "trace": ""}],
+    }
+
+
+def test_texts_are_cut() -> None:
+    event = events.Quarantined(
+        source="s",
+        position=Position(1),
+        happened_at_ms=0,
+        observed_at_ms=0,
+        kafka_cluster="c",
+        reason="r",
+        excerpt="x" * 5_000,
+    )
+    assert len(json.loads(encode(event)[1])["excerpt"]) == events.MAX_TEXT_CHARS
+
+
+def test_positions_compare_by_file_then_entry_then_cause() -> None:
+    assert Position(0, 999, 9) < Position(1, 0, 0) < Position(1, 0, 1) < Position(1, 1, 0)
+
+
+@pytest.mark.parametrize("cls", events.KINDS.values(), ids=list(events.KINDS))
+def test_one_name_has_one_type_in_all_kinds(cls: type[events.Event]) -> None:
+    """Spark reads all kinds with one schema."""
+    types = {field.name: field.type for kind in events.KINDS.values() for field in dataclasses.fields(kind)}
+    assert all(types[field.name] == field.type for field in dataclasses.fields(cls))

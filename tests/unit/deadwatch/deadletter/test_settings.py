@@ -1,0 +1,184 @@
+"""Dialects of a user's own: as settings, and what is refused of them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.settings import ApiSettings
+from deadwatch.deadletter.dialects import DIALECTS, Reading, read_as, reading
+from deadwatch.deadletter.record import DeadLetter, parse_record
+from deadwatch.deadletter.settings import DeadLetterSettings
+from deadwatch.runtime.settings_file import ProcessSettings, SettingsError, load
+from redrive.settings import RedriveSettings
+from streaming.settings import StreamingSettings
+
+FILE = """
+dialects:
+  - name: orders-service
+    source_topic: x-original-topic
+    source_partition: x-original-partition
+    source_offset: x-original-offset
+    consumergroup: x-consumer
+    error_class: x-exception
+    message: x-exception-message
+first_header_counts: true
+"""
+HEADERS = [
+    ("x-original-topic", b"orders"),
+    ("x-original-topic", b"orders.retry"),
+    ("x-original-offset", b"42"),
+    ("x-exception", b"org.example.Late"),
+]
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    yield
+    read_as(Reading())
+
+
+@pytest.mark.parametrize("settings", [StreamingSettings, RedriveSettings, ApiSettings])
+@pytest.mark.usefixtures("_as_before")
+def test_every_process_that_reads_records_reads_them_alike(
+    settings: type[DeadLetterSettings], tmp_path: Path
+) -> None:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(FILE)
+    read_as(load(settings, file).reading)
+    record = parse_record("dlq.orders", 0, 0, 0, None, None, HEADERS)
+    assert (record.dialect, record.source_topic, record.source_offset, record.error_class) == (
+        "orders-service",
+        "orders",
+        42,
+        "org.example.Late",
+    )
+    assert reading().first_counts
+
+
+def test_unless_set_the_built_in_dialects_are_read_and_the_last_header_counts() -> None:
+    assert StreamingSettings().reading == Reading(DIALECTS, first_counts=False)
+
+
+RICH = r"""
+dialects:
+  - name: billing
+    source_topic: [x-topic, x-from]
+    source_offset: original_offset
+    error_class: [x-cause, x-exception]
+    constants: {consumergroup: 'a\b', message: failed}
+    derived: {source_topic: {topic: '(.*)-dlq', value: '\1'}}
+    drop_headers: [x-attempts, y-*]
+  - name: spring
+    instead_of: [spring]
+    error_class: kafka_dlt-exception-fqcn
+    wrappers: [a.Wrapper]
+    stacktrace: kafka_dlt-exception-stacktrace
+"""
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_a_dialect_has_fallbacks_constants_and_what_the_topics_name_says(tmp_path: Path) -> None:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(RICH)
+    read_as(load(StreamingSettings, file).reading)
+
+    def parsed(*headers: tuple[str, bytes]) -> DeadLetter:
+        return parse_record("orders-dlq", 0, 0, 0, None, None, headers)
+
+    bare = parsed(("x-exception", b"a.Late"))
+    assert (bare.dialect, bare.error_class) == ("billing", "a.Late")
+    assert (bare.source_topic, bare.consumergroup, bare.message) == ("orders", r"a\b", "failed")
+    full = parsed(("x-cause", b"a.Why"), ("x-exception", b"a.Late"), ("x-from", b"bills"))
+    assert (full.error_class, full.source_topic) == ("a.Why", "bills")
+    own = parsed(
+        ("kafka_dlt-exception-fqcn", b"a.Wrapper"),
+        ("kafka_dlt-exception-stacktrace", b"a.Wrapper\nCaused by: a.Why: so\n\tat x"),
+    )
+    assert (own.dialect, own.error_class, own.message) == ("spring", "a.Why", "so")
+    assert parsed(("kafka_original-topic", b"orders")).dialect == "unknown"
+
+
+def test_a_dialect_without_prefix_gives_way_to_one_that_has_its_headers(tmp_path: Path) -> None:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(FILE)
+    names = {dialect.name for dialect in load(StreamingSettings, file).reading.dialects}
+    assert names == {dialect.name for dialect in DIALECTS} - {"spring_cloud_stream"} | {"orders-service"}
+    file.write_text("dialects: [{name: arroyo, source_offset: original_offset}]")
+    first, *others = load(StreamingSettings, file).reading.dialects
+    assert first.headers == ("original_offset",)
+    assert len(others) == len(DIALECTS) - 1
+
+
+TOPIC = {"topic": ".*", "value": "x"}
+
+
+@dataclass(frozen=True)
+class Refused:
+    name: str
+    dialects: list[dict[str, Any]]
+    why: str
+
+
+REFUSED = [
+    Refused("the name of a built in one", [{"name": "connect", "message": "m"}], "connect is the name of a"),
+    Refused("no header", [{"name": "mine"}], "no header is named"),
+    Refused(
+        "a header of a built in one",
+        [{"name": "mine", "message": "__connect.errors.mine"}],
+        "is a header of the dialect connect",
+    ),
+    Refused(
+        "a name twice", [{"name": "a", "message": "x"}, {"name": "a", "message": "y"}], "a is in several"
+    ),
+    Refused(
+        "a header twice", [{"name": "a", "message": "x"}, {"name": "b", "message": "x"}], "x is in several"
+    ),
+    Refused(
+        "the name of a built in one that is not replaced",
+        [{"name": "spring", "instead_of": ["connect"], "message": "x"}],
+        "spring is the name of a",
+    ),
+    Refused(
+        "instead of one that is not built in",
+        [{"name": "a", "instead_of": ["camel"], "message": "x"}],
+        "camel is no dialect that is built in: those are arroyo, connect",
+    ),
+    Refused(
+        "a constant number",
+        [{"name": "a", "message": "x", "constants": {"source_offset": "1"}}],
+        "no text of",
+    ),
+    Refused(
+        "a constant that is derived",
+        [{"name": "a", "message": "x", "constants": {"message": "1"}, "derived": {"message": TOPIC}}],
+        "message is a constant and derived",
+    ),
+    Refused(
+        "a broken expression",
+        [{"name": "a", "message": "x", "derived": {"source_topic": {"topic": "(", "value": "x"}}}],
+        "is not a regular expression",
+    ),
+    Refused(
+        "a group that the expression does not have",
+        [{"name": "a", "message": "x", "derived": {"source_topic": {"topic": "(.*)-dlq", "value": r"\2"}}}],
+        "cannot be made of",
+    ),
+    Refused(
+        "a star inside", [{"name": "a", "message": "x", "drop_headers": ["x-*-y"]}], "String should match"
+    ),
+    Refused("a field that is none", [{"name": "a", "topic": "x"}], "Extra inputs"),
+    Refused("a name no label should have", [{"name": "My Own", "message": "x"}], "String should match"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+def test_a_dialect_that_cannot_be_told_is_refused(case: Refused, tmp_path: Path) -> None:
+    file = tmp_path / "deadwatch.yaml"
+    file.write_text(json.dumps({"dialects": case.dialects}))
+    settings: type[ProcessSettings] = StreamingSettings
+    with pytest.raises(SettingsError, match=case.why):
+        load(settings, file)

@@ -1,0 +1,244 @@
+"""Which order a policy makes next, and when it makes none."""
+
+import re
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import ValidationError
+
+from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.record import parse_record
+from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.order import Status
+from deadwatch.orders.policy import (
+    MAX_FILTER_CHARS,
+    Due,
+    Latest,
+    Policy,
+    PolicyRequest,
+    Positions,
+    covered,
+    due,
+)
+from deadwatch.orders.selection import Extents
+from tests.dialect_headers import LISTENER_FAILED, SPRING_RETRIES
+
+NOW_MS = 1_000_000
+
+
+def request(**changes: object) -> PolicyRequest:
+    return PolicyRequest.model_validate({"dlq_topics": [r"dlq\..*"], "reason": "flaky", **changes})
+
+
+def policy(*, positions: Positions | None = None, last_topic: str = "", **changes: object) -> Policy:
+    return Policy("p", 2, request(**changes), "me", 1, 500, positions or {}, last_topic)
+
+
+def holds(*ends: int, begin: int = 0) -> Extents:
+    return Extents(dict.fromkeys(range(len(ends)), begin), dict(enumerate(ends)))
+
+
+def part(topic: str, **places: tuple[int, int]) -> Due:
+    begin, end = zip(*places.values(), strict=True)
+    numbers = [int(name[1:]) for name in places]
+    return Due(topic, Extents(dict(zip(numbers, begin, strict=True)), dict(zip(numbers, end, strict=True))))
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    due: Due | None
+    policy: Policy = field(default_factory=policy)
+    latest: Latest | None = None
+    backlog: dict[str, Extents] = field(default_factory=lambda: {"dlq.a": holds(10)})
+    most: int = 100
+
+
+DONE = Latest("o", Status.COMPLETED, 600)
+CASES = [
+    Case("what there is, from the beginning", part("dlq.a", p0=(0, 10))),
+    Case("what retention has left", part("dlq.a", p0=(4, 10)), backlog={"dlq.a": holds(10, begin=4)}),
+    Case("behind what was covered", part("dlq.a", p0=(7, 10)), policy(positions={"dlq.a": {0: 7}})),
+    Case("nothing new", None, policy(positions={"dlq.a": {0: 10}})),
+    Case(
+        "a topic that was made anew begins anew",
+        part("dlq.a", p0=(0, 10)),
+        policy(positions={"dlq.a": {0: 11}}),
+    ),
+    Case("only partitions with something", part("dlq.a", p1=(0, 5)), backlog={"dlq.a": holds(0, 5)}),
+    Case("no more than allowed", part("dlq.a", p0=(0, 4)), most=4),
+    Case(
+        "a flooded partition leaves the others their share",
+        part("dlq.a", p0=(0, 7), p1=(0, 3)),
+        backlog={"dlq.a": holds(1_000, 3)},
+        most=10,
+    ),
+    Case("a topic of another name", None, backlog={"errors": holds(10)}),
+    Case("parked records stay parked", None, backlog={"dlq.a.parked": holds(10)}),
+    Case(
+        "topics take turns",
+        part("dlq.b", p0=(0, 1)),
+        policy(last_topic="dlq.a"),
+        backlog={"dlq.a": holds(99), "dlq.b": holds(1), "dlq.c": holds(9)},
+    ),
+    Case(
+        "those that had their turn come after the others",
+        part("dlq.c", p0=(0, 9)),
+        policy(last_topic="dlq.b"),
+        backlog={"dlq.a": holds(99), "dlq.b": holds(1), "dlq.c": holds(9)},
+    ),
+    Case(
+        "the first one again after the last",
+        part("dlq.a", p0=(0, 9)),
+        policy(last_topic="dlq.b"),
+        backlog={"dlq.a": holds(9), "dlq.b": holds(9)},
+    ),
+    Case("switched off", None, policy(enabled=False)),
+    Case("one order at a time", None, latest=Latest("o", Status.RUNNING, 600)),
+    Case("one that a guard has paused is the one", None, latest=Latest("o", Status.PAUSED, 600)),
+    Case("one that is being cancelled is still there", None, latest=Latest("o", Status.CANCELLING, 600)),
+    Case("the last one is done", part("dlq.a", p0=(0, 10)), latest=DONE),
+    Case("somebody has cancelled it", part("dlq.a", p0=(0, 10)), latest=Latest("o", Status.CANCELLED, 600)),
+    Case("it has failed: not again before a change", None, latest=Latest("o", Status.FAILED, 500)),
+    Case("nor later", None, latest=Latest("o", Status.FAILED, 10**9)),
+    Case(
+        "it had failed before the change", part("dlq.a", p0=(0, 10)), latest=Latest("o", Status.FAILED, 499)
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_next_order(case: Case) -> None:
+    assert due(case.policy, case.latest, case.backlog, NOW_MS, case.most) == case.due
+
+
+@pytest.mark.parametrize(("at_ms", "waits"), [(NOW_MS + 1, True), (NOW_MS, False)])
+def test_after_a_failure_it_waits_to_the_millisecond(at_ms: int, waits: bool) -> None:
+    one = Policy("p", 1, request(), "me", 1, 1, next_at_ms=at_ms)
+    assert (due(one, None, {"dlq.a": holds(1)}, NOW_MS, 9) is None) is waits
+
+
+def test_order_after_order_covers_every_offset_once() -> None:
+    backlog = {"dlq.a": holds(25, 7, 0), "dlq.b": holds(4)}
+    seen: list[tuple[str, int, int]] = []
+    one = policy()
+    while (found := due(one, DONE, backlog, NOW_MS, 6)) is not None:
+        for partition, end in found.extents.end.items():
+            seen += [(found.topic, partition, at) for at in range(found.extents.begin[partition], end)]
+        one = policy(positions=covered(one.positions, found), last_topic=found.topic)
+    every = [
+        (topic, partition, at)
+        for topic, there in backlog.items()
+        for partition, end in there.end.items()
+        for at in range(end)
+    ]
+    assert sorted(seen) == every
+
+
+def test_its_orders_park_excluded_classes_unless_they_are_to_be_left() -> None:
+    asked = request(exclude_error_classes=["a.B", "c.D"], retry={"park_error_classes": ["a.B", "e.F"]})
+    order = asked.order("dlq.a")
+    assert order.retry.park_error_classes == ("a.B", "e.F", "c.D")
+    assert order.selection.filter is None
+    assert asked.model_copy(update={"excluded": "leave"}).order("dlq.a").retry == asked.retry
+
+
+def test_its_orders_have_its_terms_and_leave_excluded_classes_alone() -> None:
+    asked = request(
+        filter='connector == "sink" || attempts > 1',
+        exclude_error_classes=["a.b.SerializationException", "X$Y"],
+        excluded="leave",
+        retry={"max_attempts": 3},
+        target={"kind": "topic", "topic": "t"},
+    )
+    order = asked.order("dlq.a")
+    assert (order.dlq_topic, order.dry_run, order.retry.max_attempts) == ("dlq.a", False, 3)
+    assert (order.target, order.reason) == (asked.target, "flaky")
+    assert order.selection.filter is not None
+    matches = Filter(order.selection.filter)
+    for connector, error_class, chosen in (
+        ("sink", "a.b.TimeoutException", True),
+        ("sink", "a.b.SerializationException", False),
+        ("sink", "X$Y", False),
+        ("other", "a.b.TimeoutException", False),
+    ):
+        headers = [
+            ("__connect.errors.connector.name", connector.encode()),
+            ("__connect.errors.exception.class.name", error_class.encode()),
+        ]
+        assert matches(parse_record("dlq.a", 0, 0, 0, None, None, headers)) is chosen
+
+
+def test_a_class_is_excluded_also_where_it_is_around_the_thrown_one() -> None:
+    record = parse_record("dlq.a", 0, 0, 0, None, None, SPRING_RETRIES)
+    for excluded, chosen in ((LISTENER_FAILED, False), (record.error_class, False), ("a.B", True)):
+        order = request(exclude_error_classes=[excluded], excluded="leave").order("dlq.a")
+        assert order.selection.filter is not None
+        assert Filter(order.selection.filter)(record) is chosen
+
+
+def test_without_a_filter_its_orders_are_about_everything() -> None:
+    assert request().order("dlq.a").selection.all
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"dlq_topics": []}, "dlq_topics"),
+        ({"dlq_topics": ["("]}, "is not a regular expression"),
+        ({"limits": {"max_records": 5}}, "would leave records behind for ever"),
+        ({"exclude_error_classes": ['a"b']}, "exclude_error_classes"),
+        ({"filter": "x" * MAX_FILTER_CHARS}, "together are longer than"),
+        ({"dry_run": True}, "dry_run"),
+        ({"reason": ""}, "reason"),
+    ],
+)
+def test_a_request_that_contradicts_itself_is_refused(changes: dict[str, object], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        request(**changes)
+
+
+NAMES = ("dlq.a", "dlq.test", "dlqxa", "orders-dlt", "DLQ.A", "", "a" * 249, "dlq.a\n")
+PATTERNS = (
+    *(
+        r"dlq\..*",
+        r".*[-.](dlq|DLQ|dlt|DLT)",
+        "dlq.a|orders-dlt",
+        "(?i)dlq\\.a",
+        r"\w+\.\w+",
+        "",
+        "a*",
+        r"dlq\.a$",
+    ),
+    *(
+        r"dlq\.(?!test).*",
+        "a{,300}",
+        r"(.)\1*",
+        r"dlq\.a\Z",
+        "d(?P<n>l)q.a",
+        r"[\"']?dlq.a",
+        "(?s).*",
+    ),
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_means_what_python_says(pattern: str) -> None:
+    policy = PolicyRequest(dlq_topics=(pattern,), reason="r")
+    policy.refuse_slow_patterns()
+    assert [policy.covers(name) for name in NAMES] == [
+        re.fullmatch(pattern, name) is not None for name in NAMES
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)*c", "a*a*a*a*a*a*a*b", r"(.*)*\d"])
+def test_a_pattern_that_would_backtrack_for_years_comes_to_its_end(pattern: str) -> None:
+    policy = PolicyRequest(dlq_topics=(pattern,), reason="r")
+    policy.refuse_slow_patterns()
+    assert not policy.covers("a" * 249)
+
+
+@pytest.mark.parametrize("pattern", ["(?!x)(a+)+b", r"(a)\1.*.*.*b", "(?=a)(a|aa){1,99}c", "(?!x)(a+)*"])
+def test_a_pattern_that_may_backtrack_and_cannot_be_bounded_is_refused(pattern: str) -> None:
+    with pytest.raises(RefusedOrderError, match="may take very long"):
+        PolicyRequest(dlq_topics=(pattern,), reason="r").refuse_slow_patterns()

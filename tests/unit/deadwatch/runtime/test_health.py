@@ -1,0 +1,65 @@
+"""A process that serves nothing says that it lives and that it works, or for how long it has not."""
+
+import socket
+from dataclasses import dataclass
+
+import httpx2
+import pytest
+
+from deadwatch.runtime.health import Health, HealthSettings
+from tests.ports import free_port
+
+
+@dataclass
+class Clock:
+    ms: int = 0
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def health(clock: Clock) -> Health:
+    return Health(HealthSettings(dead_after_ms=1_000, unready_after_ms=1_000), "test", clock)
+
+
+def test_a_process_lives_from_its_start_and_is_ready_while_work_gets_done(
+    health: Health, clock: Clock
+) -> None:
+    assert (health.answer("/livez"), health.answer("/readyz")[0]) == ((200, "ok"), 503)
+    health.work_done()
+    clock.ms = 1_000  # the limit itself is still in time
+    assert [health.answer(path) for path in ("/livez", "/readyz")] == [(200, "ok")] * 2
+    clock.ms = 1_001
+    late = (503, "no sign for 1001 ms; see the log")
+    assert [health.answer(path) for path in ("/livez", "/readyz")] == [late] * 2
+    health.beat()
+    assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (200, 503)
+    clock.ms = 10_000
+    health.work_done()
+    assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (503, 200)
+
+
+def test_it_answers_over_http_and_tells_nothing_else() -> None:
+    port = free_port()
+    with Health(HealthSettings(port=port), "test") as health:
+        health.work_done()
+        url = f"http://127.0.0.1:{port}"
+        answer = httpx2.get(f"{url}/readyz?verbose", trust_env=False)
+        assert (answer.status_code, answer.text, answer.headers.get("Server")) == (200, "ok\n", None)
+        assert httpx2.get(f"{url}/metrics", trust_env=False).status_code == 404
+
+
+def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit, match="2"), Health(HealthSettings(port=port), "redrive"):
+            pass
+    written = capsys.readouterr().err
+    assert written.count("\n") == 1
+    assert f"redrive: cannot listen on 127.0.0.1:{port}: " in written

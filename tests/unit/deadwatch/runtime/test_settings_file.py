@@ -1,0 +1,66 @@
+"""Settings come from variables and one file, and are refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from collector.settings import CollectorSettings
+from deadwatch.runtime.settings_file import SettingsError, load
+
+
+def written(directory: Path, text: str) -> Path:
+    file = directory / "deadwatch.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_the_environment_stands_above_the_section_and_that_above_the_shared_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = "kafka: {bootstrap_servers: 'k:9092'}\nkafka_cluster: shared\nstore_url: sqlite:///x.db\n"
+    file = written(tmp_path, shared + "collector: {name: from-file, kafka_cluster: own}\n")
+    settings = load(CollectorSettings, file)
+    assert (settings.kafka.bootstrap_servers, settings.kafka_cluster) == ("k:9092", "own")
+    monkeypatch.setenv("COLLECTOR_KAFKA__BOOTSTRAP_SERVERS", "env:1")
+    settings = load(CollectorSettings, file)
+    assert (settings.name, settings.kafka.bootstrap_servers) == ("from-file", "env:1")
+
+
+def test_an_empty_file_means_defaults(tmp_path: Path) -> None:
+    assert load(CollectorSettings, written(tmp_path, "")) == load(CollectorSettings)
+
+
+BAD_FILES = [
+    ("an unknown shared key", "kafak: {}", "unknown key 'kafak' at the top level; known: api"),
+    ("an unknown setting", "collector: {nmae: x}", "nmae: Extra inputs .*COLLECTOR_NMAE"),
+    ("a section that is a list", "collector: [1]", "section collector must be a mapping"),
+    ("no mapping", "- 1", "must be a mapping"),
+    ("no YAML", "a: [", "is not YAML"),
+    ("an impossible delivery timeout", "collector: {delivery_timeout_ms: 1}", "KIP-91"),
+    ("an unknown placeholder", "collector: {connect: [{url: 'http://c', jolokia_url: '{x}'}]}", "not {x}"),
+]
+
+
+@pytest.mark.parametrize(("text", "match"), [row[1:] for row in BAD_FILES], ids=[row[0] for row in BAD_FILES])
+def test_a_bad_file_is_refused_in_one_line(tmp_path: Path, text: str, match: str) -> None:
+    with pytest.raises(SettingsError, match=match) as refused:
+        load(CollectorSettings, written(tmp_path, text))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"cannot read .*nowhere.yaml: No such file"):
+        load(CollectorSettings, tmp_path / "nowhere.yaml")
+
+
+def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLECTOR_BOOTSTRAP", "x")
+    with pytest.raises(SettingsError, match=r"unknown variable COLLECTOR_BOOTSTRAP; known: .*COLLECTOR_NAME"):
+        load(CollectorSettings)
+
+
+def test_a_refusal_never_shows_a_value(tmp_path: Path) -> None:
+    file = written(tmp_path, "kafka: {security_protocol: SASL_SSL, sasl_password: hunter2}")
+    with pytest.raises(SettingsError) as refused:
+        load(CollectorSettings, file)
+    assert "hunter2" not in str(refused.value)

@@ -1,0 +1,84 @@
+"""What the suites of the store share; a suite names its fixtures, so that ``tests/contract`` has them too."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, Table, create_engine, select
+
+from deadwatch.contract.events import Event, Position
+from deadwatch.orders.order import Order, OrderRequest
+from deadwatch.store.batch import Batch, GroupDelta
+from deadwatch.store.engine import connect
+from deadwatch.store.store import Store
+
+NOW_MS = 1_800_000_000_000
+EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
+GROUP = GroupDelta(
+    fingerprint="f0",
+    kafka_cluster="c1",
+    dlq_topic="dlq.a",
+    dialect="connect",
+    source_topic="a",
+    consumer="sink",
+    error_class="E",
+    message_pattern="bad #",
+    message="bad 1",
+    records=3,
+    first_ms=10,
+    last_ms=20,
+)
+
+Rows = Callable[[Table], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    """Connections to a store that has its tables."""
+    made = connect(url)
+    with Store(url):
+        yield made
+    made.dispose()
+
+
+@pytest.fixture
+def rows(url: str) -> Iterator[Rows]:
+    """The rows of a table, in the order of its key."""
+    engine = create_engine(url)
+
+    def read(table: Table) -> list[dict[str, Any]]:
+        with engine.connect() as connection:
+            ordered = select(table).order_by(*table.primary_key.columns)
+            return [dict(row) for row in connection.execute(ordered).mappings()]
+
+    yield read
+    engine.dispose()
+
+
+def apply(store: Store, *events: Event) -> None:
+    assert store.apply(replace(EMPTY, events=events))
+
+
+def origin(source: str = "s", at_ms: int = 5, kafka_cluster: str = "c") -> dict[str, Any]:
+    """What every event says of where and when."""
+    place = {"source": source, "position": Position(at_ms), "kafka_cluster": kafka_cluster}
+    return {**place, "happened_at_ms": at_ms, "observed_at_ms": at_ms}
+
+
+def order(name: str, dlq_topic: str = "dlq.t", selection: object = None, **changes: Any) -> Order:  # noqa: ANN401
+    """An accepted order, of all records by default; ``changes`` of its request and of itself."""
+    request: dict[str, Any] = {
+        "dlq_topic": dlq_topic,
+        "selection": selection or {"all": True},
+        "reason": "mended",
+    }
+    asked = OrderRequest.model_validate({**request, "dry_run": False, **changes.pop("request", {})})
+    values: dict[str, Any] = {"requested_by": "me", "created_at_ms": 1, "begin": {0: 0}, "cut_off": {0: 9}}
+    return Order(id=name, request=asked, **{**values, **changes})

@@ -1,0 +1,136 @@
+"""Whatever an event claims, it makes no batch fail for ever and no table grow without bound."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass, replace
+from random import Random
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from sqlalchemy import Connection, select
+
+from deadwatch.contract import events as contract
+from deadwatch.store import schema
+from deadwatch.store.batch import Batch, GroupDelta, Origins, Sample, delta
+from deadwatch.store.series import CARDINALITY_LIMITED, DEAD_LETTERS
+from deadwatch.store.storable import MAX_INTEGER
+from deadwatch.store.store import Store
+from deadwatch.store.write.states import MAX_ROWS
+from tests.unit.deadwatch.store.suite import EMPTY, GROUP
+
+HUGE = 2**70
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789äöü漢字😀"
+HOSTILE = {
+    "long and random": "".join(Random(1).choices(LETTERS, k=20_000)),
+    "a NUL": "a\x00b",
+    "what JSON writes longer": "".join(Random(1).choices('"\\\x01\x02\x1f\n', k=5_000)),
+    "half a character": "a\ud800b",
+    "only digits of another script": "٣" * 2_000,
+}
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store(url, max_rows=dict.fromkeys(MAX_ROWS, 2)) as opened:
+        yield opened
+
+
+STATEFUL: tuple[type[contract.Event], ...] = (
+    contract.TaskAbandoned,
+    contract.WorkerSnapshot,
+    contract.BrokerSnapshot,
+    contract.DeadLetterTopicsSnapshot,
+    contract.FindingsSnapshot,
+    contract.ConnectTasksSnapshot,
+    contract.CollectorSnapshot,
+    contract.TaskTimerStarted,
+    contract.SourceStatus,
+    contract.RedriveWritten,
+    contract.RedriveHandled,
+)
+
+
+def filled(cls: type[Any], text: str, number: int) -> Any:  # noqa: ANN401 -- of that class
+    """An event, or a part of one, whose fields hold this text and this number; a range is of partition 0."""
+    if get_origin(cls) is tuple:
+        return (filled(get_args(cls)[0], text, number),)
+    if not is_dataclass(cls):
+        return {str: text, int: number, bool: True, contract.Position: contract.Position(number)}[cls]
+    exact = {"outcome": "sent", "partition": 0, "first": 0, "end": number + 1}
+    types = get_type_hints(cls)
+    return cls(
+        **{
+            field.name: exact.get(field.name, filled(types[field.name], text, number))
+            for field in fields(cls)
+        }
+    )
+
+
+def events(text: str, number: int) -> tuple[contract.Event, ...]:
+    return tuple(filled(cls, text, number) for cls in STATEFUL)
+
+
+def origins(text: str) -> tuple[Origins, ...]:
+    return (Origins(text, text, text, f"{text}, where nobody has written", 0, (0,)),)
+
+
+def batch(text: str, number: int) -> Batch:
+    labels = dict.fromkeys(DEAD_LETTERS.labels, text)
+    counted = delta(DEAD_LETTERS, labels, number, first_ms=number, last_ms=number, detail={"message": text})
+    claimed: dict[str, Any] = {
+        name: number if isinstance(value, int) else text for name, value in asdict(GROUP).items()
+    }
+    group = GroupDelta(**{**claimed, "fingerprint": "f"})
+    headers = ((text, text.encode(errors="replace")),)
+    sample = Sample("f", "dlq", 0, 0, number, headers, b"\x00", None, number, -1)
+    return replace(
+        EMPTY,
+        series=(counted, counted),
+        groups=(group,),
+        samples=(sample,),
+        events=events(text, number),
+        origins=origins(text),
+        marks={text: contract.Position(1, 2, 3)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [*((name, HUGE) for name in HOSTILE), ("a NUL", MAX_INTEGER), ("a NUL", -HUGE)],
+    ids=[*HOSTILE, "the largest number", "a negative number"],
+)
+def test_no_text_and_no_number_makes_a_batch_fail(
+    store: Store, connection: Connection, name: str, number: int
+) -> None:
+    hostile = batch(HOSTILE[name], number)
+    assert store.apply(hostile)
+    assert store.apply(hostile)
+    assert store.marks([HOSTILE[name]]) == {HOSTILE[name]: contract.Position(1, 2, 3)}
+    for table in (schema.abandoned, schema.instances, schema.share_groups, schema.sources, schema.groups):
+        assert len(connection.execute(select(table)).all()) == 1
+    (value,) = connection.scalars(select(schema.series.c.value).where(schema.series.c.name == "dead_letters"))
+    assert value == (0 if number < 0 else MAX_INTEGER)
+
+
+def test_long_names_stay_different(store: Store, connection: Connection) -> None:
+    long = "x" * 5_000
+    for number, name in enumerate((long + "a", long + "b")):
+        store.apply(replace(EMPTY, events=events(name, 1), marks={name: contract.Position(number)}))
+    assert store.marks([long + "a", long + "b", long]) == {
+        long + "a": contract.Position(0),
+        long + "b": contract.Position(1),
+    }
+    assert len(connection.execute(select(schema.instances)).all()) == 2
+
+
+def test_tables_of_states_are_bounded_and_say_so(store: Store, connection: Connection) -> None:
+    for number, name in enumerate(("a", "b", "c", "d", "a")):
+        marks = {name: contract.Position(number)}
+        store.apply(replace(EMPTY, events=events(name, number), origins=origins(name), marks=marks))
+    found = connection.execute(select(schema.series).where(schema.series.c.name == CARDINALITY_LIMITED.name))
+    limited = {json.loads(row.labels)["series"]: row.value for row in found}
+    assert limited == dict.fromkeys(MAX_ROWS, 2)
+    assert store.marks(["a", "b", "c", "d"]) == {"a": contract.Position(4), "b": contract.Position(1)}
+    for table in schema.metadata.sorted_tables:
+        if table.name in MAX_ROWS:
+            assert len(connection.execute(select(table)).all()) == 2

@@ -1,0 +1,114 @@
+"""Two streams on one store: one of them writes."""
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import psutil
+import pytest
+
+from deadwatch.store.errors import FencedError, HeldError
+from deadwatch.store.store import Store
+from deadwatch.store.write.lease import Owner, this_process
+from tests.unit.deadwatch.store import suite
+from tests.unit.deadwatch.store.suite import EMPTY
+
+TTL_MS = 10_000
+HERE = Owner("here|1", 1, "1.00")
+ELSEWHERE = Owner("elsewhere|1", 2, "2.00")
+
+
+class Clock:
+    """Moves on by ``step_ms`` whenever it is looked at."""
+
+    def __init__(self, step_ms: int = TTL_MS) -> None:
+        self.now_ms = 0
+        self._step_ms = step_ms
+
+    def __call__(self) -> int:
+        self.now_ms += self._step_ms
+        return self.now_ms
+
+
+one, other = suite.store, suite.store
+
+
+def hold(store: Store, owner: Owner, clock: Clock | None = None) -> threading.Event:
+    stop = threading.Event()
+    assert store.hold(owner, ttl_ms=TTL_MS, stop=stop, now_ms=clock or Clock())
+    return stop
+
+
+def test_the_second_stream_is_refused_while_the_first_one_lives(one: Store, other: Store) -> None:
+    hold(one, HERE)
+    beats = iter(range(100))
+
+    def while_it_beats() -> int:
+        one.note_source("streaming", "streaming", up=True, message="", now_ms=next(beats))
+        return 1
+
+    with pytest.raises(HeldError, match=r"another stream writes this store \(pid 1 on here\): stop it, or"):
+        other.hold(ELSEWHERE, ttl_ms=TTL_MS, stop=threading.Event(), now_ms=while_it_beats)
+    assert one.apply(EMPTY)
+
+
+def test_silence_is_taken_over_and_what_comes_late_is_refused(one: Store, other: Store) -> None:
+    stop = hold(one, HERE)
+    hold(other, ELSEWHERE)
+    assert other.apply(EMPTY)
+    with pytest.raises(FencedError, match="taken over by pid 2 on elsewhere: this stream ends"):
+        one.apply(replace(EMPTY, offsets={("t", 0): 1}))
+    assert stop.is_set()
+    assert isinstance(one.lost, FencedError)
+    assert other.offsets() == {}
+    with pytest.raises(FencedError):
+        one.note_source("streaming", "streaming", up=True, message="", now_ms=1)
+
+
+def test_a_store_that_nobody_holds_any_more_is_taken_at_once(one: Store, other: Store) -> None:
+    for store, owner in ((one, HERE), (other, ELSEWHERE)):
+        clock = Clock()
+        hold(store, owner, clock)
+        assert clock.now_ms == TTL_MS
+        assert store.apply(EMPTY)
+        one.close()
+
+
+def test_an_owner_that_was_taken_over_does_not_let_others_in(one: Store, other: Store) -> None:
+    hold(one, HERE)
+    hold(other, ELSEWHERE)
+    one.close()
+    assert other.apply(EMPTY)
+
+
+def test_a_process_that_was_killed_is_known_to_be_gone(one: Store, other: Store) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        try:
+            me = this_process()
+            started = f"{psutil.Process(process.pid).create_time():.2f}"
+            its = replace(me, pid=process.pid, started=started)
+            hold(one, its)
+            assert not me.is_gone(its.token)
+        finally:
+            process.kill()
+    assert me.is_gone(its.token)
+    clock = Clock(1)
+    hold(other, me, clock)
+    assert clock.now_ms == 1
+
+
+def test_a_process_of_another_machine_is_never_known_to_be_gone() -> None:
+    assert not this_process().is_gone(replace(this_process(), place="elsewhere|1", started="0").token)
+
+
+def test_a_stream_that_is_asked_to_stop_waits_no_longer(one: Store, other: Store) -> None:
+    hold(one, HERE)
+    stop = threading.Event()
+
+    def asked() -> int:
+        stop.set()
+        return 1
+
+    assert not other.hold(ELSEWHERE, ttl_ms=TTL_MS, stop=stop, now_ms=asked)
+    assert one.apply(EMPTY)

@@ -1,0 +1,184 @@
+"""Claims of orders in the store, by workers that race."""
+
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from deadwatch.orders.errors import OrderStateError
+from deadwatch.orders.order import ClaimLostError, Orders, Status
+from deadwatch.store.write.order_claims import MAX_LEASE_MS
+from deadwatch.store.write.orders import count_by_status
+from tests.unit.deadwatch.store.test_orders import LEASE_MS, Place, place
+
+__all__ = ["place"]
+
+
+def test_workers_see_the_store_as_the_contract_says(place: Place) -> None:
+    workers: Orders = place.claims
+    assert workers.claim("w", 0, LEASE_MS) is None
+
+
+def test_orders_are_claimed_in_the_order_of_their_creation_by_one_worker_each(place: Place) -> None:
+    for name, created_at_ms in (("b", 5), ("a", 9), ("c", 1)):
+        place.add(name, created_at_ms)
+    claims = [place.claims.claim(f"w{number}", 10, LEASE_MS) for number in range(4)]
+    assert [None if one is None else (one.order.id, one.epoch) for one in claims] == [
+        ("c", 1),
+        ("b", 1),
+        ("a", 1),
+        None,
+    ]
+
+
+def test_a_dead_worker_is_followed_as_soon_as_its_lease_ends(place: Place) -> None:
+    place.add("a")
+    first = place.claimed("w1", 0)
+    assert place.claims.claim("w2", LEASE_MS - 1, LEASE_MS) is None
+    second = place.claimed("w2", LEASE_MS)
+    assert (second.epoch, second.expires_at_ms) == (2, 2 * LEASE_MS)
+    for call in (
+        lambda: place.claims.renew(first, LEASE_MS, LEASE_MS),
+        lambda: place.claims.settle(first, Status.COMPLETED, "", LEASE_MS),
+        lambda: place.claims.release(first, LEASE_MS),
+    ):
+        with pytest.raises(ClaimLostError):
+            call()
+    assert place.status("a") == (Status.RUNNING, "")
+    assert place.claims.renew(second, LEASE_MS, LEASE_MS)[1] is Status.RUNNING
+
+
+def test_a_late_worker_may_go_on_while_nobody_else_came(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed()
+    renewed, status = place.claims.renew(claim, 9 * LEASE_MS, LEASE_MS)
+    assert (renewed.expires_at_ms, status) == (10 * LEASE_MS, Status.RUNNING)
+
+
+def test_what_is_released_is_taken_over_at_once(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed("w1", 0)
+    place.claims.release(claim, 1)
+    with pytest.raises(ClaimLostError):
+        place.claims.renew(claim, 1, LEASE_MS)
+    again = place.claimed("w2", 1)
+    assert again.epoch == 2
+
+
+@pytest.mark.parametrize("jump_ms", [3_600_000, -3_600_000])
+def test_a_clock_that_jumps_does_not_keep_an_order_from_being_taken_over(place: Place, jump_ms: int) -> None:
+    now_ms = 10_000_000
+    place.add("a")
+    dead = place.claimed("w1", now_ms)
+    taken = place.claimed("w2", now_ms + jump_ms)
+    assert taken.epoch == 2
+    with pytest.raises(ClaimLostError):
+        place.claims.renew(dead, now_ms, LEASE_MS)
+
+
+@pytest.mark.parametrize("lease_ms", [0, -1, MAX_LEASE_MS + 1])
+def test_a_lease_has_bounds(place: Place, lease_ms: int) -> None:
+    place.add("a")
+    with pytest.raises(ValueError, match="lease_ms"):
+        place.claims.claim("w", 0, lease_ms)
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.FAILED, Status.CANCELLED])
+def test_what_is_over_stays_over(place: Place, status: Status) -> None:
+    place.add("a")
+    claim = place.claimed()
+    place.claims.settle(claim, status, "why", 77)
+    assert (place.status("a"), place.book.get("a").finished_at_ms) == ((status, "why"), 77)
+    assert place.claims.claim("w", 99 * LEASE_MS, LEASE_MS) is None
+    with pytest.raises(ClaimLostError):
+        place.claims.settle(claim, Status.COMPLETED, "", 78)
+    with pytest.raises(OrderStateError, match=f"is {status} and cannot be resumed"):
+        place.book.resume("a")
+
+
+def test_a_worker_settles_nothing_into_a_state_that_goes_on(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed()
+    with pytest.raises(ValueError, match="PAUSED or in a final state"):
+        place.claims.settle(claim, Status.RUNNING, "", 1)
+
+
+def test_a_paused_order_is_resumed_with_all_it_has(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed()
+    place.claims.settle(claim, Status.PAUSED, "orders-3 made no progress", 5)
+    assert place.status("a") == (Status.PAUSED, "orders-3 made no progress")
+    assert place.claims.claim("w", 6, LEASE_MS) is None
+    assert place.book.resume("a").status is Status.RUNNING
+    assert place.book.resume("a").status_reason == ""
+    again = place.claimed("w", 6)
+    assert again.epoch == 2
+
+
+def test_a_worker_hears_of_a_pause_and_keeps_its_reason(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed()
+    place.book.pause("a", "lunch")
+    claim, status = place.claims.renew(claim, 1, LEASE_MS)
+    assert status is Status.PAUSED
+    place.claims.settle(claim, Status.PAUSED, "", 2)
+    assert place.status("a") == (Status.PAUSED, "lunch")
+
+
+def test_a_cancel_of_a_dead_worker_s_order_is_settled_by_the_next(place: Place) -> None:
+    place.add("a")
+    assert place.claims.claim("w1", 0, LEASE_MS) is not None
+    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
+    assert place.claims.claim("w2", LEASE_MS, LEASE_MS) is not None
+
+
+def test_a_worker_that_pauses_what_was_cancelled_has_cancelled_it(place: Place) -> None:
+    place.add("a")
+    claim = place.claimed()
+    place.book.cancel("a", "mistake", 1)
+    place.claims.settle(claim, Status.PAUSED, "no progress", 9)
+    assert (place.status("a"), place.book.get("a").finished_at_ms) == ((Status.CANCELLED, "mistake"), 9)
+
+
+def test_threads_that_race_never_share_an_order(place: Place) -> None:
+    names = [place.add(f"{number:x}", number) for number in range(1, 31)]
+
+    def work(worker: int) -> list[str]:
+        mine = []
+        while (claim := place.claims.claim(f"w{worker}", 0, LEASE_MS)) is not None:
+            mine.append(claim.order.id)
+        return mine
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [name for mine in pool.map(work, range(4)) for name in mine]
+    assert sorted(taken) == sorted(names)
+
+
+def test_processes_that_steal_from_each_other_settle_every_order_once(url: str, place: Place) -> None:
+    for number in range(1, 13):
+        place.add(f"{number:x}", number)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        settled = pool.starmap(_steal_and_settle, [(url, "w1"), (url, "w2")])
+    assert sorted(name for mine in settled for name in mine) == sorted(
+        f"{number:x}" for number in range(1, 13)
+    )
+    with place.engine.begin() as connection:
+        assert count_by_status(connection) == {Status.COMPLETED: 12}
+
+
+def _steal_and_settle(url: str, worker: str) -> list[str]:
+    """Claim with leases that have ended already, so that every worker is always late; what it settled."""
+    mine: list[str] = []
+    place = Place(url)
+    now_ms = 0
+    while (claim := place.claims.claim(worker, now_ms, 1)) is not None:
+        now_ms += 2
+        try:
+            held, _ = place.claims.renew(claim, now_ms, 1)
+            place.claims.settle(replace(held), Status.COMPLETED, worker, now_ms)
+        except ClaimLostError:
+            continue
+        mine.append(claim.order.id)
+    place.engine.dispose()
+    return mine

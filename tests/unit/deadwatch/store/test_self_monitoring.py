@@ -1,0 +1,106 @@
+"""What streaming and collectors report of themselves, from Spark's progress and events to samples."""
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from api.metrics import catalog, samples
+from deadwatch.contract.events import CollectorCount, CollectorSnapshot, self_report
+from deadwatch.store.batch import delta
+from deadwatch.store.series import BATCH_FAILURES
+from deadwatch.store.store import Store
+from deadwatch.store.write.progress import BEHIND, MAX_SUBJECTS, PHASE, RATE, read_figures
+from streaming import job
+from tests.unit.deadwatch.store import suite
+from tests.unit.deadwatch.store.suite import apply, origin
+
+PROGRESS = {
+    "numInputRows": 30,
+    "processedRowsPerSecond": 99.6,
+    "durationMs": {"addBatch": 250, "walCommit": 12},
+}
+FIGURES = {PHASE: {"addBatch": 250, "walCommit": 12}, RATE: {"": 100}}
+
+
+store, engine = suite.store, suite.engine
+
+
+def stored(engine: Engine) -> dict[str, dict[str, int]]:
+    with engine.begin() as connection:
+        return read_figures(connection)
+
+
+def test_the_last_batches_with_records_tell_their_phases() -> None:
+    assert job.figures_of([PROGRESS, None]) == FIGURES
+    other = {"numInputRows": 1, "processedRowsPerSecond": 7, "durationMs": {"addBatch": 300, "getBatch": 1}}
+    phases = {"addBatch": 300, "walCommit": 12, "getBatch": 1}
+    assert job.figures_of([PROGRESS, other]) == {PHASE: phases, RATE: {"": 107}}
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"numInputRows": 0, "durationMs": {"triggerExecution": 1}}])
+def test_a_trigger_without_records_tells_nothing(nothing: dict[str, object] | None) -> None:
+    assert job.figures_of([nothing, nothing]) == {}
+    assert job.figures_of([nothing, PROGRESS]) == FIGURES
+
+
+def test_a_batch_tells_where_it_has_ended_with_or_without_records() -> None:
+    events = {"numInputRows": 0, "sources": [{"endOffset": '{"e":{"2":9}}'}]}
+    dead_letters = {"numInputRows": 1, "sources": [{"endOffset": '{"dlq":{"0":5,"1":0}}'}]}
+    assert job.end_offsets([events, dead_letters]) == {("dlq", 0): 5, ("dlq", 1): 0, ("e", 2): 9}
+    assert job.end_offsets([None, {"sources": [{"endOffset": "null"}]}]) == {}
+
+
+def test_a_name_is_told_anew_as_a_whole_and_others_stay(store: Store, engine: Engine) -> None:
+    store.note_figures({BEHIND: {"a": 1, "b": 2}, **FIGURES})
+    store.note_figures({BEHIND: {"b": 3}})
+    assert stored(engine) == {BEHIND: {"b": 3}, **FIGURES}
+    store.note_figures({BEHIND: {}})
+    assert stored(engine) == FIGURES
+
+
+def test_of_too_many_subjects_the_greatest_stay(store: Store, engine: Engine) -> None:
+    store.note_figures({BEHIND: {f"t{number}": number for number in range(MAX_SUBJECTS + 5)}})
+    kept = stored(engine)[BEHIND]
+    assert len(kept) == MAX_SUBJECTS
+    assert min(kept.values()) == 5
+
+
+def test_figures_are_samples_in_seconds_and_records() -> None:
+    assert [sample[:3] for sample in samples.stream_samples({BEHIND: {"a": 7}, **FIGURES})] == [
+        (catalog.STREAM_BEHIND, ("a",), 7),
+        (catalog.BATCH_PHASE_DURATION, ("addBatch",), 0.25),
+        (catalog.BATCH_PHASE_DURATION, ("walCommit",), 0.012),
+        (catalog.STREAM_RATE, (), 100),
+    ]
+
+
+def test_failures_are_counted_outside_of_batches(store: Store, engine: Engine) -> None:
+    for _ in range(2):
+        store.count(delta(BATCH_FAILURES, {"cause": "kafka"}, 1, first_ms=1, last_ms=1))
+    with engine.begin() as connection:
+        rows = connection.exec_driver_sql("SELECT name, labels, value FROM series").all()
+    assert [tuple(row) for row in rows] == [("batch_failures", '{"cause":"kafka"}', 2)]
+
+
+def test_what_a_collector_counts_is_on_the_metrics_page(store_file: Path, client: TestClient) -> None:
+    def reported(*counts: tuple[str, str, int, int]) -> CollectorSnapshot:
+        found = (
+            CollectorCount(name=name, subject=of, current=now, total=all_) for name, of, now, all_ in counts
+        )
+        place = origin("collector:one")
+        return CollectorSnapshot(**place, collector="one", started_at_ms=1, collector_counts=tuple(found))
+
+    with Store(f"sqlite:///{store_file}") as written:
+        abandoned = (self_report.ABANDONED_TASKS, "log:a")
+        failed = (self_report.FAILED_PRODUCE_REQUESTS, "", 0, 2)
+        others = ((self_report.DEAD_LETTERS, "", 0, 7), ("of a newer collector", "", 0, 1))
+        apply(written, reported(failed, *others, (*abandoned, 1, 1)))
+        apply(written, reported((*abandoned, 0, 1)))
+    page = client.get("/metrics").text
+    labels = 'collector="one",kafka_cluster="c"'
+    assert f"deadwatch_collector_dead_letter_queue_records_total{{{labels}}} 7.0" in page
+    assert f"deadwatch_collector_dead_letter_queue_failed_produce_requests_total{{{labels}}} 2.0" in page
+    assert f'deadwatch_collector_abandoned_tasks{{{labels},task="log:a"}} 0.0' in page
+    assert f'deadwatch_collector_abandoned_tasks_total{{{labels},task="log:a"}} 1.0' in page

@@ -1,0 +1,114 @@
+"""The life of the lab's processes, tried with ``sleep`` in place of Kafka."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.processes import LabError, PortTakenError, Processes
+from lab.watchdog import living
+from tests.waiting import until
+
+SLEEP = ["sleep", "60"]
+WITHIN_S = 10.0
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from lab.processes import Processes
+directory = Path(sys.argv[1])
+processes = Processes(remove=directory)
+for name in ("one", "two"):
+    print(processes.start(name, ["sleep", "60"], directory, directory / f"{name}.log").popen.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def is_gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    made = tmp_path / "lab"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def processes(directory: Path) -> Iterator[Processes]:
+    made = Processes(remove=directory)
+    yield made
+    made.close()
+
+
+def test_closing_ends_what_was_started_and_removes_the_directory(directory: Path) -> None:
+    processes = Processes(remove=directory)
+    started = processes.start("one", SLEEP, directory, directory / "one.log")
+    processes.close()
+    assert not psutil.pid_exists(started.popen.pid)
+    assert not directory.exists()
+
+
+def test_a_directory_that_is_to_be_kept_is_kept(directory: Path) -> None:
+    Processes(remove=None).close()
+    assert directory.exists()
+
+
+def test_nothing_outlives_an_owner_that_is_killed(directory: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(directory)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as owner:
+        assert owner.stdout is not None
+        pids = [int(owner.stdout.readline()) for _ in range(2)]
+        until(lambda: all(psutil.Process(pid).name() == "sleep" for pid in pids))
+        os.kill(pids[0], signal.SIGSTOP)
+        owner.kill()
+    until(lambda: all(map(is_gone, pids)) and not directory.exists())
+
+
+FAILING: dict[str, tuple[list[str], float, type[LabError], str]] = {
+    "it ends": (
+        ["sh", "-c", "echo no disk; exit 3"],
+        WITHIN_S,
+        LabError,
+        r"^broker: the process ended with status 3\n.*b\.out.*\n  \| no disk$",
+    ),
+    "its port is taken": (
+        ["sh", "-c", "echo Address already in use; exit 1"],
+        WITHIN_S,
+        PortTakenError,
+        "broker found its port taken",
+    ),
+    "it keeps silent": (SLEEP, 0.2, LabError, "broker: waited 0 s in vain: no answer"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_process_that_does_not_come_up_says_why(name: str, processes: Processes, directory: Path) -> None:
+    command, within_s, error, message = FAILING[name]
+    process = processes.start("broker", command, directory, directory / "b.log")
+    with pytest.raises(error, match=message):
+        process.until(lambda: False, "no answer", within_s)
+
+
+def test_a_command_that_fails_is_an_error(processes: Processes, directory: Path) -> None:
+    processes.run("format", ["true"], directory)
+    with pytest.raises(LabError, match="format ended with status 1"):
+        processes.run("format", ["false"], directory)
+
+
+def test_a_process_that_was_ended_is_not_there_any_more(processes: Processes, directory: Path) -> None:
+    started = processes.start("streams", SLEEP, directory, directory / "s.log")
+    started.popen.send_signal(signal.SIGSTOP)
+    processes.end(started)
+    assert not psutil.pid_exists(started.popen.pid)
+
+
+def test_the_watchdog_forgets_what_has_ended() -> None:
+    assert living(["7\n", "8\n", "-7\n", "9\n", "7\n", "-9\n"]) == {7, 8}

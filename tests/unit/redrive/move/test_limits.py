@@ -1,0 +1,83 @@
+"""A rate is never passed, and what a slow commit costs is caught up with."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deadwatch.orders.order import Limits
+from redrive.move.limits import OrderLimits, TokenBucket
+
+
+def limits(records: float | None, size: int | None = None) -> OrderLimits:
+    found = Limits(records_per_second=records, bytes_per_second=size, max_in_flight=100_000)
+    return OrderLimits(found, 0, 0)
+
+
+@pytest.mark.parametrize("rate", [0.5, 7, 50, 33_333])
+@pytest.mark.parametrize("tick_ms", [1, 20, 333])
+def test_a_rate_is_held_within_a_hundredth(rate: float, tick_ms: int) -> None:
+    held, taken, at_ms, last_ms = limits(rate), 0, 0, 0
+    assert held.allowed()[0] == 0
+    while taken < rate * 60:
+        at_ms += tick_ms
+        held.refill(at_ms)
+        now, _ = held.allowed()
+        held.committed(now, 0, now)
+        taken += now
+        last_ms = at_ms if now else last_ms
+        assert taken <= rate * at_ms / 1_000 + 1e-6
+    assert taken / (last_ms / 1_000) == pytest.approx(rate, rel=0.02)
+
+
+def test_time_without_records_is_not_saved_up_and_a_commit_of_half_a_second_costs_no_speed() -> None:
+    held = limits(100)
+    held.refill(3_600_000)
+    assert held.allowed()[0] == 100
+    held.committed(100, 0, 100)
+    held.refill(3_600_500)
+    assert held.allowed()[0] == 50
+
+
+def test_bytes_over_the_rate_are_waited_for() -> None:
+    held = limits(None, 1_000)
+    held.refill(1_000)
+    held.committed(1, 5_000, 1)
+    assert held.allowed()[0] == 0
+    held.refill(5_000)
+    assert held.allowed()[0] == 0
+    assert held.wait_until_ms(9) == 5_001
+    held.refill(5_001)
+    assert held.allowed()[0] == held.max_in_flight
+
+
+def test_a_clock_that_goes_back_gives_nothing() -> None:
+    assert TokenBucket(1_000, 5_000).filled(1_000).balance == 0
+
+
+def test_without_limits_everything_goes() -> None:
+    assert limits(None).allowed()[0] == 100_000
+    assert limits(None).wait_until_ms(1) is None
+
+
+@given(seed=st.integers(0, 1 << 32), rate=st.sampled_from([5.0, 50.0, 500.0, 3_000.0]))
+def test_whatever_a_transaction_takes_the_rate_is_held_within_two_percent(seed: int, rate: float) -> None:
+    """As the mover does: a slice of the rate at once, counted behind the first."""
+    rng, held, now_ms = Random(seed), limits(rate), 0
+    wanted = max(int(rate / 5), 1)
+    moments: list[tuple[int, int]] = []
+    while now_ms < 60_000:
+        held.refill(now_ms)
+        wait_until_ms = held.wait_until_ms(wanted)
+        if wait_until_ms is not None:
+            now_ms = wait_until_ms
+            continue
+        count, _ = held.allowed()
+        moments.append((now_ms, count))
+        held.committed(count, 0, count)
+        now_ms += rng.randrange(1, 700)  # the commit
+    (first_ms, first), (last_ms, _) = moments[0], moments[-1]
+    moved = sum(count for _, count in moments[1:]) * 1_000 / (last_ms - first_ms)
+    assert first <= wanted + 1
+    assert abs(moved / rate - 1) <= 0.02

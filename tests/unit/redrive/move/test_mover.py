@@ -1,0 +1,82 @@
+"""Records of a partition are written in their order, however often their transactions are aborted."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redrive.move.rewrite import ProducerRecord
+from tests.unit.redrive.move.fakes import (
+    COUNT,
+    LARGE,
+    PARTITIONS,
+    FakeProducer,
+    RefusingProducer,
+    finish,
+    mover,
+)
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    in_flight=st.sampled_from([1, 3, 7, 20]),
+    rate=st.sampled_from([None, 20, 200]),
+    per_target=st.sampled_from([None, 20, 1_000]),
+)
+@settings(max_examples=30, deadline=None)
+def test_what_is_tried_again_or_slowed_down_is_not_overtaken(
+    seed: int, in_flight: int, rate: float | None, per_target: float | None
+) -> None:
+    rng = Random(seed)
+    producer = FakeProducer(rng, may_fail=6)
+    limits = {
+        "max_in_flight": in_flight,
+        "records_per_second": rate,
+        "per_target_records_per_second": per_target,
+    }
+    finish(mover(rng, producer, limits), lambda: rng.randrange(30))
+    assert producer.committed == {partition: list(range(COUNT)) for partition in range(PARTITIONS)}
+
+
+@given(
+    seed=st.integers(0, 1 << 32),
+    in_flight=st.sampled_from([1, 7, 100]),
+    room=st.sampled_from([1, 3, 20]),
+    bad=st.sets(st.integers(0, COUNT - 1), max_size=12),
+)
+@settings(max_examples=30, deadline=None)
+def test_what_is_refused_alone_fails_and_the_others_keep_their_order(
+    seed: int, in_flight: int, room: int, bad: set[int]
+) -> None:
+    """``room``: how many records a batch may have; of every partition the same offsets are too large."""
+    rng = Random(seed)
+    producer = RefusingProducer(rng, may_fail=0, most_bytes=room * 400)
+    LARGE.clear()
+    LARGE.update({offset: 400 * room + rng.randrange(5_000) for offset in bad})
+    finish(mover(rng, producer, {"max_in_flight": in_flight}))
+    LARGE.clear()
+    kept = [offset for offset in range(COUNT) if offset not in bad]
+    assert producer.committed == (dict.fromkeys(range(PARTITIONS), kept) if kept else {})
+
+
+@pytest.mark.parametrize("dropped", [None, ["__connect.errors.t*"]], ids=["all headers", "without some"])
+@pytest.mark.parametrize("may_fail", [0, 3], ids=["at once", "after aborted transactions"])
+def test_the_fast_path_writes_what_deciding_would_write(may_fail: int, dropped: list[str] | None) -> None:
+    """A rate, however high, looks at every record."""
+    fast, decided = FakeProducer(Random(1), may_fail), FakeProducer(Random(1), 0)
+    for producer, rate in ((fast, None), (decided, 1e9)):
+        limits = {"max_in_flight": 20, "records_per_second": rate}
+        finish(mover(Random(2), producer, limits, drop_headers=dropped))
+    assert fast.fast > 20
+    assert decided.fast == 0
+    assert sorted(map(untimed, fast.records)) == sorted(map(untimed, decided.records))
+    names = {name for record in fast.records for name, _ in record.headers}
+    assert ("__connect.errors.topic" in names) is (dropped is None)
+
+
+def untimed(record: ProducerRecord) -> tuple[int, bytes, list[tuple[str, bytes | None]]]:
+    """All of it but when it was moved, or what it has waited for."""
+    times = {"deadwatch.redrive.moved-at-ms", "deadwatch.redrive.not-before-ms"}
+    headers = [pair for pair in record.headers if pair[0] not in times]
+    return record.partition or 0, record.value or b"", headers

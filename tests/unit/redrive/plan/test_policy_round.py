@@ -1,0 +1,106 @@
+"""A look at the policies without Kafka: why one makes no order is stored, and the next look comes later."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import Engine
+
+from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.order import Status
+from deadwatch.orders.policy import Due, Policy, PolicyRequest
+from deadwatch.orders.selection import Extents
+from deadwatch.orders.targets import TargetRules
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store.engine import connect
+from deadwatch.store.store import Store
+from deadwatch.store.write import policies
+from deadwatch.store.write.handled import HandledBook
+from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.policies import PolicyBook
+from redrive.plan.creation import Bounds, OrderService
+from redrive.plan.history import History
+from redrive.plan.policy_round import BACKOFF, PolicyRounds
+from tests.unit.redrive.orders import order
+
+INTERVAL_MS = 5_000
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Store(url):
+        made = connect(url)
+        yield made
+        made.dispose()
+
+
+class Look:
+    """Looks of one worker at a store with one policy, at times of our choice."""
+
+    def __init__(self, engine: Engine, rules: Callable[[], TargetRules]) -> None:
+        self.engine, self.now_ms = engine, 1_000_000
+        self.book = PolicyBook(engine)
+        self.request = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky"})
+        self.book.create(Policy("a", 1, self.request, "me", self.now_ms, self.now_ms))
+        now_ms = self.now
+        history = History(HandledBook(engine), "deadwatch.events", now_ms, lambda _: None)
+        orders = OrderService(KafkaConnection(), Bounds(1, 1), 1, now_ms, now_ms, lambda: "1", history)
+        self._rounds = PolicyRounds(self.book, orders, rules, INTERVAL_MS, 9, Random(1))
+
+    def look(self) -> Policy:
+        """The policy after one more look, as soon as there may be one."""
+        self.now_ms = max(self.kept().next_at_ms, self.now_ms)
+        self._rounds.look(threading.Event())
+        return self.kept()
+
+    def now(self) -> int:
+        return self.now_ms
+
+    def kept(self) -> Policy:
+        with self.engine.begin() as connection:
+            return policies.find(connection, "a")
+
+
+def refused() -> TargetRules:
+    raise RefusedOrderError("target t does not exist: make it, or name another one")
+
+
+def test_what_keeps_it_is_said_and_looked_at_later_each_time(engine: Engine) -> None:
+    look = Look(engine, refused)
+    waits = [look.look().next_at_ms - look.now_ms for _ in range(8)]
+    after = look.kept()
+    assert after.status_reason == "target t does not exist: make it, or name another one"
+    assert after.failures == 8
+    assert waits[0] < 2 * BACKOFF.initial_ms < waits[3]
+    assert max(waits) <= BACKOFF.max_ms
+
+
+def test_while_one_of_its_orders_is_active_nothing_is_asked(engine: Engine) -> None:
+    look = Look(engine, refused)
+    begin(look)
+    after = look.look()
+    assert (after.status_reason, after.next_at_ms) == ("", look.now_ms + INTERVAL_MS)
+
+
+def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine) -> None:
+    look = Look(engine, refused)
+    begin(look)
+    claims = OrderClaims(engine)
+    claim = claims.claim("w", look.now_ms, 5_000)
+    assert claim is not None
+    claims.settle(claim, Status.FAILED, "deadlines", look.now_ms)
+    for _ in range(2):
+        assert "its order 1 has failed" in look.look().status_reason
+    look.now_ms += 1
+    look.book.change(Policy("a", 1, look.request, "me", look.now_ms, look.now_ms), None)
+    assert "does not exist" in look.look().status_reason
+
+
+def begin(look: Look) -> None:
+    """Its first order."""
+    made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=look.now_ms)
+    made = made.model_copy(update={"request": look.request.order("dlq.t")})
+    assert look.book.carry_out(look.kept(), Due("dlq.t", Extents({0: 0}, {0: 9})), made, "{}")

@@ -1,0 +1,100 @@
+"""Partition tasks of an order: what each gets, how they end together, and how one watches its claim."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine
+
+from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
+from deadwatch.store.engine import connect
+from deadwatch.store.store import Store
+from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.orders import OrderBook
+from redrive.settings import RedriveSettings
+from redrive.spark import _WatchedClaim, combined, partition_tasks
+from redrive.worker import Ending
+from tests.unit.redrive import orders
+
+LIMITS = {"records_per_second": 90, "bytes_per_second": 3_001, "per_target_records_per_second": 30}
+DONE: Ending = (Status.COMPLETED, "")
+
+
+def order(**limits: float | None) -> Order:
+    begin, cut_off = {0: 1, 1: 0, 2: 5}, {0: 9, 1: 0, 2: 6, 3: 4}
+    return orders.order({"engine": "spark", "limits": limits}, begin, cut_off, id="a")
+
+
+def test_every_partition_with_something_to_move_is_a_task_at_its_share_of_the_rates() -> None:
+    found = partition_tasks(RedriveSettings(), Claim(order(**LIMITS), 3, 0), 2)
+    assert [(one.partition, one.parallel_tasks, one.claim.epoch) for one in found] == [
+        (partition, 2, 3) for partition in (0, 2, 3)
+    ]
+    first = found[0].claim.order
+    assert (first.id, first.begin, first.cut_off) == ("a", {0: 1}, {0: 9})
+    shares = {"records_per_second": 45, "bytes_per_second": 1_500, "per_target_records_per_second": 15}
+    assert first.request.limits.model_dump(include={*LIMITS}) == shares
+
+
+def test_more_slots_than_tasks_give_no_smaller_shares() -> None:
+    found = partition_tasks(RedriveSettings(), Claim(order(records_per_second=90), 1, 0), 64)
+    assert [one.claim.order.request.limits.records_per_second for one in found] == [30, 30, 30]
+
+
+@pytest.mark.parametrize(
+    ("endings", "ending"),
+    [
+        ([], DONE),
+        ([DONE, DONE], DONE),
+        ([DONE, None], None),
+        ([DONE, (Status.PAUSED, "a"), None], (Status.PAUSED, "a")),
+        ([(Status.PAUSED, "a"), (Status.FAILED, "b")], (Status.FAILED, "b")),
+        ([DONE, (Status.CANCELLED, "")], None),
+    ],
+)
+def test_many_endings_are_one(endings: list[Ending], ending: Ending) -> None:
+    assert combined(endings) == ending
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    made = connect(url)
+    with Store(url):
+        yield made
+    made.dispose()
+
+
+class Task:
+    """A partition task's view of a claim, beside the store that holds the order."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.book, self.claims, self.stop = OrderBook(engine), OrderClaims(engine), threading.Event()
+        self.book.create(order(), "{}")
+        held = self.claims.claim("w", 1_000, 5_000)
+        assert held is not None
+        self.watched = _WatchedClaim(self.claims, held, self.stop)
+
+    def claim(self, now_ms: int) -> Claim | None:
+        return self.watched.claim("", now_ms, 5_000)
+
+
+def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine: Engine) -> None:
+    task = Task(engine)
+    taken = task.claim(2_000)
+    assert taken is not None
+    assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.RUNNING
+    task.watched.release(taken, 3_000)
+    assert task.claim(3_000) is not None
+    task.book.pause("a", "to look")
+    assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.PAUSED
+    assert (task.claim(3_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
+
+
+def test_a_task_of_an_older_claim_ends(engine: Engine) -> None:
+    task = Task(engine)
+    taken = task.claim(1_000)
+    assert taken is not None
+    assert task.claims.claim("another", 9_000, 5_000) is not None
+    with pytest.raises(ClaimLostError):
+        task.watched.renew(taken, 9_000, 5_000)
+    assert (task.claim(9_000), task.stop.is_set()) == (None, True)

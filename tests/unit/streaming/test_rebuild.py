@@ -1,0 +1,97 @@
+"""From where to where a backfill reads, and what it says it cannot."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deadwatch.store.batch import Offsets
+from streaming import rebuild
+from streaming.backfill import since_ms_of, written
+from streaming.rebuild import Extent, Plan
+
+A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
+EXTENT = Extent(
+    begin={A0: 0, A1: 10, B0: 0},
+    since={A0: 4, A1: 20, B0: 0},
+    end={A0: 8, A1: 20, B0: 5},
+    ids={"a": "id-a", "b": "id-b"},
+)
+
+
+def test_anew_reads_since_the_time_and_forgets_what_was_counted_before() -> None:
+    work = rebuild.anew(EXTENT, {A0: 8, A1: 15, B0: 5})
+    assert work.plan == Plan({A0: 4, A1: 20, B0: 0}, EXTENT.end)
+    assert work.plan.records == 4 + 0 + 5
+    assert work.forgotten == {"a": 4 + 15}
+
+
+def test_of_a_topic_that_is_gone_everything_is_forgotten_and_nothing_that_nobody_has_counted() -> None:
+    assert rebuild.anew(EXTENT, {("gone", 0): 7}).forgotten == {"gone": 7}
+    assert rebuild.anew(EXTENT, {}).forgotten == {}
+
+
+@pytest.mark.parametrize(
+    ("stored", "ids", "begin", "unread"),
+    [
+        ({A0: 3, A1: 12}, {"a": "id-a"}, {A0: 3, A1: 12}, {}),
+        ({A1: 2}, {"a": "id-a"}, {A1: 10}, {"a": 8}),
+        ({A0: 3}, {"a": "another"}, {A0: 0}, {}),
+        ({A0: 99}, {}, {A0: 0}, {}),
+    ],
+    ids=["what the store has not", "what was deleted unread", "a topic made anew", "one that is shorter"],
+)
+def test_on_top_reads_on_from_the_store(
+    stored: Offsets, ids: dict[str, str], begin: Offsets, unread: dict[str, int]
+) -> None:
+    work = rebuild.on_top(EXTENT, stored, ids)
+    assert work.plan.begin == {**EXTENT.begin, **begin}
+    assert (work.forgotten, work.unread) == ({}, unread)
+
+
+def test_a_broker_without_ids_tells_no_topic_from_its_successor() -> None:
+    nameless = replace(EXTENT, ids={"a": "", "b": ""})
+    assert rebuild.on_top(nameless, {A0: 3}, {"a": "id-a"}).plan.begin[A0] == 3
+
+
+PLACES = st.tuples(st.sampled_from("abc"), st.integers(0, 2))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.dictionaries(PLACES, st.integers(0, 50)), st.integers(1, 20))
+def test_slices_follow_one_another_and_leave_nothing_out(
+    widths: dict[tuple[str, int], int], most: int
+) -> None:
+    plan = Plan(dict.fromkeys(widths, 5), {place: 5 + width for place, width in widths.items()})
+    reached = dict(plan.begin)
+    for part in rebuild.slices(plan, most):
+        assert 0 < part.records <= most + len(widths)
+        for place, begin in part.begin.items():
+            assert begin == reached[place]
+        reached |= part.end
+    assert reached == plan.end
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ms"),
+    [
+        ("beginning", 0),
+        ("1970-01-01T00:00:01Z", 1_000),
+        ("1970-01-01T01:00:00.250+01:00", 250),
+        ("1969-01-01T00:00:00Z", 0),
+    ],
+)
+def test_a_time_is_read(text: str, time_ms: int) -> None:
+    assert since_ms_of(text) == time_ms
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-21", "2026-11-21T08:00:00"])
+def test_a_time_without_its_zone_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time with its zone"):
+        since_ms_of(text)
+
+
+@given(st.integers(0, 4_000_000_000_000))
+def test_what_is_written_is_read_again(time_ms: int) -> None:
+    assert since_ms_of(written(time_ms)) == time_ms

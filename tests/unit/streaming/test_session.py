@@ -1,0 +1,113 @@
+"""Spark on whichever master, where its prepared classes are looked for, and its failures in one line."""
+
+from pathlib import Path
+
+import pytest
+from kafka.errors import KafkaTimeoutError
+
+from streaming import session
+from streaming.session import DISK_FULL, failure_of
+from streaming.settings import StreamingSettings
+
+JARS = ("local:///opt/jars/kafka.jar", "s3a://house/jars/clients.jar")
+
+
+def test_a_cluster_finds_its_jars_where_the_settings_say_and_the_driver_where_it_is() -> None:
+    settings = StreamingSettings(
+        master="spark://spark:7077", jars=JARS, spark={"spark.executor.memory": "4g", "spark.cores.max": "16"}
+    )
+    conf = session.configuration(settings)
+    assert conf["spark.jars"] == ",".join(JARS)
+    assert (conf["spark.executor.memory"], conf["spark.cores.max"]) == ("4g", "16")
+    assert "spark.driver.host" not in conf
+
+
+def test_on_this_machine_alone_nobody_else_is_let_in() -> None:
+    for master in ("local[2]", "local-cluster[2,1,1024]"):
+        conf = session.configuration(StreamingSettings(master=master, jars=JARS))
+        assert conf["spark.driver.host"] == conf["spark.driver.bindAddress"] == "127.0.0.1"
+
+
+def test_what_only_the_ui_shows_is_kept_only_for_the_ui() -> None:
+    without, shown = (
+        session.configuration(StreamingSettings(jars=JARS, ui_port=port)) for port in (None, 4040)
+    )
+    assert {without.get(name) for name in session.HISTORY} == {"10"}
+    assert not shown.keys() & set(session.HISTORY)
+
+
+@pytest.mark.parametrize(
+    ("master", "authenticated", "encrypted"),
+    [
+        ("local", True, False),
+        ("local[3]", True, False),
+        ("local[*,4]", True, False),
+        ("yarn", True, True),
+        ("k8s://https://host:6443", True, True),
+        ("spark://host:7077", False, False),
+        ("local-cluster[2,1,1024]", False, False),
+        ("", False, False),
+    ],
+)
+def test_where_spark_makes_a_secret_of_its_own_it_is_asked_for(
+    master: str, authenticated: bool, encrypted: bool
+) -> None:
+    conf = session.configuration(StreamingSettings(master=master, jars=JARS))
+    assert ("spark.authenticate" in conf, "spark.network.crypto.enabled" in conf) == (
+        authenticated,
+        encrypted,
+    )
+    chosen = StreamingSettings(master=master, jars=JARS, spark={"spark.authenticate": "false"})
+    assert session.configuration(chosen)["spark.authenticate"] == "false"
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java of the test's own."""
+    launcher = tmp_path / "jdk" / "bin" / "java"
+    launcher.parent.mkdir(parents=True)
+    launcher.touch(mode=0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setenv("DEADWATCH_CACHE", str(tmp_path / "cache"))
+    return launcher
+
+
+def test_the_jvm_takes_the_classes_that_were_prepared_for_this_java(java: Path) -> None:
+    file = session.class_archive()
+    option = f"-XX:SharedArchiveFile={file}"
+    assert option not in session.java_options()
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert option in session.java_options()
+    (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.99"')
+    assert session.class_archive() != file
+    assert not [option for option in session.java_options() if "SharedArchiveFile" in option]
+
+
+TIMEOUT = """[STREAM_FAILED] Query terminated with exception: java.util.concurrent.ExecutionException: x
+=== Streaming Query ===
+JVM stacktrace:
+org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query terminated
+\tat org.apache.spark.sql.execution.streaming.StreamExecution.run(StreamExecution.scala:1)
+Caused by: java.util.concurrent.ExecutionException: wrapped
+\tat java.base/java.util.concurrent.CompletableFuture.get(CompletableFuture.java:2073)
+Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.
+\t... 60 more"""
+
+ROOT = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment."
+FULL = "[STREAM_FAILED] x\nCaused by: java.io.IOException: No space left on device\n\tat y"
+LOCKED = "database is locked"
+CASES = {
+    "the innermost cause of a Java stack": (RuntimeError(TIMEOUT), ROOT, True),
+    "an error of kafka-python": (KafkaTimeoutError("nobody"), "KafkaTimeoutError: nobody", True),
+    "the first line of what has no cause": (ValueError(f"\n{LOCKED}\n[SQL: …]"), LOCKED, False),
+    "a full disk, whoever met it": (RuntimeError(FULL), DISK_FULL, False),
+    "an error without text": (ValueError(), "ValueError", False),
+    "a line has an end": (ValueError("x" * 9_999), "x" * 500, False),
+}
+
+
+@pytest.mark.parametrize(("error", "message", "kafka"), CASES.values(), ids=CASES)
+def test_a_failure_is_one_line(error: Exception, message: str, kafka: bool) -> None:
+    failure = failure_of(error)
+    assert (failure.message, failure.kafka) == (message, kafka)

@@ -1,0 +1,124 @@
+"""The batch waits while the store is away; a disk that is full is one line of the log."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from deadwatch.store.batch import Batch, GroupDelta
+from deadwatch.store.heartbeat import STREAMING, Heartbeat
+from deadwatch.store.trouble import REMEDY, line
+from streaming.settings import StreamingSettings
+from streaming.store import RetryingStore
+from tests.waiting import until
+
+EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
+FULL = "the store does not work, its disk is full: make room there"
+
+
+def group(number: int) -> GroupDelta:
+    text = "x" * 1_000
+    return GroupDelta(f"f{number}", "c", "dlq", "connect", "t", "sink", "E", text, text, 1, 1, 1)
+
+
+LARGE = replace(EMPTY, offsets={("t", 0): 1}, groups=tuple(group(number) for number in range(200)))
+
+
+class Disk:
+    """What SQLite may fill of it, in pages of 4 KiB: no more than there are, until it has ``room``."""
+
+    def __init__(self, store: RetryingStore) -> None:
+        self._store, self._pages = store, 1
+        event.listen(store._engine, "connect", self._limit)
+        store._engine.dispose()
+
+    def room(self) -> None:
+        self._pages = 1 << 30
+        self._store._engine.dispose()
+
+    def _limit(self, connection: object, _record: object) -> None:
+        connection.execute(f"PRAGMA max_page_count={self._pages}")  # type: ignore[attr-defined]  # sqlite3's
+
+
+@pytest.fixture
+def stop() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def beats() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def store(tmp_path: Path, stop: threading.Event, beats: list[int]) -> Iterator[RetryingStore]:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    settings = StreamingSettings(store_url=url, retry_backoff_ms=1, retry_backoff_max_ms=2)
+    with RetryingStore(settings, stop, Random(1), beat=lambda: beats.append(1)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def disk(store: RetryingStore) -> Disk:
+    return Disk(store)
+
+
+def test_a_batch_waits_for_room_on_the_disk_and_is_merged_once_and_who_waits_lives(
+    store: RetryingStore, disk: Disk, beats: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    merged, before = list[bool](), len(beats)
+    applying = threading.Thread(target=lambda: merged.append(store.apply(LARGE)))
+    applying.start()
+    try:
+        until(lambda: FULL in caplog.text and len(beats) > before + 3)
+    finally:
+        disk.room()
+        applying.join(10)
+    assert merged == [True]
+    assert not store.apply(LARGE)
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[0] == f"{FULL}; the query waits for it"
+    assert messages[1].startswith("the store works again, after ")
+    assert len(messages) == 2
+
+
+def test_a_stream_that_is_asked_to_stop_waits_no_longer(
+    store: RetryingStore, disk: Disk, stop: threading.Event
+) -> None:
+    stop.set()
+    with pytest.raises(OperationalError) as caught:
+        store.apply(LARGE)
+    assert line(caught.value) == FULL
+    disk.room()
+    assert store.apply(LARGE)
+
+
+def test_what_does_not_pass_by_itself_is_raised(tmp_path: Path, stop: threading.Event) -> None:
+    file = tmp_path / "store.db"
+    file.write_bytes(b"no database at all" * 100)
+    settings = StreamingSettings(store_url=f"sqlite:///{file}")
+    with pytest.raises(SQLAlchemyError) as caught, RetryingStore(settings, stop, Random(1)):
+        pass
+    assert line(caught.value).startswith("the store does not work, its file is no database. Unless store_url")
+    assert line(caught.value).endswith(REMEDY)
+
+
+def test_a_heartbeat_that_is_not_taken_is_logged_once(
+    store: RetryingStore, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    heartbeat = Heartbeat(store, 1, lambda: 7)
+    for number in range(50):
+        heartbeat.say(f"{STREAMING} {number}", up=True, message="x" * 1_000)
+    try:
+        until(lambda: FULL in caplog.text)
+    finally:
+        disk.room()
+        heartbeat.close()
+    assert caplog.text.count(FULL) == 1

@@ -1,0 +1,168 @@
+"""Where batches begin, what Spark has passed without a record, and what of it was deleted: counted once."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from kafka import TopicPartition
+from kafka.admin import OffsetSpec
+from kafka.structs import OffsetAndTimestamp
+from sqlalchemy.exc import OperationalError
+
+from deadwatch.store.batch import Batch, Offsets, SeriesDelta
+from deadwatch.store.errors import OffsetsMovedError
+from deadwatch.store.store import Store
+from streaming.settings import StreamingSettings
+from streaming.topic_tracker import TopicsEndedError, TopicTracker
+from tests.unit.streaming.test_data_loss import records_missed
+
+TOPIC = "orders.dlq"
+HERE, THERE = (TOPIC, 0), (TOPIC, 1)
+EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
+
+
+class Kafka:
+    """A topic of two partitions as the admin client describes it."""
+
+    def __init__(self) -> None:
+        self.begin, self.end = {HERE: 0, THERE: 0}, {HERE: 50, THERE: 0}
+        self.topic_id = "one"
+
+    def describe_topics(self, topics: Iterable[str] | None = None) -> Sequence[Mapping[str, Any]]:
+        assert set(topics or {TOPIC}) == {TOPIC}
+        partitions = [{"partition_index": number} for _, number in self.begin]
+        return [{"name": TOPIC, "error_code": 0, "topic_id": self.topic_id, "partitions": partitions}]
+
+    def list_partition_offsets(
+        self, wanted: Mapping[TopicPartition, OffsetSpec], _isolation: object
+    ) -> Mapping[TopicPartition, OffsetAndTimestamp]:
+        offsets = {OffsetSpec.EARLIEST: self.begin, OffsetSpec.LATEST: self.end}
+        return {place: OffsetAndTimestamp(offsets[spec][place], 0, 0) for place, spec in wanted.items()}
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Query:
+    """A tracker that is connected, with what it stands between."""
+
+    kafka: Kafka
+    store: Store
+    tracker: TopicTracker
+    url: str
+
+    def missed(self) -> dict[str, int]:
+        return {reason: value for (_, reason), value in records_missed(self.url).items()}
+
+    def merged(self, first: Offsets, ends: Offsets) -> bool:
+        return self.store.apply(self.tracker.complete(read(first, ends)))
+
+
+@pytest.fixture
+def query(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
+    kafka = Kafka()
+    monkeypatch.setattr("streaming.cluster.connect", lambda _settings: kafka)
+    with Store(url) as store:
+        store.apply(replace(EMPTY, offsets={HERE: 10}, topic_ids={TOPIC: "one"}))
+        with TopicTracker(StreamingSettings(), store, lambda: 1) as tracker:
+            tracker.settle()
+            yield Query(kafka, store, tracker, url)
+
+
+def read(first: Offsets, ends: Offsets) -> Batch:
+    return replace(EMPTY, first_offsets=first, offsets=ends)
+
+
+def test_a_batch_begins_where_the_one_before_it_has_ended(query: Query) -> None:
+    first = query.tracker.complete(read({HERE: 10, THERE: 0}, {HERE: 20, THERE: 3}))
+    second = query.tracker.complete(read({HERE: 21}, {HERE: 30}))
+    assert (first.begins, second.begins) == ({HERE: 10, THERE: 0}, {HERE: 20})
+    assert first.topic_ids == {TOPIC: "one"}
+    assert [query.store.apply(batch) for batch in (first, second, second)] == [True, True, False]
+    assert query.store.offsets() == {HERE: 30, THERE: 3}
+
+
+def test_a_record_before_the_begin_is_of_another_topic_and_is_refused(query: Query) -> None:
+    with pytest.raises(TopicsEndedError, match=TOPIC):
+        query.tracker.complete(read({HERE: 9}, {HERE: 20}))
+    assert query.tracker.complete(read({HERE: 10}, {HERE: 20})).begins == {HERE: 10}
+
+
+def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None:
+    query.kafka.end[HERE] = 11
+    assert query.tracker.check({}) == {TOPIC: 1}
+    assert query.tracker.check({HERE: 11, THERE: 0}) == {TOPIC: 0}
+    assert (query.store.offsets(), query.missed()) == ({HERE: 11, THERE: 0}, {})
+    assert query.tracker.complete(read({HERE: 11}, {HERE: 12})).begins == {HERE: 11}
+
+
+def test_between_two_checks_markers_are_passed_too(query: Query) -> None:
+    for topic_id, end in (("one", 11), ("another", 12)):
+        query.kafka.topic_id = topic_id
+        query.tracker.advance({HERE: end})
+        assert query.store.offsets() == {HERE: 11, THERE: 0}
+
+
+def test_what_was_deleted_where_nothing_is_read_afterwards_is_counted_once(query: Query) -> None:
+    query.kafka.begin[HERE] = 50
+    for _ in range(2):
+        assert query.tracker.check({HERE: 50}) == {TOPIC: 0}
+        assert query.missed() == {"deleted_unread": 40}
+    assert query.merged({HERE: 50}, {HERE: 60})
+    assert query.missed() == {"deleted_unread": 40}
+
+
+def test_what_is_deleted_of_a_new_partition_before_it_is_read_is_counted(query: Query) -> None:
+    assert query.store.offsets()[THERE] == 0
+    query.kafka.begin[THERE] = 7
+    assert query.merged({THERE: 7}, {THERE: 9})
+    assert query.missed() == {"deleted_unread": 7}
+
+
+def test_what_a_batch_under_way_may_have_read_is_not_counted(query: Query) -> None:
+    query.kafka.begin[HERE] = 40  # the records since 20 were read before they were deleted
+    query.tracker.check({HERE: 20})
+    assert query.merged({HERE: 20}, {HERE: 50})
+    assert query.missed() == {"deleted_unread": 10}
+
+
+def test_a_batch_that_was_read_and_is_not_merged_yet_is_not_overtaken(query: Query) -> None:
+    query.kafka.begin[HERE] = 30
+    batch = query.tracker.complete(read({HERE: 30}, {HERE: 50}))
+    query.tracker.check({HERE: 20})
+    assert query.store.apply(batch)
+    assert (query.store.offsets(), query.missed()) == ({HERE: 50, THERE: 0}, {"deleted_unread": 20})
+
+
+def test_where_an_answer_was_lost_the_query_begins_again_from_the_store(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pass_over = query.store.pass_over
+
+    def lost(begins: Offsets, ends: Offsets, ids: Mapping[str, str], counts: Sequence[SeriesDelta]) -> None:
+        pass_over(begins, ends, ids, counts)
+        raise OperationalError("COMMIT", None, Exception("the server is gone"))
+
+    query.kafka.begin[HERE] = 30
+    with monkeypatch.context() as patched:
+        patched.setattr(query.store, "pass_over", lost)
+        with pytest.raises(OperationalError):
+            query.tracker.check({HERE: 30})
+    with pytest.raises(OffsetsMovedError, match="begins at 10, the store is at 30"):
+        query.merged({HERE: 40}, {HERE: 50})
+    with query.tracker:
+        query.tracker.settle()
+        assert query.merged({HERE: 30}, {HERE: 50})
+    assert query.missed() == {"deleted_unread": 20}
+
+
+def test_a_topic_that_is_shorter_than_what_was_read_of_it_goes_on_at_its_end(query: Query) -> None:
+    query.kafka.end[HERE] = 4
+    with pytest.raises(TopicsEndedError):
+        query.tracker.check({})
+    query.tracker.settle()
+    assert query.store.offsets() == {HERE: 4, THERE: 0}
+    assert query.tracker.check({}) == {TOPIC: 0}
+    assert query.merged({HERE: 4}, {HERE: 6})
