@@ -7,11 +7,10 @@ DEV := $(VENV)/.dev
 QUIX := $(VENV)/quix/.installed
 MUTANTS := $(VENV)/mutants/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PYTEST = $(BIN)/python -m pytest -p no:schemathesis --dist loadfile --no-loadscope-reorder --durations $(SLOWEST) -n
-SLOWEST := 25
+BY_FILE := -p no:schemathesis --dist loadfile --no-loadscope-reorder --durations 25
 # Much of the tests waits: a third worker uses that, where there is memory for its lab and its Spark.
 PROCESSES ?= $(shell awk '/MemTotal/ { print ($$2 > 7000000 ? 3 : 2) }' /proc/meminfo 2>/dev/null || echo 2)
-TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart tests/chaos
+TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart
 ARGS ?=
 
 # What tests are rewritten to, and every module of every process that they start, is compiled once.
@@ -30,13 +29,13 @@ setup: $(RUNTIME) ## virtual environment, jars and Spark's prepared classes; qui
 demo: setup ## a real Kafka that fails, watched by the whole service (ARGS="--once" ends by itself)
 	@$(BIN)/deadwatch demo $(ARGS)
 
-test: setup $(DEV) ## every test
+test: setup $(DEV) ## the gate: every capability on the real thing; what fails runs once more, alone
 	@sh tests/install_packages.sh
 	@nice -n 19 sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
-	@$(PYTEST) $(PROCESSES) $(wildcard $(TESTS)) $(ARGS)
+	@$(BIN)/python -m tests.gate $(BY_FILE) -n $(PROCESSES) -m "not chaos" $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
-	@$(PYTEST) logical tests/unit $(ARGS)
+	@$(BIN)/python -m pytest $(BY_FILE) -n logical -m "not chaos" tests/unit $(ARGS)
 
 mutants: $(DEV) $(MUTANTS) ## how many mutants of the pure decisions their tests kill (ARGS=deadwatch/orders/guards.py)
 	@$(VENV)/mutants/bin/python -m tests.mutants $(ARGS)
@@ -44,10 +43,10 @@ mutants: $(DEV) $(MUTANTS) ## how many mutants of the pure decisions their tests
 bench: setup $(DEV) $(QUIX) ## peers side by side, as ratios (ARGS="clients collector streaming")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-chaos: setup $(DEV) ## the fault tests at full size: kills, crashes, rotations, and what was lost (nothing)
+chaos: setup $(DEV) ## what kills, fills, stalls, waits or draws at random, at full size; and what was lost (nothing)
 	@DEADWATCH_CHAOS=$${DEADWATCH_CHAOS:-50} DEADWATCH_CHAOS_MINUTES=$${DEADWATCH_CHAOS_MINUTES:-60} \
 		DEADWATCH_CHAOS_SEEDS=$${DEADWATCH_CHAOS_SEEDS:-84} \
-		$(BIN)/python -m pytest -m chaos tests $(ARGS)
+		$(BIN)/python -m pytest -m chaos --timeout 0 tests $(ARGS)
 
 lint: $(DEV) ## ruff, mypy --strict, import-linter, floors without an arrow upwards or a circle
 	@$(BIN)/ruff check .

@@ -24,9 +24,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from api.errors import StoreUnavailableError, StoreVersionError
 from deadwatch.store import versions
-from deadwatch.store.engine import POSTGRESQL, connect, parse_url
+from deadwatch.store.engine import POSTGRESQL, connect, existing, parse_url
 from deadwatch.store.hanging import limit_waits
-from deadwatch.store.maintenance.file import path_of, reading
+from deadwatch.store.maintenance.file import path_of
 from deadwatch.store.trouble import line
 
 R = TypeVar("R", bound=Any)
@@ -100,7 +100,7 @@ class Writer:
             yield connection
 
     def close(self) -> None:
-        """Close its connections, if there are any; opening some would create the store's directory."""
+        """Close its connections, if there are any."""
         if "_engine" in self.__dict__:
             self._engine.dispose()
 
@@ -110,8 +110,11 @@ class Writer:
 
 
 def writing_engine(url: str) -> Engine:
-    """An engine to write with. Where the store's file is replaced, later writes go to the new file."""
-    engine, path = connect(url), path_of(url)
+    """An engine to write with. Where the store's file is replaced, later writes go to the new file.
+
+    It makes no file: one that was removed between two steps of a change is not there, rather than empty.
+    """
+    engine, path = connect(url, create=False), path_of(url)
     if path is None:
         limit_waits(engine, WRITING_S)
     else:
@@ -152,7 +155,7 @@ def _of_server(url: URL) -> Engine:
 
 def _of_file(path: Path) -> Engine:
     engine = create_engine(
-        reading(path),
+        existing(path, "ro"),
         hide_parameters=True,
         connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         max_overflow=-1,

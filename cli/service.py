@@ -6,7 +6,6 @@ checkpoint, positions). Secrets stay where they are: every process reads the fil
 
 import json
 import os
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -124,7 +123,9 @@ def configure(options: Options) -> Service:
     os.environ.update(defaults(options.data, processes))
     api = processes[-1]
     if api.port == 0:
-        os.environ["API_PORT"] = str(_free_port(api.host))
+        from lab.ports import free_ports  # noqa: PLC0415 -- a service with a port of its own needs no lab
+
+        os.environ["API_PORT"] = str(free_ports(1, api.host)[0])
     return Service(*_load(config), options.data, config)
 
 
@@ -206,9 +207,3 @@ def _load(config: Path | None) -> tuple[CollectorSettings, StreamingSettings, Re
         load(RedriveSettings, config),
         load(ApiSettings, config),
     )
-
-
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0)) as server:
-        port: int = server.getsockname()[1]
-    return port

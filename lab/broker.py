@@ -7,25 +7,21 @@ user: all is made by the Java runtime's keytool, lives as long as the lab and is
 
 import secrets
 import signal
-import socket
 import tempfile
 import uuid
 from base64 import urlsafe_b64encode
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from random import SystemRandom
 from typing import Final, Self
 
 import jars
 from lab.jvm import Jvm, Properties, answers, launcher, write_properties
+from lab.ports import free_ports
 from lab.processes import LabError, Process, Processes, read
 from lab.proxy import Proxy
 
 _STARTED: Final = "Kafka Server started"
 _UP_WITHIN_S: Final = 60
-_FIRST_PORT: Final = 10_000
-_OUTGOING: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 USERNAME: Final = "deadwatch"
 _KEY: Final = ("-keyalg", "EC", "-groupname", "secp256r1", "-validity", "7")
 _SIGN: Final = ("-rfc", "-validity", "7", "-ext", "san=ip:127.0.0.1,dns:localhost")
@@ -50,23 +46,6 @@ class Ports:
     def choose(cls) -> Self:
         """Ports that are free now and differ; where another process takes one first, the lab starts again."""
         return cls(*free_ports(len(fields(cls))))
-
-
-def free_ports(count: int) -> list[int]:
-    """Loopback ports that are free now and differ, none that Linux would give to an outgoing connection.
-
-    So a broker that was killed finds its port free when it starts again: a client that tried to reach it
-    meanwhile cannot have been given that port, and so have connected to itself.
-    """
-    outgoing = int(_OUTGOING.read_text().split()[0]) if _OUTGOING.exists() else 0
-    random = SystemRandom()  # tests seed the other one
-    with ExitStack() as held:
-        sockets: list[socket.socket] = []
-        while len(sockets) < count:
-            port = random.randrange(_FIRST_PORT, outgoing) if outgoing > 2 * _FIRST_PORT else 0
-            with suppress(OSError):
-                sockets.append(held.enter_context(socket.create_server(("127.0.0.1", port))))
-        return [each.getsockname()[1] for each in sockets]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -199,10 +200,11 @@ def configuration(settings: StreamingSettings) -> dict[str, str]:
 
 
 def java_options() -> tuple[str, ...]:
-    """How the driver's JVM is started."""
+    """How the driver's JVM is started; its temporary files, Spark's too, are where Python has its own."""
     file = class_archive()
     classes = (f"-XX:SharedArchiveFile={file}", *WHERE_MADE) if file.is_file() else ()
-    return (f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", *HEAP, *classes)
+    temporary = f'"-Djava.io.tmpdir={tempfile.gettempdir()}"'
+    return (f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", temporary, *HEAP, *classes)
 
 
 def class_archive() -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import yaml
 
-from lab.broker import free_ports
+from lab.ports import free_ports
 from lab.processes import until
 
 UP_WITHIN_S = 60

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api.app import create_app
@@ -11,6 +12,11 @@ from cli import local_token
 from deadwatch.runtime.clock import clock_ms
 
 AT = "http://127.0.0.1:8000"
+
+
+def settle(app: FastAPI) -> None:
+    """Return when the api has written what it writes after its answers: when tokens were used."""
+    app.state.service.desk._background.submit(lambda: None).result()
 
 
 def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] = clock_ms) -> TestClient:

@@ -1,8 +1,10 @@
-"""Loopback ports that are free now; another process may take one before it is used."""
+"""Loopback ports for what tests start; each is chosen once, by whichever of their processes."""
 
-from lab.broker import free_ports
+from lab.ports import free_ports
 
 LOOPBACK = "127.0.0.1"
+COUNTED = "deadwatch-ports"
+"""The file, among the temporary ones, that counts them."""
 
 
 def free_port() -> int:

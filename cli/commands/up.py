@@ -3,6 +3,7 @@
 import fcntl
 import logging
 import os
+import shutil
 import socket
 import threading
 import time
@@ -32,7 +33,7 @@ def run(service: Service) -> int:
     os.umask(OTHERS)
     configure_logging("deadwatch", form=service.api.log_format)
     require_free(service.api.host, service.api.port)
-    with locked(service.data):
+    with locked(service.data), temporary_files(service.data):
         service.admit_local_user()
         supervisor = Supervisor(service.programs())
         supervisor.stop_on_signals()
@@ -56,6 +57,21 @@ def locked(data: Path) -> Iterator[None]:
         except BlockingIOError:
             raise SettingsError(f"another deadwatch runs on {data}; give another --data DIR") from None
         yield
+
+
+@contextmanager
+def temporary_files(data: Path) -> Iterator[None]:
+    """Let the processes keep their temporary files in the data directory, which is locked: what a service
+    that was killed has left there is removed.
+    """
+    place = data.absolute() / "tmp"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(exist_ok=True)
+    os.environ["TMPDIR"] = str(place)
+    try:
+        yield
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def require_free(host: str, port: int) -> None:

@@ -28,7 +28,7 @@ from rich.console import Console
 from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, RefusedError, connect
 from cli.commands.ready import look
 from cli.commands.redrives import PATH, follow, plan
-from cli.commands.up import require_free
+from cli.commands.up import require_free, temporary_files
 from cli.demo.figures import Row, Screen, Watch, plain, record_times, save_picture, summary
 from cli.service import Options, Service, configure, forget_variables
 from cli.supervisor import Supervisor, running
@@ -86,7 +86,8 @@ def _serve(lab: Lab, data: Path, *, once: bool, port: int, picture: Path | None)
     service.admit_local_user()
     print(f"starting the service: {service.url}/docs  metrics: {service.url}/metrics", flush=True)
     screen = Screen()
-    with running(Supervisor(service.programs(logs))) as alive, screen.live or nullcontext():
+    supervisor = Supervisor(service.programs(logs))
+    with temporary_files(data), running(supervisor) as alive, screen.live or nullcontext():
         demo = _Demo(lab, service, screen, alive)
         try:
             demo.wait_until_ready()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import (
     Column,
@@ -108,11 +109,17 @@ New = ReadOnlyColumnCollection[str, Any]
 T = TypeVar("T")
 
 
-def connect(text: str) -> Engine:
+def existing(path: Path, mode: str) -> URL:
+    """The URL of an engine on a file of SQLite that exists: ``mode`` "ro" reads it, "rw" writes it, too."""
+    return URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": mode, "uri": "true"})
+
+
+def connect(text: str, *, create: bool = True) -> Engine:
     """An engine; on SQLite ``begin`` takes the write lock at once, so no transaction fails half-way.
 
     On PostgreSQL a batch locks the row of its lease first, so that writers follow one another. To read only,
-    use ``reading``. Errors show no values, since those are other people's records.
+    use ``reading``. Errors show no values, since those are other people's records. Without ``create`` a file
+    that is not there, or not any more, is an error of the first transaction, and none is made.
 
     Raises:
         ValueError: the address names no store that can be used.
@@ -122,8 +129,10 @@ def connect(text: str) -> Engine:
         engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=POSTGRESQL)
         event.listen(engine, "handle_error", _on_error)
         return engine
-    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, hide_parameters=True)
+    path = Path(url.database or "")
+    if create:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url if create else existing(path, "rw"), hide_parameters=True)
     event.listen(engine, "connect", _on_connect)
     event.listen(engine, "close", _on_close)
     event.listen(engine, "begin", _on_begin)

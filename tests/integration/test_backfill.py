@@ -31,6 +31,22 @@ def spoil(streaming: Streaming) -> None:
     streaming.execute("DELETE FROM marks")
 
 
+def test_wrong_counts_are_counted_anew_and_the_stream_goes_on_behind_them(
+    lab: Lab, traffic: Traffic, postgres: str, tmp_path: Path
+) -> None:
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres)
+    traffic.write()
+    with streaming.running():
+        settle(streaming, traffic)
+    spoil(streaming)
+    assert streaming.backfill("--from", "beginning") == 0, streaming.log()
+    assert streaming.totals() == dict(traffic.truth), streaming.log()
+    traffic.write(1)
+    with streaming.running():
+        settle(streaming, traffic)
+
+
+@pytest.mark.chaos
 def test_a_backfill_beside_a_stream_and_alone(
     lab: Lab, traffic: Traffic, postgres: str, tmp_path: Path
 ) -> None:
@@ -83,6 +99,7 @@ def what_kafka_has_no_more_is_forgotten_when_somebody_says_so(
         del traffic.truth[dialect]
 
 
+@pytest.mark.chaos
 def test_kafka_may_go_away_meanwhile(tmp_path: Path) -> None:
     with LoneBroker() as broker:
         traffic = Traffic(broker.bootstrap_servers, "away")

@@ -140,6 +140,7 @@ def redrive_of(release: Release, name: str, access: dict[str, str]) -> Any:  # n
     return httpx2.get(url, headers=access, trust_env=False).raise_for_status().json()
 
 
+@pytest.mark.chaos
 @pytest.mark.usefixtures("chart")
 def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     lab: Lab,

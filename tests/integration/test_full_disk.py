@@ -81,6 +81,7 @@ def mounted(tmp_path: Path) -> Iterator[Callable[[str], Disk]]:
         subprocess.run([umount, "--lazy", str(place)], check=True)  # a client may not have let go of it yet
 
 
+@pytest.mark.chaos
 def test_full_disks_of_store_and_checkpoint_are_waited_for(
     lab: Lab, traffic: Traffic, mounted: Callable[[str], Disk], tmp_path: Path
 ) -> None:
@@ -153,6 +154,7 @@ def admin(app: Any) -> str:  # noqa: ANN401 -- the client names no better type
     return str(credential.text)
 
 
+@pytest.mark.chaos
 def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_refuses_is_not(
     lab: Lab, mounted: Callable[[str], Disk], tmp_path: Path
 ) -> None:

@@ -28,6 +28,7 @@ def broker() -> Iterator[LoneBroker]:
         yield running
 
 
+@pytest.mark.chaos
 def test_an_order_goes_on_as_soon_as_its_broker_is_back(broker: LoneBroker) -> None:
     place = Place(broker.bootstrap_servers, "orders", "dlq.orders")
     Topics(place.servers).create(place.topic, place.dlq, partitions=3)

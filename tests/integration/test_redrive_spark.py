@@ -95,6 +95,16 @@ def whole(spark: Spark) -> None:
         assert numbers == sorted(numbers)
 
 
+def test_an_order_on_spark_moves_every_record_once_in_its_order(spark: Spark) -> None:
+    spark.place.letters(RECORDS)
+    order = spark.order()
+    with spark.worker():
+        until(lambda: spark.status(order) is Status.COMPLETED, within_s=WITHIN_S)
+    whole(spark)
+    assert outcomes(spark.place, order) == {("sent", "", 1): RECORDS}
+
+
+@pytest.mark.chaos
 def test_whoever_is_killed_paused_or_told_to_stop_every_record_arrives_once_in_its_order(
     spark: Spark,
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from jars.cache import classpath
 from lab import Lab
-from lab.broker import free_ports
+from lab.ports import free_ports
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
 from tests.waiting import until
 
@@ -36,6 +36,7 @@ def executors(pid: int) -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.chaos
 def test_two_executors_count_the_truth_and_one_may_die(lab: Lab, traffic: Traffic, tmp_path: Path) -> None:
     streaming = Streaming(
         lab.bootstrap_servers,

@@ -74,6 +74,7 @@ def frozen(pid: int, store: Engine) -> Iterator[Callable[[], None]]:
         store.dispose()
 
 
+@pytest.mark.chaos
 def test_a_server_comes_back_a_second_stream_is_refused_and_a_zombie_commits_nothing(
     lab: Lab, server: Postgres, traffic: Traffic, tmp_path: Path
 ) -> None:

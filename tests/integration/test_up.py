@@ -246,6 +246,7 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed_and_a_stop_le
         assert lab.sasl_ssl.password not in up.errors.read_text()
 
 
+@pytest.mark.chaos
 def test_what_is_away_is_said_comes_in_later_and_nothing_outlives_a_supervisor_that_was_killed(
     lab: Lab, away: Path, log: Path, tmp_path: Path
 ) -> None:

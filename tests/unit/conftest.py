@@ -53,8 +53,10 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(store_file: Path, empty_store: Path) -> Engine:
-    """An empty store of the known version."""
-    shutil.copyfile(empty_store, store_file)
+    """An empty store of the known version; it is whole from the moment it is there."""
+    draft = store_file.with_name("draft")
+    shutil.copyfile(empty_store, draft)
+    draft.rename(store_file)
     return create_engine(f"sqlite:///{store_file}", poolclass=NullPool)
 
 

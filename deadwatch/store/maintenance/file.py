@@ -12,9 +12,8 @@ from typing import Final
 from urllib.parse import quote
 
 from sqlalchemy import Engine, NullPool, create_engine, event
-from sqlalchemy.engine import URL
 
-from deadwatch.store.engine import SQLITE, parse_url
+from deadwatch.store.engine import SQLITE, existing, parse_url
 from deadwatch.store.errors import StoreError
 
 ADDRESS: Final = "sqlite:///"
@@ -40,14 +39,9 @@ def uri(path: Path, *, logged: bool = True) -> str:
     return f"file:{quote(str(path))}?mode=ro{'' if logged else '&immutable=1'}"
 
 
-def reading(path: Path) -> URL:
-    """The URL of an engine that reads an existing file."""
-    return URL.create(SQLITE, database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-
-
 def read_only(path: Path, stopped: Callable[[], bool] | None = None) -> Engine:
     """An engine that reads an existing file and keeps no connections; queries end when ``stopped``."""
-    engine = create_engine(reading(path), hide_parameters=True, poolclass=NullPool)
+    engine = create_engine(existing(path, "ro"), hide_parameters=True, poolclass=NullPool)
     if stopped is not None:
         event.listen(
             engine, "connect", lambda connection, _: connection.set_progress_handler(stopped, OPERATIONS)

@@ -99,6 +99,18 @@ def test_the_state_is_another_one_after_every_commit_and_only_then(
         assert reader.state() == seen[-1]
 
 
+def test_a_store_that_is_removed_within_a_change_is_absent_and_not_made_anew(
+    file: Path, streaming: written_by_streaming.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    streaming.close()
+    reader = Store(f"sqlite:///{file}")
+    monkeypatch.setattr(reader, "check", file.unlink)  # the last moment at which somebody may remove it
+    with closing(reader), closing(Writer(f"sqlite:///{file}", reader)) as writer:
+        with pytest.raises(StoreUnavailableError, match=ABSENT), writer.writing():
+            pass
+        assert not file.exists()
+
+
 def test_many_threads_ask_for_the_state_at_once(reader: Store, streaming: written_by_streaming.Store) -> None:
     before = reader.state()
     with ThreadPoolExecutor(8) as threads:

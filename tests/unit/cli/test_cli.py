@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.up import locked
+from cli.commands.up import locked, temporary_files
 from cli.main import app
 from cli.service import PREFIXES
 from deadwatch.runtime.settings_file import SettingsError
@@ -67,6 +67,18 @@ def test_two_services_never_share_a_data_directory(tmp_path: Path) -> None:
         pass
     with locked(tmp_path):
         assert (tmp_path / "lock").exists()
+
+
+def test_temporary_files_are_in_the_data_directory_and_what_a_killed_service_left_there_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "elsewhere")
+    (tmp_path / "tmp" / "spark-killed").mkdir(parents=True)
+    with temporary_files(tmp_path):
+        assert os.environ["TMPDIR"] == str(tmp_path / "tmp")
+        assert list((tmp_path / "tmp").iterdir()) == []
+        (tmp_path / "tmp" / "spark-1").mkdir()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_data_directory_that_others_may_look_into_is_said(

@@ -1,5 +1,6 @@
 """Spark on whichever master, where its prepared classes are looked for, and its failures in one line."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,13 @@ def test_the_jvm_takes_the_classes_that_were_prepared_for_this_java(java: Path) 
     (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.99"')
     assert session.class_archive() != file
     assert not [option for option in session.java_options() if "SharedArchiveFile" in option]
+
+
+def test_temporary_files_of_the_jvm_are_where_pythons_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a place"))
+    assert f'"-Djava.io.tmpdir={tmp_path}/a place"' in session.java_options()
 
 
 TIMEOUT = """[STREAM_FAILED] Query terminated with exception: java.util.concurrent.ExecutionException: x

@@ -12,6 +12,7 @@ from api.app import create_app
 from api.auth.settings import Role
 from api.settings import ApiSettings
 from tests import console_store
+from tests.operators import settle
 from tests.unit.api.console_visit import Console, visiting
 from tests.unit.api.routes.conftest import NOW_MS, directory, store_file
 
@@ -27,9 +28,10 @@ def served(directory: Path) -> Iterator[tuple[FastAPI, Console]]:
 
 
 @pytest.fixture
-def app(served: tuple[FastAPI, Console], store_file: Path) -> FastAPI:
+def app(served: tuple[FastAPI, Console], store_file: Path) -> Iterator[FastAPI]:
     del store_file  # the one of the test before is gone
-    return served[0]
+    yield served[0]
+    settle(served[0])
 
 
 @pytest.fixture

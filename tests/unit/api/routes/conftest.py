@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
 from api.settings import ApiSettings
-from tests.operators import operator
+from tests.operators import operator, settle
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 Add = Callable[..., None]
 NOW_MS = 1_800_000_000_000
@@ -36,9 +40,10 @@ def store_file(directory: Path) -> Path:
 
 
 @pytest.fixture
-def client(served: TestClient, store_file: Path) -> TestClient:
+def client(served: TestClient, store_file: Path) -> Iterator[TestClient]:
     del store_file  # the one of the test before is gone
-    return served
+    yield served
+    settle(cast("FastAPI", served.app))
 
 
 def problem(client: httpx2.Client, line: str, body: object = None) -> str:

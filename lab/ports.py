@@ -1,0 +1,54 @@
+"""Loopback ports for servers that are about to start."""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from random import SystemRandom
+from typing import Final
+
+COUNTER: Final = "DEADWATCH_PORTS"
+"""Names a file that counts the ports that were chosen: processes which have it choose none twice."""
+_FIRST: Final = 10_000
+_OUTGOING: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
+    """Ports that are free now and differ, none that Linux would give to an outgoing connection.
+
+    So a broker that was killed finds its port free when it starts again: a client that tried to reach it
+    meanwhile cannot have been given that port, and so have connected to itself.
+    """
+    candidates = _candidates()
+    with ExitStack() as held:
+        sockets: list[socket.socket] = []
+        while len(sockets) < count:
+            with suppress(OSError):
+                sockets.append(held.enter_context(socket.create_server((host, next(candidates)))))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _candidates() -> Iterator[int]:
+    """Without an end; 0, any port, where outgoing connections have nearly all."""
+    outgoing = int(_OUTGOING.read_text().split()[0]) if _OUTGOING.exists() else 0
+    count = outgoing - _FIRST
+    counter = os.environ.get(COUNTER)
+    random = SystemRandom()  # tests seed the other one
+    while True:
+        if count < _FIRST:
+            yield 0
+        else:
+            yield _FIRST + (_next(Path(counter)) if counter else random.randrange(count)) % count
+
+
+def _next(counter: Path) -> int:
+    """The number in the file, which then has the next one."""
+    with counter.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        number = int(file.read() or 0)
+        file.truncate(0)
+        file.write(str(number + 1))
+    return number

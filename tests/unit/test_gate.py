@@ -1,0 +1,103 @@
+"""The gate itself: what is unstable, what is red, what is said at the end."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+FIRST_TIME = """
+from pathlib import Path
+def first_time(name):
+    seen = Path({seen!r}) / name
+    first = not seen.exists()
+    seen.touch()
+    return first
+"""
+UNSTABLE = """
+def test_{name}(): assert not first_time("{name}"), "the lot fell on {name}"
+"""
+STABLE = """
+def test_stable(): pass
+"""
+RED = """
+def test_red(): assert False
+"""
+ENDLESS = """
+import threading
+def test_endless(): threading.Event().wait()
+"""
+LEAVES = """
+import subprocess, sys, tempfile
+def test_leaves():
+    tempfile.mkdtemp(prefix="forgotten-")
+    subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    tests: str
+    code: int
+    says: tuple[str, ...] = ()
+    limit_s: str = "60"
+
+
+CASES = [
+    Case("what passes is green", STABLE, 0, ("1 passed",)),
+    Case("what fails twice is red", STABLE + RED, 1, ("1 failed: once more, alone", "test_red")),
+    Case(
+        "what fails once is unstable",
+        STABLE + UNSTABLE.format(name="a"),
+        0,
+        ("unstable: 1 passed alone", "AssertionError: the lot fell on a", "::test_a\n"),
+    ),
+    Case(
+        "three may be unstable",
+        "".join(UNSTABLE.format(name=name) for name in "abc"),
+        0,
+        ("unstable: 3 passed",),
+    ),
+    Case(
+        "four may not",
+        "".join(UNSTABLE.format(name=name) for name in "abcd"),
+        1,
+        ("4 tests failed: too many to be called unstable",),
+    ),
+    Case(
+        "what does not end is named",
+        STABLE + ENDLESS,
+        2,
+        ("the gate ends after 3 s, in the middle of:\n", "::test_endless\n"),
+        limit_s="3",
+    ),
+    Case("what is left over is named", LEAVES, 0, ("left over:\n", "/forgotten-", "process ")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_gate(case: Case, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    file = tmp_path / "test_it.py"
+    file.write_text(FIRST_TIME.format(seen=str(seen)) + case.tests)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environment = {
+        **os.environ,
+        "DEADWATCH_GATE_LIMIT_S": case.limit_s,
+        "TMPDIR": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [sys.executable, "-m", "tests.gate", "-p", "no:cacheprovider", file.name]
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert ended.returncode == case.code, ended.stdout + ended.stderr
+    for text in case.says:
+        assert text in ended.stdout
