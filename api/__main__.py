@@ -12,7 +12,8 @@ from api.app import create_app
 from api.connections import BoundedProtocol, BoundedWarnings
 from api.settings import ApiSettings
 from deadwatch.deadletter.dialects import read_as
-from deadwatch.runtime.process import REFUSED, begin, leave_records_alone
+from deadwatch.runtime.process import REFUSED, leave_records_alone
+from deadwatch.runtime.settings_file import begin
 
 GRACEFUL_SHUTDOWN_S = 3
 logger = logging.getLogger("api")

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import problems
 from api.problems import SECURITY
 from api.telemetry import HEADER, PLAIN, log_context
-from deadwatch.runtime.settings_file import host_name, is_loopback
+from deadwatch.runtime.hosts import host_name, is_loopback
 
 MAX_DIGITS: Final = 18
 

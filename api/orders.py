@@ -10,8 +10,8 @@ from functools import cached_property
 
 from sqlalchemy import Engine, select
 
+from api.auth.role import Role
 from api.auth.roles import Caller, checked
-from api.auth.settings import Role
 from api.settings import ApiSettings
 from api.store import Store, database_errors, writing_engine
 from deadwatch.deadletter.filter import Filter

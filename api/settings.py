@@ -12,8 +12,8 @@ from api.auth.settings import OidcSettings
 from deadwatch.contract import topics
 from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.orders.targets import TargetRules
+from deadwatch.runtime.hosts import is_loopback
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.runtime.settings_file import is_loopback
 from deadwatch.store.engine import checked_url
 
 MIN_PEPPER_CHARS: Final = 32

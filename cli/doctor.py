@@ -25,7 +25,7 @@ from api.checks import Check, Finding, Level, api_checks, fail, kafka, ok, redri
 from cli.commands.up import require_free
 from cli.service import Service
 from collector.settings import ConnectSettings
-from deadwatch.runtime.settings_file import SettingsError
+from deadwatch.runtime.process import SettingsError
 from jars.cache import Manifest, present
 
 COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}

@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from api.auth.credentials import issue
-from deadwatch.runtime.settings_file import SettingsError, is_loopback
+from deadwatch.runtime.hosts import is_loopback
+from deadwatch.runtime.process import SettingsError
 
 NAME = "token"
 OWNER_ONLY = 0o600

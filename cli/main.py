@@ -15,13 +15,12 @@ from cli.api_client import DONE, RefusedError
 from cli.commands import policies as policy_commands
 from cli.commands import ready as ready_command
 from cli.commands import tokens as token_commands
-from cli.commands import up as up_command
 from cli.commands.api import EXIT_CODES, OneLine, end, of_api, taking
 from cli.commands.audit import audit
 from cli.commands.dead_letters import groups, records, show, topics
 from cli.commands.redrives import cancel, jobs, pause, redrive, resume
 from cli.commands.signals import findings, overview, tasks
-from cli.service import DATA, Bootstrap, Config, Data, Options, configure
+from cli.options import DATA, Bootstrap, Config, Data, Options
 from deadwatch.runtime import VERSION
 from deadwatch.runtime.process import Interrupted, configure_logging, interruptible
 from deadwatch.store.maintenance import Work
@@ -55,6 +54,9 @@ def up(options: Options) -> int:
 
     deadwatch up --config deadwatch.yaml (there: kafka, with TLS and SASL)
     """
+    from cli.commands import up as up_command
+    from cli.service import configure
+
     return up_command.run(configure(options))
 
 
@@ -64,6 +66,7 @@ def doctor(options: Options) -> int:
     deadwatch doctor --bootstrap-servers localhost:9092 --connect-url http://localhost:8083
     """
     from cli.doctor import run
+    from cli.service import configure
 
     return run(configure(options))
 

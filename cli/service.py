@@ -10,20 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from pydantic import BaseModel
 
 from api.settings import ApiSettings
 from cli import local_token
+from cli.options import Options
 from cli.supervisor import Program
 from collector.settings import CollectorSettings
-from deadwatch.runtime.settings_file import ProcessSettings, SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import ProcessSettings, load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 
-DATA = Path("deadwatch-data")
 PREFIXES = ("COLLECTOR_", "STREAMING_", "REDRIVE_", "API_")
 SAME_IN_ALL = (
     "kafka.bootstrap_servers",
@@ -43,35 +42,6 @@ SAME_IN_ALL = (
     "log_format",
 )
 """Settings that must be the same in every process that has them, or one writes where none reads."""
-
-
-Bootstrap = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Your Kafka; several by commas.")]
-Data = Annotated[Path, typer.Option(metavar="DIR", help="The only place that is written to.")]
-Config = Annotated[Path | None, typer.Option(metavar="FILE", help="Settings as YAML (deadwatch.yaml).")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of the command line, as Typer reads them; None and empty: not given."""
-
-    bootstrap_servers: Bootstrap = None
-    connect_url: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="A Connect REST URL; repeatable.")
-    ] = None
-    jolokia_url: Annotated[
-        str, typer.Option(metavar="TEMPLATE", help="Jolokia of its workers, as http://{host}:8778/jolokia")
-    ] = ""
-    broker_jolokia_url: Annotated[
-        list[str] | None, typer.Option(metavar="URL", help="Jolokia of a broker; repeatable.")
-    ] = None
-    log: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Log files to follow; repeatable.")
-    ] = None
-    data: Data = DATA
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, metavar="PORT", help="Of the api; 0: any.")
-    ] = None
-    config: Config = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collector.positions import PositionsError
 from collector.service import run
 from collector.settings import CollectorSettings
 from deadwatch.runtime.health import Health
-from deadwatch.runtime.process import REFUSED, begin, stop_on_signals
+from deadwatch.runtime.process import REFUSED, stop_on_signals
+from deadwatch.runtime.settings_file import begin
 
 
 def main() -> int:

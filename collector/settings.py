@@ -12,8 +12,9 @@ from pydantic_settings import SettingsConfigDict
 from collector.sources.logs.layout import KNOWN, Layout, configured
 from deadwatch.contract import quarantine, topics
 from deadwatch.runtime.health import HealthSettings
+from deadwatch.runtime.hosts import is_loopback
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.runtime.settings_file import ProcessSettings, is_loopback
+from deadwatch.runtime.settings_file import ProcessSettings
 
 
 class LogReading(BaseModel):

@@ -41,7 +41,7 @@ class Jvm:
     jolokia_port: int | None = None
 
     def command(self, main: str, *arguments: str | Path) -> list[str | Path]:
-        """The command line; writes the logging configuration beside the log."""
+        """The command line; the logging configuration and temporary files are beside the log."""
         config = self.log.with_suffix(".log4j2.properties")
         write_properties(config, self._logging())
         agent = []
@@ -51,6 +51,7 @@ class Jvm:
         return [
             *launcher(self.java, self.conf, self.heap_mb),
             f"-Dlog4j2.configurationFile={config.as_uri()}",
+            f"-Djava.io.tmpdir={self.log.parent}",
             *agent,
             main,
             *arguments,

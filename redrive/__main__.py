@@ -23,6 +23,7 @@ from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
 from deadwatch.runtime.health import Health
 from deadwatch.runtime.process import leave_records_alone
+from deadwatch.runtime.settings_file import begin
 from deadwatch.store.engine import connect, reading
 from deadwatch.store.errors import StoreError
 from deadwatch.store.heartbeat import REDRIVE, Heartbeat
@@ -70,7 +71,7 @@ def policy_rounds(settings: RedriveSettings, engine: Engine) -> PolicyRounds:
 
 def main() -> None:
     """Work until a signal asks for the end, with exit code 0."""
-    settings = process.begin(RedriveSettings, "Moves the records of redrive orders.")
+    settings = begin(RedriveSettings, "Moves the records of redrive orders.")
     read_as(settings.reading)
     stop = process.stop_on_signals()
     store = Store(settings.store_url)

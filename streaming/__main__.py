@@ -15,6 +15,7 @@ from deadwatch.deadletter.dialects import read_as
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms
 from deadwatch.runtime.health import Health
+from deadwatch.runtime.settings_file import begin
 from deadwatch.store.errors import RebuiltError, StoreError
 from deadwatch.store.heartbeat import STREAMING, Heartbeat
 from deadwatch.store.maintenance import file
@@ -37,7 +38,7 @@ logger = logging.getLogger("streaming")
 
 def main() -> None:
     """Run until a signal asks for the end; exit code 0 then."""
-    settings = process.begin(StreamingSettings, "Counts events and dead letters into the store.")
+    settings = begin(StreamingSettings, "Counts events and dead letters into the store.")
     read_as(settings.reading)
     stop = process.stop_on_signals()
     telemetry = telemetry_of(settings.otel_endpoint, settings.kafka_cluster, os.environ)

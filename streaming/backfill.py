@@ -20,7 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from deadwatch.deadletter.dialects import read_as
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms
-from deadwatch.runtime.settings_file import SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import load
 from deadwatch.store.errors import StoreError
 from deadwatch.store.trouble import line
 from jars import JarsError

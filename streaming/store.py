@@ -24,8 +24,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.health import unheard
-from deadwatch.runtime.process import REFUSED, configure_logging
-from deadwatch.runtime.settings_file import SettingsError, load
+from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging
+from deadwatch.runtime.settings_file import load
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.heartbeat import STORE, Heartbeat
 from deadwatch.store.maintenance import Work, backups, check, commands, file

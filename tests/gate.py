@@ -72,6 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the gate; the exit code is pytest's, 0 where nothing failed but what is unstable."""
     memory = shared_memory()
     room = Path(tempfile.mkdtemp(prefix="deadwatch-"))
+    room.chmod(0o711)  # PostgreSQL, whom root starts as another user, passes through it
     os.environ |= {"TMPDIR": str(room), VARIABLE: str(room)}
     tempfile.tempdir = None  # it is asked for anew
     recorder = Recorder()

@@ -27,15 +27,15 @@ from api.auth.credentials import Credential, digest, matches, parse
 from api.auth.identity_provider import Discovery
 from api.auth.limits import FailureCounter, network
 from api.auth.oidc import JwtVerifier
+from api.auth.role import Role
 from api.auth.roles import ANONYMOUS_VIEWER, NOBODY, Caller
-from api.auth.settings import Role
 from api.auth.sign_in import Person, Session, SignIn
 from api.auth.tokens import EndedSessions, TokenService
 from api.errors import ThrottledError, UnauthenticatedError
 from api.middleware import asks_this_machine
 from api.settings import ApiSettings
 from api.store import Store
-from deadwatch.runtime.settings_file import is_loopback
+from deadwatch.runtime.hosts import is_loopback
 
 SCHEME: Final = "bearer"
 LOCAL: Final = "local"

@@ -16,8 +16,9 @@ from joserfc.jwt import Claims, JWTClaimsRegistry
 from joserfc.registry import Header
 
 from api.auth.identity_provider import PublicKeySignatures, SigningKeys
+from api.auth.role import Role
 from api.auth.roles import Caller
-from api.auth.settings import OidcSettings, Role
+from api.auth.settings import OidcSettings
 from api.errors import UnauthenticatedError
 
 MALFORMED: Final = (JoseError, ValueError, TypeError, AttributeError, RecursionError)

@@ -13,7 +13,7 @@ from fastapi import Depends, Request, Security
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.errors import ForbiddenError, UnauthenticatedError
 
 READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})

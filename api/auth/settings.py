@@ -3,27 +3,13 @@
 They load no client of a provider: ``deadwatch up`` reads them, and stays in memory.
 """
 
-from enum import StrEnum
 from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from deadwatch.runtime.settings_file import is_loopback
-
-
-class Role(StrEnum):
-    """What a caller may do; each role includes the ones before it."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
-
-    def covers(self, needed: "Role") -> bool:
-        """Whether this role includes ``needed``."""
-        ranks = list(Role)
-        return ranks.index(self) >= ranks.index(needed)
-
+from api.auth.role import Role
+from deadwatch.runtime.hosts import is_loopback
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Those with a public key; one whose key is a shared secret is never taken."""

@@ -21,8 +21,9 @@ from authlib.oauth2 import OAuth2Client, OAuth2Error
 
 from api.auth.identity_provider import UNREADABLE, Discovery, fetch
 from api.auth.oidc import JwtVerifier
+from api.auth.role import Role
 from api.auth.roles import Caller
-from api.auth.settings import OidcSettings, Role
+from api.auth.settings import OidcSettings
 from api.errors import IdentityProviderError, UnauthenticatedError
 
 CHANCE_BYTES: Final = 32

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from api.auth.credentials import Credential, digest, issue, matches
+from api.auth.role import Role
 from api.auth.roles import Caller
-from api.auth.settings import Role
 from api.auth.sign_in import Session
 from api.errors import ApiError, UnauthenticatedError
 from api.store import Store, Writer

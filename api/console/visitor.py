@@ -17,8 +17,8 @@ from fastapi import Depends, Request
 from fastapi.responses import Response
 
 from api.auth import roles
+from api.auth.role import Role
 from api.auth.roles import NOBODY, Caller
-from api.auth.settings import Role
 from api.errors import ApiError
 
 

@@ -21,8 +21,8 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel
 
 from api.auth.limits import Shares
+from api.auth.role import Role
 from api.auth.roles import Calling
-from api.auth.settings import Role
 from api.errors import ApiError, LiveBusyError, ThrottledError, UnauthenticatedError
 from api.service import NoParameters
 

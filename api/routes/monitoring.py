@@ -14,8 +14,8 @@ from fastapi import APIRouter, Depends, Header, Path, Response
 from pydantic import Field
 
 from api.answers import Answer
+from api.auth.role import Role
 from api.auth.roles import require
-from api.auth.settings import Role
 from api.errors import ApiError
 from api.metrics.samples import Moment
 from api.service import NoParameters, Serving

@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from api.audit import FILTERED, UNMASKED, Acting, Action
+from api.auth.role import Role
 from api.auth.roles import checked
-from api.auth.settings import Role
 from api.browsing import browser as queries
 from api.browsing.browser import RecordPage
 from api.browsing.payload import View

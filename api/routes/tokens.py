@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, milliseconds
 from api.audit import Acting
+from api.auth.role import Role
 from api.auth.roles import Calling, require
-from api.auth.settings import Role
 from api.errors import InvalidCursorError, UnauthenticatedError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE

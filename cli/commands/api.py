@@ -15,9 +15,8 @@ from typer.core import TyperGroup
 from cli import local_token
 from cli.api_client import INTERRUPTED, Api, RefusedError, UsageError, connect
 from cli.commands.output import Format
-from cli.service import DATA
-from deadwatch.runtime.process import REFUSED
-from deadwatch.runtime.settings_file import SettingsError
+from cli.options import DATA
+from deadwatch.runtime.process import REFUSED, SettingsError
 
 Command = Callable[..., None]
 Url = Annotated[str, typer.Option(envvar="DEADWATCH_URL", metavar="URL", help="Of the service.")]

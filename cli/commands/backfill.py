@@ -5,7 +5,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.api_client import UsageError
 from cli.commands.redrives import ask_terminal
-from cli.service import Options, configure
+from cli.options import Options
+from cli.service import configure
 from streaming import backfill
 from streaming.rebuild import BackfillError
 

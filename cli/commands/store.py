@@ -1,7 +1,8 @@
 """``deadwatch store``: the store of the settings, for operators and deployments."""
 
 from cli.api_client import DONE, RefusedError, UsageError
-from cli.service import Options, store_url
+from cli.options import Options
+from cli.service import store_url
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.settings_file import load
 from deadwatch.store.errors import DamagedError, StoreError

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from cli.api_client import DONE, Api
 from cli.commands import tables
 from cli.commands.api import Limit, Output, group
 from cli.commands.output import Answer, Format, shown
-from cli.service import DATA
+from cli.options import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

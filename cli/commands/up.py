@@ -16,8 +16,7 @@ import httpx2
 from cli.commands.ready import look
 from cli.service import Service
 from cli.supervisor import Supervisor
-from deadwatch.runtime.process import OTHERS, configure_logging
-from deadwatch.runtime.settings_file import SettingsError
+from deadwatch.runtime.process import OTHERS, SettingsError, configure_logging
 
 READY_POLL_S = 0.2
 

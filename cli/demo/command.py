@@ -30,7 +30,8 @@ from cli.commands.ready import look
 from cli.commands.redrives import PATH, follow, plan
 from cli.commands.up import require_free, temporary_files
 from cli.demo.figures import Row, Screen, Watch, plain, record_times, save_picture, summary
-from cli.service import Options, Service, configure, forget_variables
+from cli.options import Options
+from cli.service import Service, configure, forget_variables
 from cli.supervisor import Supervisor, running
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.runtime import process

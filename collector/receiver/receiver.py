@@ -31,7 +31,7 @@ from collector.receiver.state import LogsSubmission, Origin, RefusedSubmission, 
 from collector.settings import CollectorSettings, ReceiverSettings
 from collector.sources.logs.records import MAX_RECORD_CHARS
 from collector.sources.source import SourceDownError
-from deadwatch.runtime.settings_file import host_name, is_loopback
+from deadwatch.runtime.hosts import host_name, is_loopback
 
 RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 TOO_LONG: Final = f"records of more than {MAX_RECORD_CHARS} characters are not read"

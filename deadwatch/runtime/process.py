@@ -1,19 +1,14 @@
-"""How every process begins and stops: settings, logging, signals, garbage collection."""
+"""How every process runs and stops: logging, signals, exit codes, garbage collection."""
 
-import argparse
 import gc
 import logging
-import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from deadwatch.runtime.logs import LogFormat, add_context, formatter
-from deadwatch.runtime.settings_file import S, SettingsError, load
 
 REFUSED = 2
 """Exit code when the settings or arguments are refused."""
@@ -33,24 +28,12 @@ QUIET = {
 }
 
 
+class SettingsError(Exception):
+    """The settings cannot be used; the text says which and what to do, and never shows a value."""
+
+
 class Interrupted(BaseException):
     """A signal has come inside ``interruptible``."""
-
-
-def begin(settings: type[S], description: str) -> S:
-    """Load the settings and set up logging; ends the process with one line if the settings are refused."""
-    parser = argparse.ArgumentParser(prog=f"python -m {settings.section}", description=description)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as YAML (deadwatch.yaml)")
-    arguments = parser.parse_args()
-    os.umask(OTHERS)
-    configure_logging(settings.section)
-    try:
-        loaded = load(settings, arguments.config)
-    except SettingsError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(REFUSED)
-    configure_logging(settings.section, form=loaded.log_format)
-    return loaded
 
 
 def configure_logging(process: str, level: int = logging.INFO, form: LogFormat = "text") -> None:

@@ -5,18 +5,19 @@ section of the YAML file, the file's shared top level (``kafka``, ``kafka_cluste
 unknown or contradicts itself is refused before the first connection.
 """
 
-import ipaddress
+import argparse
 import os
-import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from deadwatch.runtime.logs import LogFormat
+from deadwatch.runtime.process import OTHERS, REFUSED, SettingsError, configure_logging
 
 SHARED = frozenset(
     {
@@ -41,10 +42,6 @@ SHARED = frozenset(
 SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")
 
 S = TypeVar("S", bound="ProcessSettings")
-
-
-class SettingsError(Exception):
-    """The settings cannot be used; the text says which and what to do, and never shows a value."""
 
 
 class ProcessSettings(BaseSettings):
@@ -135,21 +132,17 @@ def _lines(error: ValidationError, section: str) -> list[str]:
     return lines
 
 
-_HOST: Final = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(?::[0-9]{1,5})?")
-"""A name or an address, and a port (RFC 9110, 7.2); a client without a name for us sends an empty one."""
-
-
-def host_name(sent: Sequence[str]) -> str | None:
-    """The name or address in the headers Host of a request; "" where none was sent, None where it is
-    malformed or comes twice.
-    """
-    found = _HOST.fullmatch(sent[0] if sent else "") if len(sent) <= 1 else None
-    return found["name"].strip("[]").lower() if found else None
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` is localhost or a loopback address, of IPv4 or IPv6."""
+def begin(settings: type[S], description: str) -> S:
+    """Load the settings and set up logging; ends the process with one line if the settings are refused."""
+    parser = argparse.ArgumentParser(prog=f"python -m {settings.section}", description=description)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as YAML (deadwatch.yaml)")
+    arguments = parser.parse_args()
+    os.umask(OTHERS)
+    configure_logging(settings.section)
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        loaded = load(settings, arguments.config)
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(REFUSED)
+    configure_logging(settings.section, form=loaded.log_format)
+    return loaded

@@ -15,7 +15,7 @@ from sqlalchemy import NullPool, create_engine, update
 
 from api.app import create_app
 from api.auth.credentials import parse
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.errors import UnauthenticatedError
 from api.service import Service
 from api.settings import ApiSettings

@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.audit import UNMASKED
 from api.auth.credentials import issue
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.browsing.merge import GROUP
 from api.settings import ApiSettings
 from deadwatch.contract import headers as names

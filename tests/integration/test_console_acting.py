@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from tests.console_store import RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served

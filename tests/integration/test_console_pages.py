@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import schema

@@ -10,8 +10,8 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from api.audit import Acting
+from api.auth.role import Role
 from api.auth.roles import require
-from api.auth.settings import Role
 from api.checks import Level
 from api.console.rendering import UNPROCESSABLE, redirect, render, validation_text
 from api.console.views.lists import ListQuery, Paging

@@ -7,8 +7,8 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from api.audit import Acting
+from api.auth.role import Role
 from api.auth.roles import require
-from api.auth.settings import Role
 from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
 from api.console.rendering import redirect, render
 from api.console.views.lists import PAGE, Paging

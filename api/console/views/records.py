@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.audit import Acting, Action
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.browsing.records import DeadLetterRecord, Payload
 from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
 from api.console.visitor import FormError, SubmittedForm

@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from api.app import create_app
 from api.audit import MAX_REFUSED, UNMASKED, Acting, forget
 from api.auth.credentials import issue
+from api.auth.role import Role
 from api.auth.roles import require
-from api.auth.settings import Role
 from api.errors import StoreUnavailableError
 from api.settings import ApiSettings
 from api.store import Store, Writer

@@ -15,7 +15,7 @@ from api.app import create_app
 from api.auth.authenticator import MAX_FAILURES
 from api.auth.credentials import issue, parse
 from api.auth.limits import WINDOW_MS
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.auth.tokens import FRESH_MS, TokenService
 from api.settings import ApiSettings
 from api.store import Store, Writer

@@ -6,7 +6,8 @@ import pytest
 
 from api.settings import ApiSettings
 from deadwatch.runtime import VERSION
-from deadwatch.runtime.settings_file import SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import load
 from tests.paths import ROOT
 
 

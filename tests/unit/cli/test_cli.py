@@ -12,7 +12,7 @@ import pytest
 from cli.commands.up import locked, temporary_files
 from cli.main import app
 from cli.service import PREFIXES
-from deadwatch.runtime.settings_file import SettingsError
+from deadwatch.runtime.process import SettingsError
 
 
 @pytest.fixture
@@ -99,7 +99,28 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_stays_in_memory_with_the_service_loads_no_part_of_it() -> None:
     heavy = {"alembic", "kafka", "numpy", "polars", "pyarrow", "pyspark"}
-    loaded = "import sys, cli.main; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = "import sys, cli.main, cli.commands.up; print(*{name.partition('.')[0] for name in sys.modules})"
     printed = subprocess.check_output([sys.executable, "-c", loaded], text=True).split()
     assert "typer" in printed
     assert heavy.isdisjoint(printed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "completed"),
+    [("--help", ""), ("overview --help", ""), ("groups --url http://127.0.0.1:1", ""), ("", "deadwatch gro")],
+    ids=["help", "help of a command", "a command that asks the api", "a completion"],
+)
+def test_a_command_that_asks_the_api_loads_no_part_of_the_service(arguments: str, completed: str) -> None:
+    heavy = {"alembic", "fastapi", "kafka", "numpy", "polars", "pyarrow", "pyspark", "sqlalchemy"}
+    script = (
+        "import sys\nfrom cli.main import app\n"
+        "try: app(prog_name='deadwatch')\nexcept SystemExit: pass\n"
+        "print('LOADED', *{name.partition('.')[0] for name in sys.modules})"
+    )
+    completing = {"_DEADWATCH_COMPLETE": "complete_bash", "COMP_WORDS": completed, "COMP_CWORD": "1"}
+    environment = os.environ | (completing if completed else {})
+    command = [sys.executable, "-c", script, *arguments.split()]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    (loaded,) = [line.split() for line in ended.stdout.splitlines() if line.startswith("LOADED ")]
+    assert "typer" in loaded, ended.stderr
+    assert heavy.intersection(loaded) == set()

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, example, given, settings
 from sqlalchemy import Engine
 
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.orders import OrderService, PolicyService
 from cli.api_client import Api
 from cli.commands import api as api_command

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from api.auth.credentials import parse
-from cli.service import PREFIXES, Options, configure, forget_variables, variables
-from deadwatch.runtime.settings_file import SettingsError
+from cli.options import Options
+from cli.service import PREFIXES, configure, forget_variables, variables
+from deadwatch.runtime.process import SettingsError
 
 KAFKA = "kafka.test:9092"
 

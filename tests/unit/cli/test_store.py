@@ -6,7 +6,7 @@ import pytest
 
 from cli.api_client import RefusedError, UsageError
 from cli.commands import store as store_command
-from cli.service import Options
+from cli.options import Options
 from deadwatch.store.maintenance import Work
 
 

@@ -16,7 +16,7 @@ from cli import local_token
 from cli.main import app
 from deadwatch.orders.order import Status
 from deadwatch.runtime.clock import clock_ms
-from deadwatch.runtime.settings_file import SettingsError
+from deadwatch.runtime.process import SettingsError
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import STREAMING
 from deadwatch.store.write import audit

@@ -20,7 +20,8 @@ from api.auth.oidc import JwtVerifier
 from api.auth.settings import OidcSettings
 from api.errors import IdentityProviderError, UnauthenticatedError
 from api.settings import ApiSettings
-from deadwatch.runtime.settings_file import SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import load
 from tests import identity_provider
 from tests.identity_provider import AUDIENCE, KEY, Claims, Provider
 

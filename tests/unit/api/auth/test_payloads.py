@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from api.app import create_app
 from api.audit import FILTERED
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.auth.tokens import TokenService
 from api.settings import ApiSettings
 from api.store import Store, Writer

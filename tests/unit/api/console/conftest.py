@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine, NullPool, create_engine
 
 from api.app import create_app
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.settings import ApiSettings
 from tests import console_store
 from tests.operators import settle

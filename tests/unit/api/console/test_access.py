@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from starlette.routing import Mount
 
 from api.app import create_app
-from api.auth.settings import Role
+from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.settings import ApiSettings
 from tests import console_store

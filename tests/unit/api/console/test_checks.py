@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Engine
 
 from api.app import create_app
-from api.auth.settings import OidcSettings, Role
+from api.auth.role import Role
+from api.auth.settings import OidcSettings
 from api.checks import Finding, api_checks, fail, ok, warn
 from api.checks.api_checks import identity
 from api.settings import ApiSettings

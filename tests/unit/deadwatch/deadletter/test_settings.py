@@ -12,7 +12,8 @@ from api.settings import ApiSettings
 from deadwatch.deadletter.dialects import DIALECTS, Reading, read_as, reading
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.deadletter.settings import DeadLetterSettings
-from deadwatch.runtime.settings_file import ProcessSettings, SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import ProcessSettings, load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from collector.settings import CollectorSettings
-from deadwatch.runtime.settings_file import SettingsError, load
+from deadwatch.runtime.process import SettingsError
+from deadwatch.runtime.settings_file import load
 
 
 def written(directory: Path, text: str) -> Path:
