@@ -1,19 +1,19 @@
 """Redrive orders and policies, as the api writes them: created, changed, paused, resumed, cancelled, deleted.
 
-Both services write to the store that ``store`` reads; it has to exist. A new policy leaves alone what its
-topics hold at the moment of its creation, unless it asks for the existing records too.
+Both services write by ``writer`` to the store that ``store`` reads; it has to exist. A new policy leaves
+alone what its topics hold at the moment of its creation, unless it asks for the existing records too.
 """
 
 import uuid
 from collections.abc import Callable
 from functools import cached_property
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 
 from api.auth.role import Role
 from api.auth.roles import Caller, checked
 from api.settings import ApiSettings
-from api.store import Store, database_errors, writing_engine
+from api.store import Store, Writer, database_errors
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
 from deadwatch.orders.order import OrderRequest
@@ -48,8 +48,10 @@ def _allow_filter(text: str | None, who: Caller, settings: ApiSettings) -> None:
 class OrderService:
     """Creates and changes redrive orders. Every method raises ``RequestError`` and ``ApiError``."""
 
-    def __init__(self, settings: ApiSettings, store: Store, now_ms: Callable[[], int]) -> None:
-        self._settings, self._store, self._now_ms = settings, store, now_ms
+    def __init__(
+        self, settings: ApiSettings, store: Store, writer: Writer, now_ms: Callable[[], int]
+    ) -> None:
+        self._settings, self._store, self._writer, self._now_ms = settings, store, writer, now_ms
 
     def create(self, request: OrderRequest, who: Caller, idempotency_key: str, also: Witness) -> StoredOrder:
         """Create the order; ``also`` is called in the same transaction."""
@@ -81,12 +83,8 @@ class OrderService:
             return change(self._book)
 
     @cached_property
-    def _engine(self) -> Engine:
-        return writing_engine(self._settings.store_url)
-
-    @cached_property
     def _book(self) -> OrderBook:
-        return OrderBook(self._engine)
+        return OrderBook(self._writer.engine)
 
     @cached_property
     def _creation(self) -> creation.OrderService:
@@ -98,15 +96,17 @@ class OrderService:
             now_ms=self._now_ms,
             monotonic_ms=monotonic_ms,
             new_id=lambda: str(uuid.uuid4()),
-            history=History(HandledBook(self._engine), settings.events_topic, monotonic_ms, wait_ms),
+            history=History(HandledBook(self._writer.engine), settings.events_topic, monotonic_ms, wait_ms),
         )
 
 
 class PolicyService:
     """Creates and changes redrive policies. Every method raises ``RequestError`` and ``ApiError``."""
 
-    def __init__(self, settings: ApiSettings, store: Store, now_ms: Callable[[], int]) -> None:
-        self._settings, self._store, self._now_ms = settings, store, now_ms
+    def __init__(
+        self, settings: ApiSettings, store: Store, writer: Writer, now_ms: Callable[[], int]
+    ) -> None:
+        self._settings, self._store, self._writer, self._now_ms = settings, store, writer, now_ms
 
     def create(self, request: PolicyRequest, who: Caller, also: Witness) -> Policy:
         """Create the policy; ``also`` is called in the same transaction."""
@@ -158,4 +158,4 @@ class PolicyService:
 
     @cached_property
     def _book(self) -> PolicyBook:
-        return PolicyBook(writing_engine(self._settings.store_url))
+        return PolicyBook(self._writer.engine)

@@ -87,7 +87,7 @@ class Store:
 
 
 class Writer:
-    """The write side, for the api's own rows: tokens, notes and the audit. Used by many threads."""
+    """The write side, for all that the api writes. Used by many threads; its engine is the only one."""
 
     def __init__(self, url: str, store: Store) -> None:
         self._url, self._store = url, store
@@ -96,16 +96,17 @@ class Writer:
     def writing(self) -> Iterator[Connection]:
         """One transaction; raises as ``Store.read``."""
         self._store.check()
-        with database_errors(), self._engine.begin() as connection:
+        with database_errors(), self.engine.begin() as connection:
             yield connection
 
     def close(self) -> None:
         """Close its connections, if there are any."""
-        if "_engine" in self.__dict__:
-            self._engine.dispose()
+        if "engine" in self.__dict__:
+            self.engine.dispose()
 
     @cached_property
-    def _engine(self) -> Engine:
+    def engine(self) -> Engine:
+        """The engine, with its connections; it is opened at its first use."""
         return writing_engine(self._url)
 
 

@@ -10,6 +10,7 @@ ended.
 import logging
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -81,7 +82,11 @@ class SparkEngine:
 
         master = self._settings.spark_master
         builder = SparkSession.builder.master(master).appName("deadwatch-redrive")
-        options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        options = {
+            "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={tempfile.gettempdir()}"',
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
         if master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

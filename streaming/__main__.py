@@ -68,16 +68,16 @@ def run(settings: StreamingSettings, stop: threading.Event, health: Health, tele
             with contextlib.closing(heartbeat):
                 heartbeat.say(STREAMING, up=True, message="starting")
                 with upkeep(settings, heartbeat):
-                    work(settings, job)
+                    work(settings, job, stop)
                 heartbeat.say(STREAMING, up=False, message="stopped")
     if store.lost:
         raise store.lost
 
 
-def work(settings: StreamingSettings, job: Job) -> None:
+def work(settings: StreamingSettings, job: Job, stop: threading.Event) -> None:
     """Run the query until the stop; a signal while Spark starts ends it at once."""
     try:
-        with session.starting():
+        with session.starting(stop):
             spark = session.start(settings)
             logger.info(
                 "reading %s and dead letter topics of %s",

@@ -85,7 +85,7 @@ def run(
             logger.info("%s", described(work, since_ms))
             if work.forgotten and not ask(question(work, since_ms)):
                 return NOT_DONE
-            with session.starting():
+            with session.starting(stop):
                 spark = session.start(settings)
             try:
                 done = rebuild.run(spark, work, progress)

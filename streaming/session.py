@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -101,10 +102,14 @@ def start(settings: StreamingSettings) -> SparkSession:
 
 
 @contextmanager
-def starting() -> Iterator[None]:
-    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished."""
+def starting(stop: threading.Event) -> Iterator[None]:
+    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished.
+
+    So does ``stop`` that is set before: Spark would start for as long as a stop may take.
+    """
     try:
         with process.interruptible():
+            process.interrupt_if(stop)
             yield
     except (process.Interrupted, KeyboardInterrupt):  # the latter is what Spark makes of SIGINT
         logging.getLogger().disabled = True  # py4j logs there, with its stack, what we are about to end

@@ -80,6 +80,7 @@ what takes a minute on a machine that does nothing else.
 """
 
 WITH_PROCESSES = {"chaos", "chart", "contract", "integration", "spark"}
+LOG_NAMES = ("*.log", "*.err", "log")
 LOGS, LOG_LINES = 8, 40
 """So many logs stand beside a failure, so many lines of each."""
 
@@ -110,7 +111,8 @@ def logs_of(fixtures: Mapping[str, object]) -> list[tuple[str, str]]:
     """Name and end of the newest logs in the test's own directory and in the lab's."""
     lab = fixtures.get("lab")
     places = [fixtures.get("tmp_path"), lab.logs.broker.parent if isinstance(lab, Lab) else None]
-    logs = [log for place in places if isinstance(place, Path) for log in place.rglob("*.log")]
+    within = [place for place in places if isinstance(place, Path)]
+    logs = [log for place in within for name in LOG_NAMES for log in place.rglob(name)]
     newest = sorted(logs, key=lambda log: log.stat().st_mtime)[-LOGS:]
     return [(str(log), last_lines(log)) for log in newest]
 

@@ -30,7 +30,12 @@ def until(
 ) -> None:
     """Return as soon as ``condition`` holds; fail with ``what`` was waited for when the time is up.
 
-    A ``what`` that is called tells how things stand at the end.
+    A ``what`` that is called tells how things stand at the end, and where the test's own limit ends the wait.
     """
-    if not eventually(condition, within_s):
+    try:
+        held = eventually(condition, within_s)
+    except BaseException as ended:
+        ended.add_note(f"while it waited: {what() if callable(what) else what}")
+        raise
+    if not held:
         raise AssertionError(f"not within {within_s:.0f} s: {what() if callable(what) else what}")

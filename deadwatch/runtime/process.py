@@ -63,17 +63,34 @@ def stop_on_signals() -> threading.Event:
 def interruptible() -> Iterator[None]:
     """Inside, SIGTERM and SIGINT raise ``Interrupted``; afterwards they do what they did before, also where
     a library has taken them meanwhile. Call it from the main thread.
+
+    It is raised at the end where it did not arrive before: in a finalizer it is ignored, and a library may
+    swallow it or raise something else instead.
     """
+    came = False
 
     def interrupt(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True
         raise Interrupted
 
     before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
     try:
         yield
+    except Exception:
+        if not came:
+            raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if came:
+        raise Interrupted
+
+
+def interrupt_if(stop: threading.Event) -> None:
+    """Raise ``Interrupted`` where a signal has set ``stop`` before ``interruptible`` began."""
+    if stop.is_set():
+        raise Interrupted
 
 
 OBJECTS: Final = 200_000

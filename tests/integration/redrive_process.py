@@ -1,8 +1,10 @@
 """``python -m redrive`` as a process of its own, on a store with orders."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,7 +37,9 @@ def working(
     url: str, servers: str, *, log: Path | None = None, **settings: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A worker; at the end it is killed with all that it has started."""
+    temporary = tempfile.mkdtemp(prefix="deadwatch-worker-")
     environment = os.environ | {
+        "TMPDIR": temporary,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "REDRIVE_STORE_URL": url,
         "REDRIVE_KAFKA__BOOTSTRAP_SERVERS": servers,
@@ -55,3 +59,5 @@ def working(
         for one in family:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
+        psutil.wait_procs(family, 60)
+        shutil.rmtree(temporary)

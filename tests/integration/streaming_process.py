@@ -13,7 +13,7 @@ from random import Random
 
 import psutil
 from confluent_kafka import Producer
-from sqlalchemy import Row, create_engine, text
+from sqlalchemy import NullPool, Row, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from deadwatch.contract.events import Position, TaskTimeout, encode
@@ -112,12 +112,15 @@ class Streaming:
     ) -> None:
         self.checkpoint = checkpoint or directory / "checkpoint"
         self._store = store_url or f"sqlite:///{directory / 'deadwatch.db'}"
-        self._engine = create_engine(self._store, pool_pre_ping=True)
+        self._engine = create_engine(self._store, poolclass=NullPool)
         self._log = directory / "streaming.log"
         self._directory = directory
         self._dlq_topic = traffic.dlq_topic
+        temporary = directory / "tmp"
+        temporary.mkdir(exist_ok=True)
         self._environment = {
             **os.environ,
+            "TMPDIR": str(temporary),
             "STREAMING_KAFKA__BOOTSTRAP_SERVERS": servers,
             "STREAMING_EVENTS_TOPIC": traffic.events_topic,
             "STREAMING_QUARANTINE_TOPIC": traffic.quarantine_topic,
@@ -150,7 +153,6 @@ class Streaming:
             process.kill()
             process.wait()
             psutil.wait_procs(children, WITHIN_S)
-            self._engine.dispose()
 
     def backfill(self, *arguments: str) -> int:
         """The exit code of ``python -m streaming.backfill``."""
@@ -165,7 +167,6 @@ class Streaming:
         """Change the store by hand."""
         with self._engine.begin() as connection:
             connection.execute(text(statement))
-        self._engine.dispose()
 
     def log(self) -> str:
         return self._log.read_text(errors="replace")

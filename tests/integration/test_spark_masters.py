@@ -96,6 +96,7 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     environment = os.environ | variables
     environment |= {"SPARK_HOME": str(SPARK_HOME), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
     environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    environment["JDK_JAVA_OPTIONS"] += f" -Djava.io.tmpdir={directory}"
     launcher = str(ROOT / "docker" / "spark_streaming.py")
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--driver-class-path", classpath("spark")]
     command = [*submit, "--master", "local[1]", launcher]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, NullPool, create_engine, text
 
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
@@ -95,7 +95,7 @@ def test_a_server_comes_back_a_second_stream_is_refused_and_a_zombie_commits_not
         before = streaming.batches()
         traffic.write()
         assert eventually(lambda: streaming.batches() > before), streaming.log()
-        with frozen(first.pid, create_engine(url)) as wake, streaming.running():
+        with frozen(first.pid, create_engine(url, poolclass=NullPool)) as wake, streaming.running():
             settle(streaming, traffic)
             wake()
             assert first.wait(WITHIN_S) == 2

@@ -17,12 +17,13 @@ from streaming.batches import SOURCE
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("SPARK_LOCAL_IP", session.LOOPBACK)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    temporary = tmp_path_factory.mktemp("spark-temporary")
     settings = {
         **session.SQL,
         "spark.authenticate": "true",
         "spark.driver.host": session.LOOPBACK,
         "spark.driver.bindAddress": session.LOOPBACK,
-        "spark.driver.extraJavaOptions": " ".join(session.java_options()),
+        "spark.driver.extraJavaOptions": " ".join((*session.java_options(), f"-Djava.io.tmpdir={temporary}")),
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": tmp_path_factory.mktemp("spark").as_uri(),
         "spark.ui.enabled": "false",

@@ -1,11 +1,13 @@
 """Spark on whichever master, where its prepared classes are looked for, and its failures in one line."""
 
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 from kafka.errors import KafkaTimeoutError
 
+from deadwatch.runtime import process
 from streaming import session
 from streaming.session import DISK_FULL, failure_of
 from streaming.settings import StreamingSettings
@@ -83,6 +85,14 @@ def test_the_jvm_takes_the_classes_that_were_prepared_for_this_java(java: Path) 
     (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.99"')
     assert session.class_archive() != file
     assert not [option for option in session.java_options() if "SharedArchiveFile" in option]
+
+
+def test_spark_is_not_started_for_a_process_that_was_told_to_stop() -> None:
+    stop, started = threading.Event(), False
+    stop.set()
+    with pytest.raises(process.Interrupted), session.starting(stop):
+        started = True
+    assert not started
 
 
 def test_temporary_files_of_the_jvm_are_where_pythons_are(

@@ -1,6 +1,7 @@
 """What a signal does inside ``interruptible``, and afterwards."""
 
 import signal
+from contextlib import suppress
 
 import pytest
 
@@ -24,3 +25,24 @@ def test_what_a_library_takes_is_given_back() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_signal_that_a_library_swallows_ends_it_nevertheless() -> None:
+    with pytest.raises(process.Interrupted), process.interruptible(), suppress(BaseException):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_of_which_a_library_makes_another_error_is_the_signal() -> None:
+    def library() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException as interrupted:
+            raise RuntimeError("the connection is gone") from interrupted
+
+    with pytest.raises(process.Interrupted), process.interruptible():
+        library()
+
+
+def test_an_error_without_a_signal_is_the_error() -> None:
+    with pytest.raises(RuntimeError, match="on its own"), process.interruptible():
+        raise RuntimeError("on its own")
