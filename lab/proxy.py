@@ -3,6 +3,7 @@
 * Delay      a request is held until another one of a given kind comes over another connection
 * Late       a request is held for a time
 * Cut        a connection is cut at a request, before the broker gets it or in place of its answer
+* Forged     a request is answered by the proxy, and the broker never gets it
 * Partition  requests, answers, or both stay away for a time
 
 A client that is told of the proxy's address by the broker (``LoneBroker(proxied=True)``) makes all its
@@ -55,6 +56,14 @@ class CutError(ConnectionError):
     """The proxy cuts the connection here."""
 
 
+class ForgedError(Exception):
+    """The proxy answers here, with this behind the correlation id, in the broker's place."""
+
+    def __init__(self, answer: bytes) -> None:
+        super().__init__("answered by the proxy")
+        self.answer = answer
+
+
 class Fault:
     """Lets everything pass; the proxy asks it in its own thread."""
 
@@ -63,7 +72,7 @@ class Fault:
         """Set when what the fault is for has happened."""
 
     async def before(self, request: Request) -> None:
-        """Return when ``request`` may be forwarded. Raises ``CutError`` when it must not be."""
+        """Return when ``request`` may be forwarded. Raises ``CutError`` or ``ForgedError`` when not."""
 
     async def answered(self, connection: int, correlation_id: int) -> None:
         """Return when the broker's answer may be forwarded. Raises ``CutError`` when it must not be."""
@@ -144,6 +153,20 @@ class Cut(Fault):
         if self._awaited is not None and self._awaited.is_answered_by(connection, correlation_id):
             self.happened.set()
             raise CutError
+
+
+class Forged(Fault):
+    """Answers the next request of kind ``api`` with ``answer``; the broker never gets it."""
+
+    def __init__(self, api: Api, answer: bytes) -> None:
+        super().__init__()
+        self._api, self._answer = api, answer
+
+    async def before(self, request: Request) -> None:
+        """Answer the first request of the kind, and let the others pass."""
+        if request.api == self._api and not self.happened.is_set():
+            self.happened.set()
+            raise ForgedError(self._answer)
 
 
 class Partition(Fault):
@@ -241,20 +264,30 @@ class Proxy:
         broker, forth = await asyncio.open_connection(LOOPBACK, self._to)
         answers = asyncio.create_task(self._answers(number, broker, back))
         try:
-            await self._requests(number, client, forth)
+            await self._requests(number, client, forth, back)
             forth.write_eof()
             await answers
         finally:
             answers.cancel()
             forth.close()
 
-    async def _requests(self, number: int, client: asyncio.StreamReader, forth: asyncio.StreamWriter) -> None:
+    async def _requests(
+        self,
+        number: int,
+        client: asyncio.StreamReader,
+        forth: asyncio.StreamWriter,
+        back: asyncio.StreamWriter,
+    ) -> None:
         while body := await _frame(client):
             key, _, correlation_id = HEADER.unpack_from(body)
+            to, sent = forth, body
             if key in Api.__members__.values():
-                await self._fault.before(Request(Api(key), correlation_id, number))
-            forth.write(LENGTH.pack(len(body)) + body)
-            await forth.drain()
+                try:
+                    await self._fault.before(Request(Api(key), correlation_id, number))
+                except ForgedError as forged:
+                    to, sent = back, LENGTH.pack(correlation_id) + forged.answer
+            to.write(LENGTH.pack(len(sent)) + sent)
+            await to.drain()
 
     async def _answers(self, number: int, broker: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         """Forward answers; the client's side ends with the broker's, or where an answer is cut."""

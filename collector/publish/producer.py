@@ -5,30 +5,43 @@ Our own topics are created if they are missing and creation is allowed; existing
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from kafka import KafkaAdminClient, KafkaProducer, errors
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition, errors
+from kafka.admin import OffsetSpec
 from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.net.compat import KafkaNetClient
+from kafka.protocol.consumer import IsolationLevel
 
 from collector.settings import CollectorSettings
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.kafka import Options
-from deadwatch.runtime.kafka_topics import create, create_queue
+from deadwatch.runtime.kafka_topics import Admin, create, create_queue
 
 Record = tuple[bytes, bytes]
 """Key and value."""
+
+T = TypeVar("T")
 
 Sent = Any
 """What kafka-python's ``send`` has returned, or the ``KafkaError`` that it has raised."""
 
 BOOTSTRAP_TIMEOUT_MS: Final = 3_000
 """How long one attempt to reach the cluster may take; whoever connects makes the next one."""
+
+READABLE_WITHIN_MS: Final = 2_000
+"""How long the markers of a transaction may take after its commit: they come within milliseconds, or never.
+
+A transaction of somebody else may hide what was committed, too: sent again, it is counted once.
+"""
+ASK_AGAIN_MS: Final = 10
+ANSWER_WITHIN_MS: Final = 5_000
+"""How long a broker may take to say where readers come to an end."""
 
 REFUSALS: Final = (
     errors.MessageSizeTooLargeError,
@@ -131,6 +144,8 @@ class KafkaEventProducer:
         self._topic = settings.events_topic
         self._delivery_timeout_ms = settings.delivery_timeout_ms
         options = client_options(settings)
+        answer_within_ms = min(settings.request_timeout_ms, ANSWER_WITHIN_MS)
+        self._admin_options = {**options, "request_timeout_ms": answer_within_ms}
         if settings.create_topics:
             with closing(KafkaAdminClient(**options)) as admin:
                 if settings.events_topic not in admin.list_topics():
@@ -152,14 +167,15 @@ class KafkaEventProducer:
         Not knowing the outcome in time is a failure too. After a doubt a transaction begins with a new epoch,
         so that Kafka refuses what is still on its way of the one before: that could end the transaction in
         its middle (KIP-890).
+
+        What was committed and cannot be read is committed once more. Where a partition has no leader for a
+        moment, a broker may leave out the marker that ends the transaction there, and yet call it complete
+        (KAFKA-20734); the marker of the next transaction there ends both.
         """
+        deadline_s = time.monotonic() + self._delivery_timeout_ms / 1_000
         try:
-            if self._client.doubtful:
-                self.close()
-                self._open()
-            self._client.in_transaction = True
-            within(self._delivery_timeout_ms, lambda: self._transact(records))
-            self._client.in_transaction = False
+            if not self._is_readable(self._commit(records, deadline_s)):
+                self._commit(records, deadline_s)
         except (errors.ProducerFencedError, errors.InvalidProducerEpochError):
             raise FencedError from None
         except REFUSALS as error:
@@ -168,21 +184,49 @@ class KafkaEventProducer:
     def close(self) -> None:
         """Close without waiting; what is not sent is given up."""
         with suppress(KafkaError):
-            self._producer.close(timeout=0)
+            self._opened.close()
 
     def _open(self) -> None:
-        self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
-        try:
+        with ExitStack() as opened:
+            self._admin = opened.enter_context(closing(Admin(**self._admin_options)))
+            self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
+            opened.callback(self._producer.close, timeout=0)
             self._producer.init_transactions()
-        except BaseException:
-            self.close()
-            raise
+            self._opened = opened.pop_all()
 
     def _connect(self, **options: object) -> ProducerClient:
         self._client = ProducerClient(**options)
         return self._client
 
-    def _transact(self, records: Sequence[Record]) -> None:
+    def _commit(self, records: Sequence[Record], deadline_s: float) -> dict[TopicPartition, int]:
+        """One transaction; the last offset that it has written to each partition."""
+        if self._client.doubtful:
+            self.close()
+            self._open()
+        self._client.in_transaction = True
+        left_ms = max(0, round((deadline_s - time.monotonic()) * 1_000))
+        written = within(left_ms, lambda: self._transact(records))
+        self._client.in_transaction = False
+        return written
+
+    def _is_readable(self, written: Mapping[TopicPartition, int]) -> bool:
+        """Whether readers of committed records get past these offsets in time."""
+        deadline_s = time.monotonic() + READABLE_WITHIN_MS / 1_000
+        while time.monotonic() < deadline_s:
+            with suppress(KafkaError):  # without an answer it is not known, and sent again
+                ends = self._ends(written)
+                if all(ends[partition] > offset for partition, offset in written.items()):
+                    return True
+            time.sleep(ASK_AGAIN_MS / 1_000)
+        return False
+
+    def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where readers of committed records come to an end. Raises ``KafkaError``."""
+        specs = dict.fromkeys(partitions, OffsetSpec.LATEST)
+        found = self._admin.list_partition_offsets(specs, IsolationLevel.READ_COMMITTED)
+        return {partition: end.offset for partition, end in found.items()}
+
+    def _transact(self, records: Sequence[Record]) -> dict[TopicPartition, int]:
         """Every record has its outcome before the commit: kafka-python commits without those that failed.
 
         Its ``send`` refuses what comes after a failure without saying what that was; those before it know.
@@ -198,6 +242,7 @@ class KafkaEventProducer:
         if failures:  # a refusal first: the records beside a refused one fail with it for another reason
             raise min(failures, key=lambda error: not isinstance(error, REFUSALS))
         self._producer.commit_transaction()
+        return {record.value.topic_partition: record.value.offset for record in sent}
 
 
 def outcomes(sent: Sequence[Sent], timeout_ms: int) -> list[KafkaError | None]:
@@ -216,9 +261,9 @@ def outcomes(sent: Sequence[Sent], timeout_ms: int) -> list[KafkaError | None]:
     return found
 
 
-def within(timeout_ms: int, call: Callable[[], object]) -> None:
-    """Run ``call``; raises ``KafkaTimeoutError`` if it does not end in time (kafka-python waits for ever)."""
-    outcome: Future[object] = Future()
+def within(timeout_ms: int, call: Callable[[], T]) -> T:
+    """What ``call`` returns. Raises ``KafkaTimeoutError`` if it does not end in time; kafka-python waits."""
+    outcome: Future[T] = Future()
 
     def attempt() -> None:
         try:
@@ -229,4 +274,4 @@ def within(timeout_ms: int, call: Callable[[], object]) -> None:
     threading.Thread(target=attempt, name="transaction", daemon=True).start()
     if not wait([outcome], timeout_ms / 1_000).done:
         raise errors.KafkaTimeoutError(f"no outcome within {timeout_ms} ms (delivery_timeout_ms)")
-    outcome.result()
+    return outcome.result()

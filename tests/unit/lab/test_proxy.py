@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from lab.proxy import Api, At, Cut, Delay, Late, Partition, Proxy
+from lab.proxy import Api, At, Cut, Delay, Forged, Late, Partition, Proxy
 from tests.ports import free_port
 from tests.waiting import until
 
@@ -108,6 +108,18 @@ def test_a_connection_is_cut_at_a_request_or_in_place_of_its_answer(
     assert client.answer() is None
     assert fault.happened.is_set()
     assert broker.received == received
+
+
+def test_a_forged_answer_keeps_one_request_from_the_broker(
+    broker: Broker, proxy: Proxy, client: Client
+) -> None:
+    fault = Forged(Api.END_TXN, b"")
+    proxy.suffer(fault)
+    for number, api in enumerate((Api.PRODUCE, Api.END_TXN, Api.END_TXN), start=1):
+        client.send(api, number)
+        assert client.answer() == number
+    assert fault.happened.is_set()
+    assert broker.received == [1, 3]
 
 
 def test_a_late_request_holds_up_its_own_connection_alone(

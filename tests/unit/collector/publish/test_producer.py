@@ -2,11 +2,12 @@
 
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import pytest
+from kafka import TopicPartition
 from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError
 from kafka.net.compat import KafkaNetClient
 from kafka.producer.record_accumulator import RecordAccumulator
@@ -14,6 +15,7 @@ from kafka.producer.sender import Sender
 from kafka.producer.transaction_manager import TransactionManager
 from kafka.protocol.metadata import MetadataRequest
 
+from collector.publish import producer
 from collector.publish.producer import KafkaEventProducer, ProducerClient, Record, within
 
 
@@ -62,32 +64,85 @@ def test_a_request_of_a_transaction_without_an_answer_is_a_doubt(
         assert client.doubtful is in_transaction
 
 
-class Counting(KafkaEventProducer):
-    """Has no broker; ``used`` is the number of the producer of each transaction."""
+PLACE = TopicPartition("events", 1)
 
-    def __init__(self) -> None:
+
+class Counting(KafkaEventProducer):
+    """Has no broker; ``used`` is the number of the producer of each transaction.
+
+    Of the first transactions, as many as ``left_out`` keep the markers from their partition.
+    """
+
+    def __init__(self, left_out: int = 0) -> None:
         self._delivery_timeout_ms, self.used, self.opened = 5_000, list[int](), 0
+        self._left_out = left_out
         self._open()
 
     def _open(self) -> None:
         self.opened += 1
         self._client = ProducerClient(bootstrap_servers="127.0.0.1:1")
 
-    def _transact(self, records: Sequence[Record]) -> None:
+    def _transact(self, records: Sequence[Record]) -> dict[TopicPartition, int]:
         assert records
         self.used.append(self.opened)
+        return {PLACE: len(self.used) - 1}
+
+    def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        if len(self.used) <= self._left_out:
+            return dict.fromkeys(partitions, 0)
+        return dict.fromkeys(partitions, len(self.used))
 
     def close(self) -> None:
         self._client.close()
 
 
 def test_after_a_doubt_the_next_transaction_has_a_new_producer() -> None:
-    with closing(Counting()) as producer:
+    with closing(Counting()) as counting:
         for doubtful in (False, True, False):
-            producer.transact([(b"k", b"v")])
-            producer._client.doubtful = doubtful
-        producer.transact([(b"k", b"v")])
-    assert producer.used == [1, 1, 2, 2]
+            counting.transact([(b"k", b"v")])
+            counting._client.doubtful = doubtful
+        counting.transact([(b"k", b"v")])
+    assert counting.used == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("left_out", "times"), [(0, 1), (1, 2), (2, 2)])
+def test_what_is_committed_and_cannot_be_read_is_committed_once_more(
+    left_out: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than once: what hides it then is another producer's transaction."""
+    monkeypatch.setattr(producer, "READABLE_WITHIN_MS", 20)
+    with closing(Counting(left_out)) as counting:
+        counting.transact([(b"k", b"v")])
+    assert counting.used == [1] * times
+
+
+def test_a_doubt_of_what_cannot_be_read_has_a_new_producer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producer, "READABLE_WITHIN_MS", 20)
+
+    class Doubting(Counting):
+        def _transact(self, records: Sequence[Record]) -> dict[TopicPartition, int]:
+            self._client.doubtful = not self.used
+            return super()._transact(records)
+
+    with closing(Doubting(left_out=1)) as doubting:
+        doubting.transact([(b"k", b"v")])
+    assert doubting.used == [1, 2]
+
+
+@pytest.mark.parametrize("answers", [1, 3])
+def test_where_readers_come_to_an_end_is_asked_until_they_get_past(answers: int) -> None:
+    class Waiting(Counting):
+        asked = 0
+
+        def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+            self.asked += 1
+            if self.asked < answers:
+                raise KafkaConnectionError
+            return super()._ends(partitions)
+
+    with closing(Waiting()) as waiting:
+        waiting.transact([(b"k", b"v")])
+    assert (waiting.asked, waiting.used) == (answers, [1])
 
 
 def test_an_outcome_is_not_waited_for_for_ever() -> None:
