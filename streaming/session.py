@@ -103,17 +103,19 @@ def start(settings: StreamingSettings) -> SparkSession:
 
 @contextmanager
 def starting(stop: threading.Event) -> Iterator[None]:
-    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished.
+    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished. Processes
+    that were there before run on.
 
     So does ``stop`` that is set before: Spark would start for as long as a stop may take.
     """
+    others = set(psutil.Process().children(recursive=True))
     try:
         with process.interruptible():
             process.interrupt_if(stop)
             yield
     except (process.Interrupted, KeyboardInterrupt):  # the latter is what Spark makes of SIGINT
         logging.getLogger().disabled = True  # py4j logs there, with its stack, what we are about to end
-        children = psutil.Process().children(recursive=True)
+        children = [one for one in psutil.Process().children(recursive=True) if one not in others]
         for child in children:  # a JVM that starts and finds no driver never ends by itself
             with suppress(psutil.NoSuchProcess):
                 child.kill()

@@ -1,5 +1,7 @@
 """Spark on whichever master, where its prepared classes are looked for, and its failures in one line."""
 
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -90,8 +92,10 @@ def test_the_jvm_takes_the_classes_that_were_prepared_for_this_java(java: Path) 
 def test_spark_is_not_started_for_a_process_that_was_told_to_stop() -> None:
     stop, started = threading.Event(), False
     stop.set()
-    with pytest.raises(process.Interrupted), session.starting(stop):
-        started = True
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        with pytest.raises(process.Interrupted), session.starting(stop):
+            started = True
+        assert other.poll() is None, "it is none of Spark's"
     assert not started
 
 
