@@ -6,7 +6,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
+
+from tests.ports import free_port
 
 LIMIT_S = 30
 USER = "postgres"
@@ -45,8 +46,7 @@ class Postgres:
         self._bin = binaries()
         self._data = home / "data"
         self.password = secrets.token_hex(8)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()  # also over ``stop`` and ``start``
         if os.geteuid() == 0:
             account = pwd.getpwnam(USER)
             os.chown(home, account.pw_uid, account.pw_gid)

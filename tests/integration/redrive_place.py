@@ -227,11 +227,15 @@ class Place:
             assert not thread.is_alive()
 
     def redriven(self, order: Order) -> tuple[Status, str]:
-        """Work until the order is settled."""
+        """Work until the order is settled, and all that it has moved to the topic can be read.
+
+        Kafka answers a commit before the markers of the transaction are on every partition.
+        """
         orders = Orders()
         orders.add(order)
         with self.worker(orders):
             until(lambda: order.id in orders.reason)
+        until(lambda: not self.uncommitted(), "the markers of the order's transactions did not come")
         return orders.status[order.id], orders.reason[order.id]
 
 
