@@ -19,6 +19,7 @@ from cli.supervisor import Supervisor
 from deadwatch.runtime.process import OTHERS, SettingsError, configure_logging
 
 READY_POLL_S = 0.2
+TEMPORARY = "deadwatch-tmp"
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +62,9 @@ def locked(data: Path) -> Iterator[None]:
 @contextmanager
 def temporary_files(data: Path) -> Iterator[None]:
     """Let the processes keep their temporary files in the data directory, which is locked: what a service
-    that was killed has left there is removed.
+    that was killed has left there is removed. The directory's name is our own: others may have a ``tmp``.
     """
-    place = data.absolute() / "tmp"
+    place = data.absolute() / TEMPORARY
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(exist_ok=True)
     os.environ["TMPDIR"] = str(place)

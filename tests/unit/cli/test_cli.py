@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.up import locked, temporary_files
+from cli.commands.up import TEMPORARY, locked, temporary_files
 from cli.main import app
 from cli.service import PREFIXES
 from deadwatch.runtime.process import SettingsError
@@ -73,12 +73,15 @@ def test_temporary_files_are_in_the_data_directory_and_what_a_killed_service_lef
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", "elsewhere")
-    (tmp_path / "tmp" / "spark-killed").mkdir(parents=True)
+    theirs, place = tmp_path / "tmp" / "of somebody else", tmp_path / TEMPORARY
+    theirs.mkdir(parents=True)
+    (place / "spark-killed").mkdir(parents=True)
     with temporary_files(tmp_path):
-        assert os.environ["TMPDIR"] == str(tmp_path / "tmp")
-        assert list((tmp_path / "tmp").iterdir()) == []
-        (tmp_path / "tmp" / "spark-1").mkdir()
-    assert list(tmp_path.iterdir()) == []
+        assert os.environ["TMPDIR"] == str(place)
+        assert list(place.iterdir()) == []
+        (place / "spark-1").mkdir()
+    assert list(tmp_path.iterdir()) == [theirs.parent]
+    assert theirs.is_dir()
 
 
 def test_a_data_directory_that_others_may_look_into_is_said(
