@@ -2,7 +2,9 @@
 
 A task's lines speak for themselves. "Completed shutdown" of a connector is also the end of every healthy one:
 it is the end of an abandoned one only when no shutdown in time is still due for it. A worker's name,
-HOST:PORT as REST knows it, is what it says it advertises; a start is reported once that is known.
+HOST:PORT as REST knows it, is what it says it advertises; a start is reported once that is known, or when the
+worker says that its initialization is over: Log4j 2 drops the first lines of a process while another thread,
+an agent's for instance, sets it up.
 """
 
 import re
@@ -18,7 +20,7 @@ TRIGGERS: Final = (
     "failed to properly shut down, has become unresponsive, and may be consuming external resources.",
     "After being scheduled for shutdown, the orphan task threw an uncaught exception",
     " shutdown for WorkerConnector{id",
-    "Kafka Connect worker initializing",
+    " worker initializ",
     "Advertised URI: http",
     " failed to poll records from SourceTask. Will retry operation.",
     " RetriableException from SinkTask:",
@@ -40,6 +42,9 @@ _RETRIABLE = re.compile(
     r"|RetriableException from SinkTask:)"
 )
 _SHUTDOWN = re.compile(r"(Scheduled|Completed) shutdown for WorkerConnector\{id=(.+?)\}")
+_INITIALIZATION = re.compile(
+    r"Kafka Connect (?:distributed |standalone )?worker initializ(?:ing|(ation took) \d+ ?ms)"
+)
 _ADVERTISED = re.compile(r"Advertised URI: https?://([^/\s]+)/?")
 
 
@@ -47,21 +52,23 @@ _ADVERTISED = re.compile(r"Advertised URI: https?://([^/\s]+)/?")
 class Worker:
     """What is known of the worker that writes the log.
 
-    ``scheduled`` and ``abandoned`` hold the connectors whose shutdown is due in time, or was given up; a name
-    stands as often as it applies.
+    ``starting``: it has begun to start, which is not reported yet; ``started``: that is reported, and its
+    initialization is not over. ``scheduled`` and ``abandoned`` hold the connectors whose shutdown is due in
+    time, or was given up; a name stands as often as it applies.
     """
 
     name: str = ""
     named_by_setting: bool = False
     starting: bool = False
+    started: bool = False
     scheduled: tuple[str, ...] = ()
     abandoned: tuple[str, ...] = ()
 
 
 def read(line: str, worker: Worker) -> tuple[Worker, list[Cause]]:
     """The worker after the line, and what the line reports."""
-    if "Kafka Connect worker initializing" in line:
-        return _started(replace(worker, scheduled=(), abandoned=(), starting=True))
+    if match := _INITIALIZATION.search(line):
+        return _initialized(worker) if match[1] else _started(_starting(worker))
     if match := _ADVERTISED.search(line):
         name = worker.name if worker.named_by_setting else match[1]
         return _started(replace(worker, name=name), named=True)
@@ -72,10 +79,20 @@ def read(line: str, worker: Worker) -> tuple[Worker, list[Cause]]:
     return worker, _tasks(line, worker)
 
 
+def _starting(worker: Worker) -> Worker:
+    return replace(worker, scheduled=(), abandoned=(), starting=True, started=False)
+
+
 def _started(worker: Worker, *, named: bool = False) -> tuple[Worker, list[Cause]]:
     if not worker.starting or not (named or worker.named_by_setting):
         return worker, []
-    return replace(worker, starting=False), [reported(WorkerStarted, worker=worker.name)]
+    return replace(worker, starting=False, started=True), [reported(WorkerStarted, worker=worker.name)]
+
+
+def _initialized(worker: Worker) -> tuple[Worker, list[Cause]]:
+    """The end of an initialization, which is a start of its own where nothing before it was logged."""
+    after, causes = (worker, []) if worker.started else _started(_starting(worker), named=True)
+    return replace(after, started=False), causes
 
 
 def _tasks(line: str, worker: Worker) -> list[Cause]:

@@ -82,6 +82,7 @@ UNRESPONSIVE = (
 SCHEDULED = "Scheduled shutdown for WorkerConnector{id=orders-sink}"
 COMPLETED = "Completed shutdown for WorkerConnector{id=orders-sink}"
 STARTING = "Kafka Connect worker initializing ..."
+INITIALIZED = "Kafka Connect worker initialization took 1864ms (o.AbstractConnectCli:141)"
 ADVERTISED = "Advertised URI: http://10.0.0.7:8083/ (o.RestServer:421)"
 IS_ABANDONED = ("connector_abandoned", "", "orders-sink", "")
 STARTED = ("worker_started", "10.0.0.7:8083", "", "")
@@ -103,8 +104,28 @@ STORIES = [
     ),
     Story("a start counts once its worker's name is known", (STARTING, ADVERTISED, ADVERTISED), (STARTED,)),
     Story(
+        "a start whose first line was not logged counts at the end of its initialization",
+        (SCHEDULED, UNRESPONSIVE, ADVERTISED, ADVERTISED, INITIALIZED, COMPLETED),
+        (IS_ABANDONED, STARTED),
+    ),
+    Story(
+        "each start counts once, whether its first line was logged or not",
+        (STARTING, ADVERTISED, INITIALIZED, ADVERTISED, INITIALIZED, STARTING, ADVERTISED, INITIALIZED),
+        (STARTED, STARTED, STARTED),
+    ),
+    Story(
+        "a start that fails before it is initialized counts, and so does the next one",
+        (STARTING, ADVERTISED, STARTING, ADVERTISED, INITIALIZED),
+        (STARTED, STARTED),
+    ),
+    Story(
+        "a worker that does not say what it advertises has no name",
+        ("Kafka Connect standalone worker initializing ...", INITIALIZED),
+        (("worker_started", "", "", ""),),
+    ),
+    Story(
         "a name that is set is used at once and stays",
-        (STARTING, ADVERTISED, "Graceful stop of task a-0 failed."),
+        (STARTING, ADVERTISED, INITIALIZED, "Graceful stop of task a-0 failed."),
         (("worker_started", "w:1", "", ""), ("task_abandoned", "w:1", "a", "0")),
         connect.Worker(name="w:1", named_by_setting=True),
     ),

@@ -112,4 +112,17 @@ ABANDONED: Final = (
         f"{AT} INFO Advertised URI: http://10.0.0.7:8083/ (o.RestServer:421)",
         ({"kind": "worker_started", "worker": "10.0.0.7:8083"},),
     ),
+    _string(
+        "a worker of an earlier version starts",
+        f"{AT} INFO Kafka Connect distributed worker initializing ... (o.C:1)\n"
+        f"{AT} INFO Advertised URI: http://10.0.0.7:8083/ (o.RestServer:421)\n"
+        f"{AT} INFO Kafka Connect distributed worker initialization took 2051ms (o.C:1)",
+        ({"kind": "worker_started", "worker": "10.0.0.7:8083"},),
+    ),
+    _string(
+        "a worker starts while an agent sets its logging up",
+        f"{AT} INFO Advertised URI: http://10.0.0.7:8083/ (o.RestServer:421)\n"
+        f"{AT} INFO Kafka Connect worker initialization took 2051ms (o.AbstractConnectCli:144)",
+        ({"kind": "worker_started", "worker": "10.0.0.7:8083"},),
+    ),
 )
