@@ -35,6 +35,8 @@ OF_PYTEST: Final = "pytest-of-"
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINAL: Final = os.dup(1)
 ALONE: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+TRACED: Final = {"PYTHONTRACEMALLOC": "20"}
+"""Beside a resource that a test has left open stands where it was opened; too slow for all tests."""
 
 
 def say(text: str) -> None:
@@ -115,7 +117,8 @@ def again(failures: dict[str, str]) -> int:
         say(f"{count} tests failed: too many to be called unstable, none is run again\n")
         return int(pytest.ExitCode.TESTS_FAILED)
     say(f"{count} failed: once more, alone\n")
-    code = subprocess.run([sys.executable, "-m", "pytest", *ALONE, *failures], check=False).returncode
+    command = [sys.executable, "-m", "pytest", *ALONE, *failures]
+    code = subprocess.run(command, env=os.environ | TRACED, check=False).returncode
     if code == pytest.ExitCode.OK:
         say(f"unstable: {count} passed alone that had failed\n")
         for name, text in failures.items():

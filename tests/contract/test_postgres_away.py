@@ -76,7 +76,8 @@ def test_batches_wait_for_the_server_and_are_merged_once(
 
 
 def assert_not_ready(url: str, password: str) -> None:
-    answer = TestClient(create_app(ApiSettings(store_url=url))).get("/readyz")
+    with TestClient(create_app(ApiSettings(store_url=url))) as api:
+        answer = api.get("/readyz")
     (missing,) = answer.json()["missing"]
     assert answer.status_code == 503
     assert missing.startswith("the store does not work: ")

@@ -31,6 +31,9 @@ ENDLESS = """
 import threading
 def test_endless(): threading.Event().wait()
 """
+LEAKS = """
+def test_leaks(): open(__file__)
+"""
 LEAVES = """
 import subprocess, sys, tempfile
 def test_leaves():
@@ -46,6 +49,7 @@ class Case:
     code: int
     says: tuple[str, ...] = ()
     limit_s: str = "60"
+    warnings: str = "default"
 
 
 CASES = [
@@ -76,6 +80,13 @@ CASES = [
         ("the gate ends after 3 s, in the middle of:\n", "::test_endless\n"),
         limit_s="3",
     ),
+    Case(
+        "where a leak was opened is said",
+        LEAKS,
+        1,
+        ("Object allocated at", 'test_it.py", line 9\n'),
+        warnings="error",
+    ),
     Case("what is left over is named", LEAVES, 0, ("left over:\n", "/forgotten-", "process ")),
 ]
 
@@ -86,7 +97,7 @@ def test_the_gate(case: Case, tmp_path: Path) -> None:
     seen.mkdir()
     file = tmp_path / "test_it.py"
     file.write_text(FIRST_TIME.format(seen=str(seen)) + case.tests)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nfilterwarnings = {case.warnings}\n")
     environment = {
         **os.environ,
         "DEADWATCH_GATE_LIMIT_S": case.limit_s,
