@@ -22,7 +22,7 @@ from lab import Lab
 from lab.ports import COUNTER
 from tests import postgres as servers
 from tests.hostile_headers import READINGS
-from tests.ports import COUNTED
+from tests.paths import COUNTED
 from tests.postgres import Postgres
 from tests.store_guard import sitecustomize
 

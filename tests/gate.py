@@ -24,7 +24,7 @@ from typing import Final
 import psutil
 import pytest
 
-from tests.ports import COUNTED
+from tests.paths import COUNTED
 
 MOST_UNSTABLE: Final = 3
 LIMIT_S: Final = float(os.environ.get("DEADWATCH_GATE_LIMIT_S", "1800"))
@@ -34,9 +34,7 @@ OF_PYTEST: Final = "pytest-of-"
 """Where pytest keeps the directories of the last tests, to be looked at; they go with the run."""
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINAL: Final = os.dup(1)
-ALONE: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
-TRACED: Final = {"PYTHONTRACEMALLOC": "20"}
-"""Beside a resource that a test has left open stands where it was opened; too slow for all tests."""
+ALONE: Final = ("-p", "tests.traced", "-p", "no:schemathesis", "-p", "no:cacheprovider")
 
 
 def say(text: str) -> None:
@@ -117,8 +115,7 @@ def again(failures: dict[str, str]) -> int:
         say(f"{count} tests failed: too many to be called unstable, none is run again\n")
         return int(pytest.ExitCode.TESTS_FAILED)
     say(f"{count} failed: once more, alone\n")
-    command = [sys.executable, "-m", "pytest", *ALONE, *failures]
-    code = subprocess.run(command, env=os.environ | TRACED, check=False).returncode
+    code = subprocess.run([sys.executable, "-m", "pytest", *ALONE, *failures], check=False).returncode
     if code == pytest.ExitCode.OK:
         say(f"unstable: {count} passed alone that had failed\n")
         for name, text in failures.items():

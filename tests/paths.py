@@ -1,4 +1,4 @@
-"""Where the tests find what is not code."""
+"""Where the tests find what is not code, and where they count."""
 
 from pathlib import Path
 from typing import Final
@@ -8,3 +8,6 @@ ROOT: Final = Path(__file__).parents[1]
 
 DATA: Final = ROOT / "tests" / "data"
 """Recorded answers, logs and stores of landed versions."""
+
+COUNTED: Final = "deadwatch-ports"
+"""The file, among the temporary ones, that counts the ports that were given (``lab.ports``)."""

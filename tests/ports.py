@@ -3,8 +3,6 @@
 from lab.ports import free_ports
 
 LOOPBACK = "127.0.0.1"
-COUNTED = "deadwatch-ports"
-"""The file, among the temporary ones, that counts them."""
 
 
 def free_port() -> int:
