@@ -63,10 +63,16 @@ def locked(data: Path) -> Iterator[None]:
 def temporary_files(data: Path) -> Iterator[None]:
     """Let the processes keep their temporary files in the data directory, which is locked: what a service
     that was killed has left there is removed. The directory's name is our own: others may have a ``tmp``.
+
+    Raises:
+        SettingsError: they cannot be there, as on a full disk.
     """
     place = data.absolute() / TEMPORARY
     shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(exist_ok=True)
+    try:
+        place.mkdir(exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"cannot write to {place}: {error.strerror}; give another --data DIR") from None
     os.environ["TMPDIR"] = str(place)
     try:
         yield

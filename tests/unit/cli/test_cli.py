@@ -84,6 +84,13 @@ def test_temporary_files_are_in_the_data_directory_and_what_a_killed_service_lef
     assert theirs.is_dir()
 
 
+def test_temporary_files_that_cannot_be_are_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / TEMPORARY).touch()
+    said = f"cannot write to {tmp_path / TEMPORARY}: File exists; give another --data DIR"
+    with pytest.raises(SettingsError, match=said), temporary_files(tmp_path):
+        pass
+
+
 def test_a_data_directory_that_others_may_look_into_is_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
