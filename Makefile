@@ -35,7 +35,7 @@ test: setup $(DEV) ## the gate: every capability on the real thing; what fails r
 	@$(BIN)/python -m tests.gate $(BY_FILE) -n $(PROCESSES) -m "not chaos" $(wildcard $(TESTS)) $(ARGS)
 
 unit: $(DEV) ## the tests without JVM and network, in seconds
-	@$(BIN)/python -m pytest $(BY_FILE) -n logical -m "not chaos" tests/unit $(ARGS)
+	@$(BIN)/python -m pytest $(BY_FILE) -n $(PROCESSES) -m "not chaos" tests/unit $(ARGS)
 
 mutants: $(DEV) $(MUTANTS) ## how many mutants of the pure decisions their tests kill (ARGS=deadwatch/orders/guards.py)
 	@$(VENV)/mutants/bin/python -m tests.mutants $(ARGS)

@@ -65,6 +65,7 @@ LONG = (
     "integration/test_redrive_mover.py",
     "integration/test_api_schemathesis.py",
     "integration/test_log_topics.py",
+    "unit/test_gate.py",
 )
 """What takes minutes begins first; what keeps the cores busy (Spark) stands between what waits (timeouts)."""
 

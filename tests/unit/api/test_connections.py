@@ -26,7 +26,9 @@ def port(store: Engine, store_file: Path, monkeypatch: pytest.MonkeyPatch) -> It
     del store
     for name, bound in (("headers_s", 0.3), ("body_s", 0.3), ("max_connections", 20)):
         monkeypatch.setattr(BoundedProtocol, name, bound)
-    server = uvicorn.Server(server_config(ApiSettings(store_url=f"sqlite:///{store_file}")))
+    config = server_config(ApiSettings(store_url=f"sqlite:///{store_file}"))
+    config.timeout_keep_alive = 1
+    server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
