@@ -3,13 +3,11 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-ENDS_WITHIN_S = 60
+from tests import families
 
 Victims = Mapping[str, Callable[[], None]]
 """What may be killed, and the act that kills it and starts it again."""
@@ -48,15 +46,7 @@ class Service:
         if self._process is None:
             return
         process, self._process = self._process, None
-        family = []
-        if process.poll() is None:
-            root = psutil.Process(process.pid)
-            family = [root, *root.children(recursive=True)]
-        for one in family:
-            with suppress(psutil.NoSuchProcess):  # it ends with the one before, or has ended by itself
-                one.kill()
-        process.wait()
-        psutil.wait_procs(family, ENDS_WITHIN_S)
+        families.kill(process)
 
     def kill_and_start(self) -> None:
         self.kill()

@@ -1,7 +1,5 @@
 """A server that is there and does not answer holds up no request for ever."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -11,22 +9,9 @@ from api import store as reader
 from api.settings import ApiSettings
 from deadwatch.store.engine import POSTGRESQL
 from deadwatch.store.store import Store
+from tests.families import frozen
 from tests.operators import operator
 from tests.postgres import Postgres
-
-
-@contextmanager
-def stopped(server: Postgres) -> Iterator[None]:
-    """Every process of the server stands still; its connections stay."""
-    first = psutil.Process(server.pid)
-    processes = [first, *first.children(recursive=True)]
-    for process in processes:
-        process.suspend()
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.resume()
 
 
 def test_every_answer_comes_while_the_server_stands_still(
@@ -44,7 +29,7 @@ def test_every_answer_comes_while_the_server_stands_still(
             return client.get("/api/v1/overview").status_code, "deadwatch_store_up 1.0" in metrics
 
         assert up() == (200, True)
-        with stopped(postgres_server):
+        with frozen(psutil.Process(postgres_server.pid)):
             assert up() == (503, False)
             assert up() == (503, False)
         assert up() == (200, True)

@@ -21,6 +21,7 @@ from deadwatch.contract.topics import EVENTS, OWN_DLQ
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ, FLUSH_INTERVAL_MS, json_sink, pipe_source
 from lab.topics import Topics
+from tests.families import frozen
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
 from tests.integration.test_up import Up, stalled
@@ -146,24 +147,11 @@ class Failures:
         """Dead letters are deleted before they are read: streaming, which has begun to read, stands still."""
         servers = self.lab.bootstrap_servers
         topics, admin = Topics(servers), AdminClient({"bootstrap.servers": servers})
-        with self._streaming_stands_still():
+        with frozen(self.up.child("streaming")):
             share.reject(servers, RECORDS, "cut")
             until(lambda: topics.end(CUT) >= RECORDS, f"the broker did not write {RECORDS} dead letters")
             for done in admin.delete_records([TopicPartition(CUT, 0, topics.end(CUT))]).values():
                 done.result(60)
-
-    @contextmanager
-    def _streaming_stands_still(self) -> Iterator[None]:
-        """Python and Spark's JVM, as on a machine that is out of memory."""
-        python = self.up.child("streaming")
-        processes = [python, *python.children(recursive=True)]
-        for process in processes:
-            process.suspend()
-        try:
-            yield
-        finally:
-            for process in processes:
-                process.resume()
 
     def _refused(self, process: str) -> bool:
         lines = self.up.errors.read_text().splitlines()

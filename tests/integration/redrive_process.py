@@ -6,15 +6,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-
-import psutil
 
 from deadwatch.orders.order import Order
 from deadwatch.store import versions
 from deadwatch.store.engine import connect
 from deadwatch.store.write.orders import OrderBook
+from tests import families
 
 
 @contextmanager
@@ -48,16 +47,8 @@ def working(
     command = [sys.executable, "-m", "redrive"]
     with (log or Path(os.devnull)).open("ab") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output if log else None)
-    family: list[psutil.Process] = []
     try:
         yield process
     finally:
-        with suppress(psutil.NoSuchProcess):
-            family = psutil.Process(process.pid).children(recursive=True)
-        process.kill()
-        process.wait(60)
-        for one in family:
-            with suppress(psutil.NoSuchProcess):
-                one.kill()
-        psutil.wait_procs(family, 60)
+        families.kill(process)
         shutil.rmtree(temporary)

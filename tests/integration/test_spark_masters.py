@@ -17,6 +17,7 @@ import pytest
 from jars.cache import classpath
 from lab import Lab
 from lab.ports import free_ports
+from tests import families
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
 from tests.waiting import until
 
@@ -105,12 +106,7 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
     try:
         yield process
     finally:
-        family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-        process.kill()
-        process.wait()
-        for child in family:
-            child.kill()
-        psutil.wait_procs(family, 60)
+        families.kill(process)
 
 
 def answers(url: str) -> str:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import psutil
@@ -12,6 +12,7 @@ from sqlalchemy import Engine, NullPool, create_engine, text
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
 from lab import Lab
+from tests import families
 from tests import postgres as servers
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
 from tests.postgres import Postgres
@@ -46,32 +47,18 @@ def frozen(pid: int, store: Engine) -> Iterator[Callable[[], None]]:
     Not in the middle of a statement: PostgreSQL (to 16) gives up on who is silent in a transaction, but not
     on who is silent between the statements that it sends together, and keeps their locks.
     """
-    driver = psutil.Process(pid)
-    family = [driver]
+    with ExitStack() as still:
 
-    def wake() -> None:
-        for process in reversed(family):
-            with suppress(psutil.NoSuchProcess):  # Spark ends its Python workers as it likes
-                process.resume()
+        def stands_still() -> bool:
+            still.enter_context(families.frozen(psutil.Process(pid)))
+            with store.connect() as connection:
+                if not connection.execute(MIDWAY).scalar_one():
+                    return True
+            still.close()
+            return False
 
-    def stands_still() -> bool:
-        driver.suspend()
-        family[1:] = driver.children(recursive=True)
-        for child in family[1:]:
-            with suppress(psutil.NoSuchProcess):
-                child.suspend()
-        with store.connect() as connection:
-            if not connection.execute(MIDWAY).scalar_one():
-                return True
-        wake()
-        return False
-
-    until(stands_still, "the driver is always in the middle of a statement")
-    try:
-        yield wake
-    finally:
-        wake()
-        store.dispose()
+        until(stands_still, "the driver is always in the middle of a statement")
+        yield still.close
 
 
 @pytest.mark.chaos
