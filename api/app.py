@@ -1,9 +1,8 @@
 """The application: services, middlewares and routes, put together in one place."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Final
 
@@ -17,6 +16,7 @@ from api.auth.authenticator import Authenticator
 from api.auth.limits import Shares
 from api.auth.roles import admitted
 from api.auth.tokens import TokenService
+from api.background import Background
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
 from api.browsing.registry import Registry
@@ -83,11 +83,9 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     days = service.settings.audit_retention_days
-    retention = asyncio.create_task(retain(service.writer, service.now_ms, days))
+    retention = Background(partial(retain, service.writer, service.now_ms, days))
     yield
-    retention.cancel()
-    with suppress(asyncio.CancelledError):
-        await retention
+    await retention.stop()
     service.desk.close()
     await to_thread.run_sync(app.state.close_telemetry)
 

@@ -173,10 +173,15 @@ DAY_MS: Final = 86_400_000
 
 
 async def retain(writer: Writer, now_ms: Callable[[], int], days: int) -> None:
-    """Delete entries that are older than ``days``, once an hour and without an end."""
+    """Delete entries that are older than ``days``, once an hour and without an end.
+
+    Each transaction is a call of its own, so that a stop waits for one at most.
+    """
     while True:
+        forgotten = 0
         try:
-            forgotten = await to_thread.run_sync(forget, writer, now_ms() - days * DAY_MS)
+            while some := await to_thread.run_sync(forget, writer, now_ms() - days * DAY_MS):
+                forgotten += some
         except ApiError as error:
             log.debug("the audit's retention waits: %s", error)
             await asyncio.sleep(AGAIN_S)
@@ -187,10 +192,6 @@ async def retain(writer: Writer, now_ms: Callable[[], int], days: int) -> None:
 
 
 def forget(writer: Writer, before_ms: int) -> int:
-    """Delete older entries, a bounded number in a transaction; how many there were. Raises ``ApiError``."""
-    total, forgotten = 0, AT_ONCE
-    while forgotten == AT_ONCE:
-        with writer.writing() as connection:
-            forgotten = audit.forget(connection, before_ms, AT_ONCE)
-        total += forgotten
-    return total
+    """Delete ``AT_ONCE`` older entries at most; how many these were. Raises ``ApiError``."""
+    with writer.writing() as connection:
+        return audit.forget(connection, before_ms, AT_ONCE)

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -87,10 +86,19 @@ class Store:
 
 
 class Writer:
-    """The write side, for all that the api writes. Used by many threads; its engine is the only one."""
+    """The write side, for all that the api writes. Used by many threads; its engine is the only one.
+
+    Where the store's file is replaced, later writes go to the new file. It makes no file: one that was
+    removed between two steps of a change is not there, rather than empty.
+    """
 
     def __init__(self, url: str, store: Store) -> None:
-        self._url, self._store = url, store
+        self._store = store
+        self.engine, path = connect(url, create=False), path_of(url)
+        if path is None:
+            limit_waits(self.engine, WRITING_S)
+        else:
+            follow(self.engine, path)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -100,27 +108,8 @@ class Writer:
             yield connection
 
     def close(self) -> None:
-        """Close its connections, if there are any."""
-        if "engine" in self.__dict__:
-            self.engine.dispose()
-
-    @cached_property
-    def engine(self) -> Engine:
-        """The engine, with its connections; it is opened at its first use."""
-        return writing_engine(self._url)
-
-
-def writing_engine(url: str) -> Engine:
-    """An engine to write with. Where the store's file is replaced, later writes go to the new file.
-
-    It makes no file: one that was removed between two steps of a change is not there, rather than empty.
-    """
-    engine, path = connect(url, create=False), path_of(url)
-    if path is None:
-        limit_waits(engine, WRITING_S)
-    else:
-        follow(engine, path)
-    return engine
+        """Close its connections."""
+        self.engine.dispose()
 
 
 def table_rows(connection: Connection, table: Table, kind: type[R]) -> list[R]:

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from api.auth.limits import Shares
 from api.auth.role import Role
 from api.auth.roles import Calling
+from api.background import Background
 from api.errors import ApiError, LiveBusyError, ThrottledError, UnauthenticatedError
 from api.service import NoParameters
 
@@ -62,7 +63,7 @@ class Live:
         self._changed = asyncio.Event()
         self._shares = Shares(max_clients, LiveBusyError)
         self._clients = 0
-        self._polling: asyncio.Task[None] | None = None
+        self._polling: Background | None = None
 
     @asynccontextmanager
     async def seat(self, caller: str = "") -> AsyncIterator[None]:
@@ -73,7 +74,7 @@ class Live:
         with self._shares.place(caller):
             self._clients += 1
             if self._polling is None:
-                self._polling = asyncio.create_task(self._poll())
+                self._polling = Background(self._poll)
             try:
                 yield
             finally:
@@ -108,13 +109,12 @@ class Live:
         return min(int(number), self._number) if known else 0
 
     async def _stop(self) -> None:
-        """Nobody watches: the states would grow old, so they are dropped."""
+        """Nobody watches: the states would grow old, so they are dropped, unless somebody came meanwhile."""
         polling, self._polling = self._polling, None
-        self._states.clear()
         if polling is not None:
-            polling.cancel()
-            with suppress(asyncio.CancelledError):
-                await polling
+            await polling.stop()
+        if self._polling is None:
+            self._states.clear()
 
     async def _poll(self) -> None:
         while True:

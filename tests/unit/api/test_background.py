@@ -1,0 +1,79 @@
+"""Work beside the requests ends with its thread, whoever ends it."""
+
+import asyncio
+import threading
+
+import pytest
+from anyio import CancelScope, to_thread
+
+from api.background import Background
+
+
+class Reading:
+    """Work that waits for a thread, which reads until it is released; then it would go on without an end."""
+
+    def __init__(self) -> None:
+        self.begun, self.released, self.done = threading.Event(), threading.Event(), False
+
+    def read(self) -> None:
+        self.begun.set()
+        assert self.released.wait(60)
+        self.done = True
+
+    async def work(self) -> None:
+        await to_thread.run_sync(self.read)
+        await asyncio.Event().wait()
+
+
+def test_a_stop_waits_for_the_thread_and_for_no_more() -> None:
+    async def scene() -> None:
+        reading = Reading()
+        background = Background(reading.work)
+        await asyncio.to_thread(reading.begun.wait)
+        stopping = asyncio.create_task(background.stop())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not stopping.done()
+        reading.released.set()
+        await stopping
+        assert reading.done
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+def test_a_request_that_is_cancelled_waits_all_the_same() -> None:
+    """As Starlette cancels the stream of a client that is gone."""
+
+    async def scene() -> None:
+        reading = Reading()
+        background = Background(reading.work)
+        await asyncio.to_thread(reading.begun.wait)
+        asyncio.get_running_loop().call_later(0.01, reading.released.set)
+        with CancelScope() as request:
+            request.cancel()
+            await background.stop()
+        assert reading.done
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+def test_what_has_not_begun_is_ended_too() -> None:
+    async def scene() -> None:
+        reading = Reading()
+        await Background(reading.work).stop()
+        assert not reading.begun.is_set()
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+def test_its_error_is_raised_by_the_stop() -> None:
+    async def fails() -> None:
+        raise ValueError("broken")
+
+    async def scene() -> None:
+        background = Background(fails)
+        await asyncio.sleep(0)
+        with pytest.raises(ValueError, match="broken"):
+            await background.stop()
+
+    asyncio.run(scene())
