@@ -3,9 +3,10 @@
     python -m tests.gate [arguments of pytest]
 
 A test that fails and then passes is unstable: it is listed with the text of its first failure. Up to
-``MOST_UNSTABLE`` of them are green, more are red. The run ends after ``LIMIT_S`` and names the tests that
-were running. Everything runs in a temporary directory of its own: what tests leave there, in shared memory or
-as processes is named at the end, and the processes are ended.
+``MOST_UNSTABLE`` failures are green, more are red. A set-up that tests share fails once, however many tests
+wait for it. The run ends after ``LIMIT_S`` and names the tests that were running. Everything runs in a
+temporary directory of its own: what tests leave there, in shared memory or as processes is named at the end,
+and the processes are ended.
 """
 
 import os
@@ -48,6 +49,7 @@ class Recorder:
     def __init__(self) -> None:
         self.running: dict[str, None] = {}
         self.failures: dict[str, str] = {}
+        self.causes: set[str] = set()
         self.tests: Counter[str] = Counter()
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
@@ -66,6 +68,18 @@ class Recorder:
         self.tests[layer] += report.when == "call"
         if report.failed:
             self.failures.setdefault(report.nodeid, report.longreprtext)
+            self.causes.add(cause(report))
+
+
+def cause(report: pytest.TestReport) -> str:
+    """What failed: the test, or what its module shares.
+
+    pytest keeps the error of a shared fixture and raises it again in each test that asks for it.
+    """
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if report.when != "setup" or crash is None:
+        return report.nodeid
+    return f"{report.nodeid.split('::')[0]}: {crash}"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -80,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     for layer, seconds in recorder.seconds.items():
         say(f"{layer}: {recorder.tests[layer]} tests, {seconds:.0f} s\n")
     if code == pytest.ExitCode.TESTS_FAILED:
-        code = again(recorder.failures)
+        code = again(recorder.failures, len(recorder.causes))
     left = [*left_files(room), *sorted(shared_memory() - memory), *end_processes(room)]
     if left:
         say("".join(("left over:\n", *(f"  {line}\n" for line in left))))
@@ -108,17 +122,18 @@ def within_limit(arguments: Sequence[str], recorder: Recorder) -> int:
         timer.cancel()
 
 
-def again(failures: dict[str, str]) -> int:
+def again(failures: dict[str, str], causes: int) -> int:
     """Run once more, alone, what failed; 0 where all of it passes and is not too much."""
     count = len(failures)
-    if count > MOST_UNSTABLE:
-        say(f"{count} tests failed: too many to be called unstable, none is run again\n")
+    if causes > MOST_UNSTABLE:
+        say(f"{causes} failures of {count} tests: too many to be called unstable, none is run again\n")
         return int(pytest.ExitCode.TESTS_FAILED)
     say(f"{count} failed: once more, alone\n")
     code = subprocess.run([sys.executable, "-m", "pytest", *ALONE, *failures], check=False).returncode
     if code == pytest.ExitCode.OK:
         say(f"unstable: {count} passed alone that had failed\n")
-        for name, text in failures.items():
+        first = {text: name for name, text in reversed(failures.items())}
+        for text, name in reversed(first.items()):
             say(f"unstable: {name}\n{text}\n")
         say("".join(f"unstable: {name}\n" for name in failures))
     return code

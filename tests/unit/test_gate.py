@@ -24,6 +24,20 @@ def test_{name}(): assert not first_time("{name}"), "the lot fell on {name}"
 STABLE = """
 def test_stable(): pass
 """
+SHARED = """
+import pytest
+@pytest.fixture(scope="module")
+def shared(): assert not first_time("shared"), "the lot fell on what they share"
+@pytest.mark.parametrize("number", range(5))
+def test_of_five(shared, number): pass
+"""
+SET_UP_EACH = """
+import pytest
+@pytest.fixture
+def own(request): assert not first_time(request.node.name), f"the lot fell on {request.node.name}"
+@pytest.mark.parametrize("number", range(5))
+def test_of_five(own, number): pass
+"""
 RED = """
 def test_red(): assert False
 """
@@ -71,7 +85,19 @@ CASES = [
         "four may not",
         "".join(UNSTABLE.format(name=name) for name in "abcd"),
         1,
-        ("4 tests failed: too many to be called unstable",),
+        ("4 failures of 4 tests: too many to be called unstable",),
+    ),
+    Case(
+        "a set-up that five share fails once",
+        SHARED,
+        0,
+        ("5 failed: once more, alone", "unstable: 5 passed", "the lot fell on what they share"),
+    ),
+    Case(
+        "five set-ups fail five times",
+        SET_UP_EACH,
+        1,
+        ("5 failures of 5 tests: too many to be called unstable",),
     ),
     Case(
         "what does not end is named",
