@@ -38,6 +38,9 @@ HASTY = {"consumer.override.retry.backoff.ms": "2000", "consumer.override.retry.
 POLL_FAILED = "failed to poll records from SourceTask. Will retry operation."
 LONG = "x" * (1 << 20)
 """A line that no log has."""
+UNKNOWN_TOPIC = "ERROR [Producer clientId=lost] Topic orders not present in metadata after 60000 ms. (o.K:1)"
+EVENTS_OF_A_BATCH, BACKLOG = 200, 10_000
+"""A backlog is read in 50 batches, each of which takes a few tenths of a second at least."""
 
 
 def lines(now: datetime) -> str:
@@ -48,7 +51,7 @@ def lines(now: datetime) -> str:
         " may be consuming external resources. Correct the configuration for this connector or remove the"
         " connector. After fixing the connector, it may be necessary to restart this worker to release any"
         " consumed resources. (o.W:1)\n"
-        f"{at} ERROR [Producer clientId=lost] Topic orders not present in metadata after 60000 ms. (o.K:1)\n"
+        f"{at} {UNKNOWN_TOPIC}\n"
         + 5 * f"{at} WARN [away|task-0] WorkerSourceTask{{id=away-0}} {POLL_FAILED} (o.A:1)\n"
         + f"{at} WARN Skipping record due to null key. topic=[orders] partition=[0] offset=[7] (o.K:1)\n"
         + f"{at} INFO next (a.b.C:1)\n"
@@ -63,13 +66,17 @@ def prepare(lab: Lab) -> None:
 
 
 def config(lab: Lab, directory: Path, log: Path) -> Path:
-    """The file of a service that watches all of the lab, and cannot tell many groups apart."""
+    """The file of a service that watches all of the lab, cannot tell many groups apart and reads slowly."""
     file = directory / "deadwatch.yaml"
     logs = [lab.logs.broker, lab.logs.connect, lab.logs.streams, log, directory / "missing.log"]
     content = {
         "kafka": {"bootstrap_servers": lab.bootstrap_servers},
         "kafka_cluster": "lab",
-        "streaming": {"max_groups": 2},
+        "streaming": {
+            "max_groups": 2,
+            "max_offsets_per_trigger": EVENTS_OF_A_BATCH,
+            "topics_poll_interval_ms": 1_000,
+        },
         "collector": {
             "name": "lab",
             "heartbeat_interval_ms": 1_000,
@@ -125,6 +132,14 @@ class Failures:
         until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
         self._redrive()
         return counted_s
+
+    def fall_behind(self) -> None:
+        """Much is logged while streaming stands still; then it reads all of that, a little at a time."""
+        topics = Topics(self.lab.bootstrap_servers)
+        with frozen(self.up.child("streaming")):
+            enough, at = topics.end(EVENTS) + BACKLOG, f"[{datetime.now(UTC):%Y-%m-%d %H:%M:%S},000]"
+            self._append(BACKLOG * f"{at} {UNKNOWN_TOPIC}\n" + f"{at} INFO next (a.b.C:1)\n")
+            until(lambda: topics.end(EVENTS) >= enough, f"the collector did not write {BACKLOG} events")
 
     @contextmanager
     def stalled_sink(self, pipe: Path, name: str) -> Iterator[None]:

@@ -44,7 +44,7 @@ SHORT: Mapping[str, AlertValues] = {
 """Thresholds at which the lab's failures are bad enough; every alert fires without waiting besides."""
 
 NOT_PROVOKED: Mapping[str, str] = {OBJECTIVE: "takes hours; promtool plays them"}
-LAST = ("DeadwatchTaskStalled", "DeadwatchStoreUnreadable", "DeadwatchDown")
+LAST = ("DeadwatchTaskStalled", "DeadwatchPipelineLagging", "DeadwatchStoreUnreadable", "DeadwatchDown")
 """What is provoked in a test of its own; what ends the service comes last."""
 
 
@@ -137,6 +137,11 @@ def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:
 def test_a_sink_that_does_not_move_reaches_the_webhook(watched: Watched, tmp_path: Path) -> None:
     with watched.failures.stalled_sink(tmp_path / "pipe", "stalling"):
         watched.until_fired("DeadwatchTaskStalled")
+
+
+def test_a_stream_that_does_not_keep_up_reaches_the_webhook(watched: Watched) -> None:
+    watched.failures.fall_behind()
+    watched.until_fired("DeadwatchPipelineLagging")
 
 
 def test_it_is_said_when_the_store_cannot_be_read(watched: Watched) -> None:

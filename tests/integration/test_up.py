@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from deadwatch.runtime.process import OTHERS
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
+from tests import families
 from tests.kafka_topics import Headers, producing
 from tests.store_guard.processes import guarded
 from tests.waiting import until
@@ -166,8 +167,7 @@ def running(config: Path, directory: Path) -> Iterator[Up]:
             assert found, errors.read_text()
             yield Up(process, found.group(1), errors)
         finally:
-            process.kill()
-            process.wait()
+            families.kill(process)
 
 
 def runs(process: psutil.Process) -> bool:
