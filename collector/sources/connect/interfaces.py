@@ -280,5 +280,7 @@ def _beans(answers: list[Answer]) -> Beans:
 
 
 def _values(answer: Answer, attributes: Mapping[str, str]) -> Iterator[tuple[Key, dict[str, int]]]:
+    """Kafka registers a bean metric by metric: one that has only some of them is read at the next poll."""
     for key, values in _by_key(answer):
-        yield key, {field: int(values[attribute]) for field, attribute in attributes.items()}
+        if values.keys() >= set(attributes.values()):
+            yield key, {field: int(values[attribute]) for field, attribute in attributes.items()}

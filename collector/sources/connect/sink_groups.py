@@ -146,13 +146,19 @@ class SinkGroups:
             self._complain(f"Kafka does not describe group {unknown[0]}; allow us to Describe it")
         return groups
 
-    def a_record_waits(self, extents: Extents, beyond: int) -> bool:
-        """Whether one of the partitions has a record further than ``beyond`` from its committed offset."""
-        return any(
-            self._proven(place, Extent(extent.committed + beyond, extent.end))
-            for place, extent in extents.items()
-            if extent.committed + beyond < extent.end
-        )
+    def a_record_waits(self, extents: Extents, beyond: int) -> bool | None:
+        """Whether one of the partitions has a record further than ``beyond`` from its committed offset.
+
+        None: none of those that can be read has one.
+        """
+        unknown = False
+        for place, extent in extents.items():
+            if extent.committed + beyond < extent.end:
+                proven = self._proven(place, Extent(extent.committed + beyond, extent.end))
+                if proven:
+                    return True
+                unknown |= proven is None
+        return None if unknown else False
 
     def close(self) -> None:
         """Close the connection if it is open."""
@@ -160,14 +166,14 @@ class SinkGroups:
             self._admin.close()
             self._admin = None
 
-    def _proven(self, place: TopicPartition, extent: Extent) -> bool:
+    def _proven(self, place: TopicPartition, extent: Extent) -> bool | None:
         known = self._proofs.get((place, extent))
         if known is None:
             try:
                 known = a_record_waits(self._connection, place, extent)
             except KafkaError as error:
                 self._complain(f"{place.topic} cannot be read ({type(error).__name__}); allow us to Read it")
-                return False
+                return None
         self._used[place, extent] = known
         return known
 

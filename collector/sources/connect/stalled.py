@@ -146,34 +146,48 @@ class StallWatch:
         self._limits = limits
         self._timers: dict[Key, Timers] = {}
         self._verdicts: dict[Key, Verdict] = {}
+        self._empty: dict[Key, frozenset[Clue]] = {}
         for connector, task, clue, since_ms, motion in saved:
             key, timer = Key(connector, task), Timer(since_ms, tuple(motion))
             self._timers[key] = {**self._timers.get(key, {}), Clue[clue]: timer}
 
     def judge(
-        self, key: Key, observation: TaskObservation, a_record_waits: Callable[[], bool], now_ms: int
+        self, key: Key, observation: TaskObservation, a_record_waits: Callable[[], bool | None], now_ms: int
     ) -> Verdict:
         """Judge a task; ``a_record_waits`` is asked only when the offsets alone would call it stalled.
+
+        Offsets without a record (markers of transactions) may lie there for days. A record that comes behind
+        them waits from then on, not since they were written. None: whether one waits cannot be known.
 
         While the offsets are unknown, a stall that rests on them stays; one that rests on beans is not judged
         while the agent does not answer.
         """
         timers = next_timers(self._timers.get(key, {}), observation, now_ms)
         before, self._timers[key] = self._verdicts.pop(key, None), timers
+        empty = self._empty.pop(key, frozenset())
         for clue, since_ms in due(timers, self._limits, now_ms):
             verdict = Verdict(judged=True, since_ms=since_ms, because=clue.value)
             if clue in OF_BEANS and observation.progress is None:
                 continue
-            known = observation.extents is not None
-            if clue not in OF_KAFKA or (a_record_waits() if known else verdict == before):
-                self._verdicts[key] = verdict
-                return verdict
+            if clue in OF_KAFKA and observation.extents is not None:
+                waits = a_record_waits()
+                if waits is False:
+                    self._empty[key] = self._empty.get(key, frozenset()) | {clue}
+                elif waits and clue in empty:
+                    self._timers[key] = {**self._timers[key], clue: timers[clue]._replace(since_ms=now_ms)}
+                if not waits or clue in empty:
+                    continue
+            elif clue in OF_KAFKA and verdict != before:
+                continue
+            self._verdicts[key] = verdict
+            return verdict
         return Verdict(judged(timers, observation))
 
     def keep(self, keys: Collection[Key]) -> None:
         """Keep these tasks and forget all others."""
         self._timers = {key: timers for key, timers in self._timers.items() if key in keys and timers}
         self._verdicts = {key: verdict for key, verdict in self._verdicts.items() if key in keys}
+        self._empty = {key: clues for key, clues in self._empty.items() if key in keys}
 
     def state(self) -> list[list[object]]:
         """The running timers, as they are saved."""

@@ -117,7 +117,7 @@ def watch() -> Iterator[Make]:
         given = {"url": connect.url, "jolokia_url": "http://{host}:{port}/jolokia", **settings}
         now_ms = [1_000]
         source = ConnectTasksSource(
-            ConnectSettings(**{"request_timeout_ms": 200, **given}),
+            ConnectSettings(**{"request_timeout_ms": 20_000, **given}),
             NOWHERE,
             saved=None,
             kafka_cluster="c",
@@ -171,6 +171,18 @@ def test_an_agent_that_does_not_answer_leaves_errors_and_progress_unknown(
     assert (task.counted, task.judged, task.record_failures) == (False, False, 0)
 
 
+def test_a_bean_that_is_being_registered_is_read_when_it_is_whole(connect: Connect, watch: Make) -> None:
+    answers = json.loads(connect.jolokia())
+    for values in answers[0]["value"].values():
+        del values["total-retries"]
+    connect.jolokia_body = json.dumps(answers).encode()
+    own = watch(connect)
+    event, trouble = own.snapshot()
+    assert (trouble, [(task.counted, task.judged) for task in event.connect_tasks]) == ("", [(False, True)])
+    connect.jolokia_body = b""
+    assert [task.counted for task in own.snapshot(after_ms=1_000)[0].connect_tasks] == [True]
+
+
 def test_without_an_agent_a_source_is_not_judged_and_nothing_is_wrong(connect: Connect, watch: Make) -> None:
     event, trouble = watch(connect, jolokia_url="").snapshot()
     assert trouble == ""
@@ -188,7 +200,7 @@ def test_one_agent_for_several_workers_is_refused(connect: Connect, watch: Make)
 def test_rest_that_hangs_is_a_timeout_of_its_call(connect: Connect, watch: Make) -> None:
     connect.hangs = True
     with pytest.raises(SourceTimeoutError, match="does not answer in time") as raised:
-        watch(connect).snapshot()
+        watch(connect, request_timeout_ms=200).snapshot()
     assert raised.value.call == "GET /connectors"
 
 

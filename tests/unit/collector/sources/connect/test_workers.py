@@ -90,7 +90,7 @@ class Watch:
     def source(
         self, saved: State | None = None, jolokia: str = "http://{host}:{port}/jolokia/"
     ) -> ConnectSource:
-        settings = ConnectSettings(url=self.cluster.url, jolokia_url=jolokia, request_timeout_ms=200)
+        settings = ConnectSettings(url=self.cluster.url, jolokia_url=jolokia, request_timeout_ms=20_000)
         source = ConnectSource(
             settings,
             saved=saved,
