@@ -86,6 +86,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     retention = Background(partial(retain, service.writer, service.now_ms, days))
     yield
     await retention.stop()
+    await app.state.live.close()
     service.desk.close()
     await to_thread.run_sync(app.state.close_telemetry)
 

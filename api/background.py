@@ -18,10 +18,14 @@ class Background:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End the work; returns when its thread, too, is through. Raises what the work raised."""
+        """End the work; returns when its thread, too, is through. Raises what the work raised.
+
+        A caller that ``asyncio.Task.cancel`` ends does not wait: the work is left to whoever stops it next.
+        """
         self._scope.cancel()
         with CancelScope(shield=True):
-            await self._task
+            await asyncio.wait([self._task])  # not the task itself: it would be cancelled with the caller
+        self._task.result()
 
     async def _run(self) -> None:
         with self._scope:

@@ -64,6 +64,7 @@ class Live:
         self._shares = Shares(max_clients, LiveBusyError)
         self._clients = 0
         self._polling: Background | None = None
+        self._ending: set[Background] = set()
 
     @asynccontextmanager
     async def seat(self, caller: str = "") -> AsyncIterator[None]:
@@ -81,6 +82,15 @@ class Live:
                 self._clients -= 1
                 if not self._clients:
                     await self._stop()
+
+    async def close(self) -> None:
+        """End the reading; returns when its threads are through, also those that a stream did not wait for.
+
+        A server that has waited for its streams long enough cancels them, and waits for none of them.
+        """
+        await self._stop()
+        for polling in tuple(self._ending):
+            await polling.stop()
 
     async def events(
         self, last_id: str | None, admitted: Callable[[], Awaitable[bool]] | None = None
@@ -112,7 +122,9 @@ class Live:
         """Nobody watches: the states would grow old, so they are dropped, unless somebody came meanwhile."""
         polling, self._polling = self._polling, None
         if polling is not None:
+            self._ending.add(polling)
             await polling.stop()
+            self._ending.remove(polling)
         if self._polling is None:
             self._states.clear()
 

@@ -47,21 +47,26 @@ class PolicyRounds:
                 logger.exception("the redrive policies could not be looked at")
 
     def look(self, stop: threading.Event) -> None:
-        """Have one round: every policy that is due to be looked at."""
+        """Have one round: every policy that is due to be looked at.
+
+        Kafka may keep it longer than whoever stops it waits: then nothing is stored any more.
+        """
         now_ms = self.orders.now_ms()
         for policy in self.book.take(now_ms, now_ms + self.interval_ms):
             if stop.is_set():
                 return
             latest = self.book.latest(policy.id)
             try:
-                self._carry_out(policy, latest, now_ms)
+                self._carry_out(policy, latest, now_ms, stop)
             except RequestError as error:
+                if stop.is_set():
+                    return
                 failures = policy.failures + 1
                 at_ms = now_ms + BACKOFF.delay_ms(failures, self.rng)
                 self.book.rest(policy, str(error), failures, at_ms)
                 logger.warning("policy %s makes no order: %s", policy.id, error)
 
-    def _carry_out(self, policy: Policy, latest: Latest | None, now_ms: int) -> None:
+    def _carry_out(self, policy: Policy, latest: Latest | None, now_ms: int, stop: threading.Event) -> None:
         if rests(policy, latest, now_ms):
             reason = FAILED.format(latest.id) if latest and latest.status is Status.FAILED else ""
             if reason and policy.status_reason != reason:
@@ -69,8 +74,10 @@ class PolicyRounds:
             return
         rules = self.rules()
         part = due(policy, latest, self._backlog(policy, rules), now_ms, self.most)
+        if stop.is_set():
+            return
         if part is not None:
-            self._make(policy, part, rules)
+            self._make(policy, part, rules, stop)
         elif policy.status_reason:  # the reason is gone
             self.book.rest(policy, "", 0, now_ms + self.interval_ms)
 
@@ -82,11 +89,13 @@ class PolicyRounds:
             if rules.is_dlq(topic) and policy.request.covers(topic)
         }
 
-    def _make(self, policy: Policy, part: Due, rules: TargetRules) -> None:
+    def _make(self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event) -> None:
         by = f"policy {policy.id}"
         request = policy.request.order(part.topic)
         create = CreateOrder(request, by, "", lambda _: False, policy.id, part.extents)
         order, plan = self.orders.read(create, rules)
+        if stop.is_set():
+            return
         wanted = order if plan.selected > plan.left_out or plan.at_least else None
         made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())
         if made is not None:

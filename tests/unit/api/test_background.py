@@ -57,6 +57,29 @@ def test_a_request_that_is_cancelled_waits_all_the_same() -> None:
     asyncio.run(asyncio.wait_for(scene(), 60))
 
 
+def test_a_caller_that_the_event_loop_cancels_leaves_the_thread_to_the_next_who_waits() -> None:
+    """As uvicorn cancels requests that take longer than its end may."""
+
+    async def scene() -> None:
+        reading = Reading()
+        background = Background(reading.work)
+        await asyncio.to_thread(reading.begun.wait)
+        cancelled = asyncio.create_task(background.stop())
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        assert cancelled.cancelled()
+        following = asyncio.create_task(background.stop())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not following.done()
+        reading.released.set()
+        await following
+        assert reading.done
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
 def test_what_has_not_begun_is_ended_too() -> None:
     async def scene() -> None:
         reading = Reading()

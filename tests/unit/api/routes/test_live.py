@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
@@ -131,6 +132,78 @@ async def test_who_comes_beyond_the_bound_is_sent_away_and_nobody_means_no_look(
     assert world.looks == seen
     async with watch.seat():
         await anext(watch.events(None))
+
+
+class Held(World):
+    """A look takes until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.released, self.ended = threading.Event(), threading.Event(), 0
+
+    def look(self) -> Reading:
+        self.begun.set()
+        assert self.released.wait(DEADLINE_S)
+        self.ended += 1
+        return super().look()
+
+
+async def watching(watch: Live, gone: asyncio.Event) -> None:
+    async with watch.seat():
+        await gone.wait()
+
+
+@pytest.mark.parametrize("leaving", [False, True], ids=["while it watches", "while it leaves"])
+def test_the_end_waits_for_the_look_of_a_stream_that_was_cancelled_and_not_awaited(*, leaving: bool) -> None:
+    """As uvicorn does at the end of its graceful time, before the store is closed."""
+
+    @bounded
+    async def scene() -> None:
+        world, gone = Held(), asyncio.Event()
+        watch = live(world)
+        stream = asyncio.create_task(watching(watch, gone))
+        await asyncio.to_thread(world.begun.wait)
+        if leaving:
+            gone.set()
+            await turns()
+        stream.cancel()
+        closing = asyncio.create_task(watch.close())
+        await turns()
+        assert stream.done() is leaving  # who was only told now waits itself
+        assert not closing.done()
+        world.released.set()
+        await closing
+        await turns()
+        assert world.looks == world.ended == 1
+
+    scene()
+
+
+@bounded
+async def test_the_end_before_the_cancelled_stream_has_left_waits_as_well() -> None:
+    world, gone = Held(), asyncio.Event()
+    watch = live(world)
+    stream = asyncio.create_task(watching(watch, gone))
+    await asyncio.to_thread(world.begun.wait)
+    asyncio.get_running_loop().call_later(0.01, world.released.set)
+    stream.cancel()
+    await watch.close()
+    assert world.ended == 1
+    await asyncio.wait([stream])
+    assert stream.cancelled()
+
+
+@bounded
+async def test_the_end_without_a_stream_is_at_once() -> None:
+    world = World()
+    await live(world).close()
+    assert world.looks == 0
+
+
+async def turns() -> None:
+    """The event loop does all that can be done without waiting."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 @bounded

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from deadwatch.orders.errors import RefusedOrderError
-from deadwatch.orders.order import Status
+from deadwatch.orders.order import Order, Status
 from deadwatch.orders.policy import Due, Policy, PolicyRequest
 from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
@@ -20,8 +20,10 @@ from deadwatch.store.write import policies
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.policies import PolicyBook
-from redrive.plan.creation import Bounds, OrderService
+from redrive.plan import policy_round
+from redrive.plan.creation import Bounds, CreateOrder, OrderService
 from redrive.plan.history import History
+from redrive.plan.plan import Plan
 from redrive.plan.policy_round import BACKOFF, PolicyRounds
 from tests.unit.redrive.orders import order
 
@@ -41,7 +43,7 @@ class Look:
     """Looks of one worker at a store with one policy, at times of our choice."""
 
     def __init__(self, engine: Engine, rules: Callable[[], TargetRules]) -> None:
-        self.engine, self.now_ms = engine, 1_000_000
+        self.engine, self.now_ms, self.stop = engine, 1_000_000, threading.Event()
         self.book = PolicyBook(engine)
         self.request = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky"})
         self.book.create(Policy("a", 1, self.request, "me", self.now_ms, self.now_ms))
@@ -53,7 +55,7 @@ class Look:
     def look(self) -> Policy:
         """The policy after one more look, as soon as there may be one."""
         self.now_ms = max(self.kept().next_at_ms, self.now_ms)
-        self._rounds.look(threading.Event())
+        self._rounds.look(self.stop)
         return self.kept()
 
     def now(self) -> int:
@@ -97,6 +99,61 @@ def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine)
     look.now_ms += 1
     look.book.change(Policy("a", 1, look.request, "me", look.now_ms, look.now_ms), None)
     assert "does not exist" in look.look().status_reason
+
+
+class Stopping:
+    """A Kafka that has dead letters; the worker is stopped while it answers this question."""
+
+    def __init__(self, question: str) -> None:
+        self._question, self.asked, self.stop = question, list[str](), threading.Event()
+
+    def partitions(self) -> dict[str, int]:
+        return {"dlq.t": 1}
+
+    def extents(self, topic: str, partitions: int) -> Extents:
+        assert (topic, partitions) == ("dlq.t", 1)
+        self._answer("extents")
+        return Extents({0: 0}, {0: 9})
+
+    def read(self, create: CreateOrder, rules: TargetRules) -> tuple[Order, Plan]:
+        del rules
+        self._answer("read")
+        made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=1_000_000)
+        return made.model_copy(update={"request": create.request}), Plan(to_move=9)
+
+    def _answer(self, question: str) -> None:
+        self.asked.append(question)
+        if question == self._question:
+            self.stop.set()
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "made"),
+    [("extents", ["extents"], False), ("read", ["extents", "read"], False), ("", ["extents", "read"], True)],
+    ids=["while offsets are told", "while records are read", "later"],
+)
+def test_who_is_stopped_while_kafka_answers_makes_no_order(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, question: str, asked: list[str], *, made: bool
+) -> None:
+    kafka = Stopping(question)
+    look = Look(engine, lambda: TargetRules({}, (), ("dlq.t",), (), frozenset()))
+    look.stop = kafka.stop
+    monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
+    monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
+    look.look()
+    assert kafka.asked == asked
+    assert (look.book.latest("a") is not None) is made
+    assert bool(look.kept().positions) is made
+
+
+def test_who_is_stopped_stores_no_reason_either(engine: Engine) -> None:
+    def stopped() -> TargetRules:
+        look.stop.set()
+        return refused()
+
+    look = Look(engine, stopped)
+    after = look.look()
+    assert (after.status_reason, after.failures) == ("", 0)
 
 
 def begin(look: Look) -> None:
