@@ -101,7 +101,7 @@ class Lab:
         self._streams.launch(self._processes)
         share.configure(self.bootstrap_servers)
         self._connect.wait()
-        self._streams.wait()
+        self._streams.wait(self._processes)
 
     def __exit__(self, *exception: object) -> None:
         """End every process and remove the files."""
@@ -201,7 +201,7 @@ class Lab:
 
         A stall that ends with the first of these is too short: Streams may hang as it shuts down.
         """
-        self._streams.wait()
+        self._streams.wait(self._processes)
         with feeding(self.bootstrap_servers):
             self._topics.wait_beyond(OUTPUT, self._topics.end(OUTPUT))
             with self.broker_stopped():

@@ -5,7 +5,7 @@ finds a running application; both write to the same log.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 from confluent_kafka import KafkaException, Producer
 
 from lab.jvm import Jvm, Properties, write_properties
-from lab.processes import Process, Processes, read
+from lab.processes import LabError, Process, Processes, read
 
 INPUT: Final = "streams-plaintext-input"
 OUTPUT: Final = "streams-wordcount-output"
@@ -21,6 +21,7 @@ _RUNNING: Final = "State transition from REBALANCING to RUNNING"
 _DEAD: Final = "State transition from PENDING_ERROR to ERROR"
 _UP_WITHIN_S: Final = 90
 _DEAD_WITHIN_S: Final = 60
+_STARTS: Final = 3
 _FEED_EVERY_S: Final = 0.02
 
 
@@ -41,19 +42,30 @@ class Streams:
         self._launched_at = len(read(self._log))
         self._process: Process = processes.start("streams", command, self._directory, self._log)
 
-    def wait(self) -> None:
-        """Return when its tasks run."""
-        self._wait_for(_RUNNING, "its tasks did not start", _UP_WITHIN_S)
+    def wait(self, processes: Processes) -> None:
+        """Return when its tasks run; an application whose tasks time out before that is replaced."""
+        for _ in range(_STARTS):
+            self._wait_for((_RUNNING, _DEAD), "its tasks did not start", _UP_WITHIN_S)
+            if self._has_logged(_RUNNING):
+                return
+            self._replace(processes)
+        raise LabError(f"streams: its tasks timed out at {_STARTS} starts: see {self._log}")
 
     def outlive(self, processes: Processes) -> None:
         """Wait until the client has shut down, after which it logs nothing more, and start another one."""
-        self._wait_for(_DEAD, "no task has timed out", _DEAD_WITHIN_S)
+        self._wait_for((_DEAD,), "no task has timed out", _DEAD_WITHIN_S)
+        self._replace(processes)
+
+    def _replace(self, processes: Processes) -> None:
         processes.end(self._process)
         self.launch(processes)
 
-    def _wait_for(self, text: str, what: str, within_s: float) -> None:
-        """Return when the application that was launched last has logged ``text``."""
-        self._process.until(lambda: text in read(self._log)[self._launched_at :], what, within_s)
+    def _wait_for(self, texts: Iterable[str], what: str, within_s: float) -> None:
+        """Return when the application that was launched last has logged one of ``texts``."""
+        self._process.until(lambda: any(map(self._has_logged, texts)), what, within_s)
+
+    def _has_logged(self, text: str) -> bool:
+        return text in read(self._log)[self._launched_at :]
 
 
 @contextmanager

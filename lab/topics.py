@@ -26,13 +26,19 @@ class Topics:
         self._admin = AdminClient(self._config)
 
     def create(self, *names: str, partitions: int = 2, config: Mapping[str, str] | None = None) -> None:
-        """Create topics; those that exist stay as they are."""
+        """Create topics; those that exist stay as they are. Returns when the broker tells of all of them."""
         existing = self._admin.list_topics(timeout=_WITHIN_S).topics
         settings = dict(config or {})
         missing = [NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing]
         if missing:
             for future in self._admin.create_topics(missing).values():
                 future.result(_WITHIN_S)
+
+        def all_are_known() -> bool:
+            known = self._admin.list_topics(timeout=_WITHIN_S).topics
+            return all(name in known and known[name].partitions for name in names)
+
+        until(all_are_known, f"the broker does not tell of {names}", _WITHIN_S)
 
     def produce(self, topic: str, values: Iterable[bytes]) -> None:
         """Write records and return when the broker has them all."""

@@ -71,10 +71,19 @@ LONG = (
 
 LIMITS_S = {
     "chart": 600,
+    "integration/test_backfill.py": 400,
     "integration/test_chart_processes.py": 600,
+    "integration/test_console.py": 400,
     "integration/test_dashboards.py": 400,
     "integration/test_demo.py": 400,
+    "integration/test_gaps.py": 400,
+    "integration/test_redrive_policies.py": 400,
+    "integration/test_redrive_service.py": 400,
+    "integration/test_redrive_spark.py": 400,
     "integration/test_rights.py": 400,
+    "integration/test_streaming.py": 400,
+    "integration/test_streaming_store.py": 400,
+    "integration/test_up.py": 400,
 }
 """Where a hang is one later than ``timeout`` of pyproject.toml says: where the chart's tools are built, and
 what takes a minute on a machine that does nothing else.

@@ -7,6 +7,8 @@ from typing import Final
 
 import psutil
 
+from tests.waiting import until
+
 ENDS_WITHIN_S: Final = 60
 
 
@@ -14,7 +16,8 @@ ENDS_WITHIN_S: Final = 60
 def frozen(root: psutil.Process) -> Iterator[None]:
     """Inside, ``root`` and its descendants stand still (SIGSTOP).
 
-    Whoever stands still starts nobody, so the search is over when it finds nobody new.
+    Whoever stands still starts nobody, so the search is over when it finds nobody new and all that were found
+    have obeyed: a process that waits for a core stops when it gets one.
 
     Raises:
         psutil.NoSuchProcess: ``root`` itself is gone.
@@ -22,16 +25,29 @@ def frozen(root: psutil.Process) -> Iterator[None]:
     stopped = [root]
     try:
         root.suspend()
-        while new := [one for one in root.children(recursive=True) if one not in stopped]:
-            for one in new:
-                stopped.append(one)
-                with suppress(psutil.NoSuchProcess):
-                    one.suspend()
+        until(lambda: not _stop_more(stopped), lambda: f"some run on: {stopped}")
         yield
     finally:
         for one in reversed(stopped):
             with suppress(psutil.NoSuchProcess):
                 one.resume()
+
+
+def _stop_more(stopped: list[psutil.Process]) -> bool:
+    """Stop those who are new; whether there were such, or some that have not obeyed yet."""
+    new = [one for one in stopped[0].children(recursive=True) if one not in stopped]
+    for one in new:
+        stopped.append(one)
+        with suppress(psutil.NoSuchProcess):
+            one.suspend()
+    return bool(new) or any(map(_runs, stopped))
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_RUNNING)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -64,6 +64,34 @@ def reader(servers: str, isolation: str = "read_committed") -> Consumer:
     return Consumer(config | {"bootstrap.servers": servers, "isolation.level": isolation})
 
 
+def ends(servers: str, topic: str, isolation: str = "read_committed") -> dict[int, int]:
+    """Where each partition ends for such a reader; none of a topic that does not exist."""
+    consumer = reader(servers, isolation)
+    try:
+        partitions = consumer.list_topics(topic, timeout=WITHIN_S).topics[topic].partitions
+        places = [TopicPartition(topic, number) for number in partitions]
+        return {one.partition: consumer.get_watermark_offsets(one, timeout=WITHIN_S)[1] for one in places}
+    finally:
+        consumer.close()
+
+
+def until_decided(servers: str, topic: str) -> None:
+    """Return as soon as all that the topic holds now is committed or undone, so that readers get past it.
+
+    Kafka answers the end of a transaction before the markers of it are on every partition. A transaction that
+    begins later is not waited for: whoever looks while records are moved sees the end of one of them.
+    """
+    written = ends(servers, topic, "read_uncommitted")
+
+    def decided() -> bool:
+        readable = ends(servers, topic)
+        return all(readable[partition] >= end for partition, end in written.items())
+
+    until(
+        decided, lambda: f"the markers on {topic}: {written} is written, {ends(servers, topic)} is readable"
+    )
+
+
 def messages(servers: str, topic: str, within_s: float = WITHIN_S) -> Iterator[Message]:
     """Every committed record, in the order of each partition; none of a topic that does not exist."""
     consumer = reader(servers)

@@ -17,6 +17,7 @@ import yaml
 
 from lab.ports import free_ports
 from lab.processes import until
+from tests import http
 
 UP_WITHIN_S = 60
 SCRAPE_S = 1
@@ -64,7 +65,7 @@ class Prometheus:
         return self._result("query_range", query=expression, start=end - seconds, end=end, step=step)
 
     def _result(self, path: str, **parameters: str | float) -> list[dict[str, Any]]:
-        answer = httpx2.post(f"{self.url}/api/v1/{path}", data=parameters, trust_env=False, timeout=30)
+        answer = http.post(f"{self.url}/api/v1/{path}", data=parameters)
         told = answer.json()
         assert told["status"] == "success", f"{told.get('error')}: {parameters['query']}"
         result: list[dict[str, Any]] = told["data"]["result"]
@@ -171,7 +172,7 @@ def _process(command: Sequence[str], log: Path, url: str) -> Iterator[None]:
 
 def _ready(url: str) -> bool:
     try:
-        return httpx2.get(f"{url}/-/ready", trust_env=False).is_success
+        return http.get(f"{url}/-/ready").is_success
     except httpx2.TransportError:
         return False
 

@@ -8,6 +8,7 @@ import httpx2
 
 from cli.api_client import Api
 from deadwatch.store.store import Store
+from tests import http
 from tests.chaos.counted import write_config
 from tests.chaos.exchanges import Book, Client
 from tests.chaos.processes import Service, Victims, running
@@ -60,7 +61,7 @@ class Deployment:
     def answers(self) -> bool:
         """Whether the api is there and can read the store."""
         with suppress(httpx2.TransportError):
-            return httpx2.get(f"{self.url}/readyz", trust_env=False).is_success
+            return http.get(f"{self.url}/readyz").is_success
         return False
 
     def log(self, name: str = "") -> str:

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-import httpx2
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests import http
 from tests.chart.node import Node, Pod
 from tests.chart.tools import Manifest, one, pods
 
@@ -48,6 +48,6 @@ class Release:
         return {process: self.pods[process].terminate() for process in processes}
 
     def figure(self, name: str, **labels: str) -> int:
-        text = httpx2.get(f"{self.pods['api'].url('http')}/metrics", trust_env=False).raise_for_status().text
+        text = http.get(f"{self.pods['api'].url('http')}/metrics").raise_for_status().text
         samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
         return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))

@@ -12,18 +12,16 @@ from deadwatch.store import engine as engines
 from deadwatch.store.schema import sources
 from deadwatch.store.store import Store
 
-LIMITS = "-c lock_timeout=100ms -c idle_in_transaction_session_timeout=100ms"
-BRIEFLY = {**engines.POSTGRESQL, "options": LIMITS}
+IDLE = {**engines.POSTGRESQL, "options": "-c idle_in_transaction_session_timeout=100ms"}
+IMPATIENT = {**engines.POSTGRESQL, "options": "-c lock_timeout=100ms"}
+"""Without the other limit, which would end who waits: its transaction is idle while it asks who is silent."""
 
 
 @contextmanager
 def frozen(url: str) -> Iterator[None]:
     """A client that has locked a row in a pipeline, and says nothing more."""
-    with suppress(psycopg.OperationalError), psycopg.connect(url, **BRIEFLY) as client, client.pipeline():
-        client.execute("UPDATE sources SET kind = 'frozen'")
-        client.pgconn.send_flush_request()
-        while client.pgconn.flush():
-            pass
+    with suppress(psycopg.OperationalError), psycopg.connect(url, **IDLE) as client, client.pipeline():
+        client.execute("UPDATE sources SET kind = 'frozen' RETURNING kind").fetchall()
         yield
 
 
@@ -35,13 +33,16 @@ def wait_in_vain(engine: Engine) -> None:
 def test_who_waits_for_a_frozen_client_ends_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(url) as store:
         store.note_source("s", "k", up=True, message="", now_ms=1)
-    monkeypatch.setattr(engines, "POSTGRESQL", BRIEFLY)
-    engine = engines.connect(url)
+    patient = engines.connect(url)
     with frozen(url):
-        for _ in range(3):  # no limit of the server ends it
+        with monkeypatch.context() as changed:
+            changed.setattr(engines, "POSTGRESQL", IMPATIENT)
+            engine = engines.connect(url)
+            for _ in range(3):  # no limit of the server ends it
+                wait_in_vain(engine)
+            changed.setattr(engines, "SILENT_S", 0)
             wait_in_vain(engine)
-        monkeypatch.setattr(engines, "SILENT_S", 0)
-        wait_in_vain(engine)
-        with engine.begin() as connection:
+        engine.dispose()
+        with patient.begin() as connection:  # the server only signals the session that it has to end
             connection.execute(update(sources).values(kind="next"))
-    engine.dispose()
+    patient.dispose()

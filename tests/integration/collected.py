@@ -20,6 +20,9 @@ from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from lab import Lab
 
+REQUEST_MS = 60_000
+"""A bound for a hang, for sources of which each poll has to answer, also on a busy machine."""
+
 
 class Collected:
     """The store, and its next batch."""
@@ -67,6 +70,13 @@ def worker_source(settings: ConnectSettings) -> ConnectSource:
     )
 
 
+def connect_settings(lab: Lab) -> ConnectSettings:
+    """Of the lab's Connect and its agent."""
+    return ConnectSettings(
+        url=lab.connect_url, jolokia_url=lab.connect_jolokia_url, request_timeout_ms=REQUEST_MS
+    )
+
+
 def tasks_source(lab: Lab, settings: ConnectSettings, heartbeat_interval_ms: int = 0) -> ConnectTasksSource:
     """Of the tasks that a Connect cluster on the lab's broker runs."""
     return ConnectTasksSource(
@@ -83,8 +93,8 @@ def topics_source(lab: Lab) -> DeadLetterTopicsSource:
     """Of all dead letter topics of the lab, as its brokers and connectors name them."""
     settings = CollectorSettings(
         kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        connect=(ConnectSettings(url=lab.connect_url),),
-        brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url),),
+        connect=(ConnectSettings(url=lab.connect_url, request_timeout_ms=REQUEST_MS),),
+        brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS),),
     )
     often = settings.model_copy(update={"heartbeat_interval_ms": 0})
     return DeadLetterTopicsSource(often, saved=None, clock=clock_ms)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from cli.api_client import Api
+from cli.api_client import Api, NoAnswerError
 from deadwatch.contract.topics import EVENTS, OWN_DLQ
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ, FLUSH_INTERVAL_MS, json_sink, pipe_source
 from lab.topics import Topics
+from tests import http
 from tests.families import frozen
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
@@ -155,7 +157,7 @@ class Failures:
             yield
         finally:
             reader.go_on()
-            httpx2.delete(connector, trust_env=False).raise_for_status()
+            http.delete(connector).raise_for_status()
             reader.close()
 
     def _cut(self) -> None:
@@ -196,11 +198,22 @@ class Failures:
 
     def _keep_from_starting(self) -> None:
         """A connector and its task whose setting, kept in a file, is gone when both are restarted."""
-        kept, connector = self.log.with_name("gone"), f"{self.lab.connect_url}/connectors/unstarted"
-        kept.write_text("size=100\n")
-        deploy(connector, {**pipe_source(self.log), "batch.size": f"${{file:{kept}:size}}"})
+        connector, kept = self._kept("unstarted")
         kept.unlink()
-        httpx2.post(f"{connector}/restart?includeTasks=true", trust_env=False)
+        self._restart(f"{connector}/restart?includeTasks=true")
+
+    def _kept(self, name: str) -> tuple[str, Path]:
+        """The address of a connector that reads an empty file, and the file that keeps a setting of it."""
+        connector = f"{self.lab.connect_url}/connectors/{name}"
+        kept, empty = self.log.with_name(name), self.log.with_name("empty")
+        kept.write_text("size=100\n")
+        empty.touch()
+        deploy(connector, {**pipe_source(empty), "batch.size": f"${{file:{kept}:size}}"})
+        return connector, kept
+
+    def _restart(self, url: str) -> None:
+        """Connect refuses while its group rebalances; what cannot start anew is another error."""
+        until(lambda: http.post(url).status_code != HTTPStatus.CONFLICT, "the restart is not accepted")
 
     def _lose_thread(self) -> None:
         """The task of a sink that has failed is called RUNNING by REST."""
@@ -210,21 +223,19 @@ class Failures:
         status = f"{self.lab.connect_url}/connectors/lost/status"
 
         def state() -> str:
-            return str(httpx2.get(status, trust_env=False).json()["tasks"][0]["state"])
+            return str(http.get(status).json()["tasks"][0]["state"])
 
         until(lambda: state() == "FAILED", lambda: f"the task is {state()}")
         self.lab.lose_task_thread("lost")
 
     def _fail_connector(self) -> None:
         """A connector whose setting, kept in a file, is no number any more when it is restarted."""
-        kept, connector = self.log.with_name("size"), f"{self.lab.connect_url}/connectors/unsettled"
-        kept.write_text("size=100\n")
-        deploy(connector, {**pipe_source(self.log), "batch.size": f"${{file:{kept}:size}}"})
+        connector, kept = self._kept("unsettled")
         kept.write_text("size=many\n")
-        httpx2.post(f"{connector}/restart", trust_env=False)
+        self._restart(f"{connector}/restart")
 
         def state() -> str:
-            return str(httpx2.get(f"{connector}/status", trust_env=False).json()["connector"]["state"])
+            return str(http.get(f"{connector}/status").json()["connector"]["state"])
 
         until(lambda: state() == "FAILED", lambda: f"the connector is {state()}")
 
@@ -255,11 +266,23 @@ class Failures:
 
 def _ordered(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> Mapping[str, Any]:
     request = {"dlq_topic": topic, "selection": selection, "reason": "test", **more}
-    plan = api.post("/redrives", {**request, "dry_run": True})["plan"]
-    order: Mapping[str, Any] = api.post(
-        "/redrives", {**request, "dry_run": False, "confirm": plan["at_most"]}, str(uuid.uuid4())
-    )
-    return order
+    plan = _accepted(api, {**request, "dry_run": True})["plan"]
+    return _accepted(api, {**request, "dry_run": False, "confirm": plan["at_most"]})
+
+
+def _accepted(api: Api, request: Mapping[str, object]) -> Mapping[str, Any]:
+    """The answer, once streaming has read what was moved before: until then an order is refused."""
+    key, answers, refused = str(uuid.uuid4()), list[Mapping[str, Any]](), list[NoAnswerError]()
+
+    def accepted() -> bool:
+        try:
+            answers.append(api.post("/redrives", request, key))
+        except NoAnswerError as error:
+            refused.append(error)
+        return bool(answers)
+
+    until(accepted, lambda: refused[-1:])
+    return answers[0]
 
 
 def _order(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> None:

@@ -25,6 +25,7 @@ from deadwatch.store.batch import Batch, SeriesDelta
 from deadwatch.store.engine import connect
 from deadwatch.store.series import TASK_TIMEOUTS
 from deadwatch.store.store import Store
+from tests import http
 from tests.integration.api_process import Serving, serving, started
 from tests.waiting import until
 
@@ -52,7 +53,7 @@ def test_it_waits_for_the_store_follows_it_and_ends_when_asked(tmp_path: Path) -
     with serving(tmp_path, store_url=store_url) as api:
 
         def asked(path: str) -> httpx2.Response:
-            return httpx2.get(api.url + path, trust_env=False)
+            return http.get(api.url + path)
 
         not_ready = asked("/readyz")
         assert (not_ready.status_code, bool(not_ready.json()["missing"])) == (503, True)
@@ -155,7 +156,7 @@ def watched_by_a_hundred(api: Serving, store_url: str) -> None:
         if change == WARM:
             before = process.memory_info().rss
     assert process.memory_info().rss - before < GROWTH_BYTES
-    beyond = httpx2.get(f"{api.url}/api/v1/live")
+    beyond = http.get(f"{api.url}/api/v1/live")
     assert (beyond.status_code, beyond.json()["type"]) == (429, "urn:deadwatch:problem:live-busy")
     crowd.close()
 
@@ -164,7 +165,7 @@ def watched_by_a_hundred(api: Serving, store_url: str) -> None:
             return answer.status_code == 200
 
     until(room)
-    assert httpx2.get(f"{api.url}/livez").status_code == 200
+    assert http.get(f"{api.url}/livez").status_code == 200
 
 
 TRACED = {
@@ -238,14 +239,21 @@ def prometheus(url: str, tmp_path: Path) -> Iterator[str]:
 
 def test_promtool_has_nothing_to_say(url: str) -> None:
     """Of the text format; the other one it does not read, Prometheus itself does."""
-    scrape = httpx2.get(f"{url}/metrics").content
+    scrape = http.get(f"{url}/metrics").content
     command = [str(shutil.which("promtool")), "check", "metrics"]
     checked = subprocess.run(command, input=scrape, capture_output=True, check=False)
     assert (checked.returncode, checked.stdout.decode(), checked.stderr.decode()) == (0, "", "")
 
 
 def test_prometheus_knows_every_metric_by_name(prometheus: str) -> None:
-    until(lambda: query(prometheus, "up"), "it has read nothing", DEADLINE_S)  # later than metadata
+    read: list[Any] = []
+
+    def has_read() -> bool:
+        read[:] = query(prometheus, "up == 1")
+        return bool(read)
+
+    until(has_read, "it has read nothing", DEADLINE_S)  # later than metadata
+    at = read[0]["value"][0]  # a later scrape may find a busy machine
     known = metadata(prometheus)
     for metric in catalog.ALL:
         names = {metric.name, metric.family}
@@ -253,20 +261,20 @@ def test_prometheus_knows_every_metric_by_name(prometheus: str) -> None:
         assert metric.help in [one["help"] for one in found], metric.name
     for metric in catalog.ALL:
         if metric.series is not None:
-            (one,) = query(prometheus, metric.name)
+            (one,) = query(prometheus, metric.name, at)
             assert one["value"][1] == "3"
             assert {name: one["metric"][name] for name in metric.labels} == dict.fromkeys(
                 metric.labels, 'a "b" \\ c'
             )
-    assert [one["value"][1] for one in query(prometheus, "up")] == ["1"]
-    assert [one["value"][1] for one in query(prometheus, catalog.STORE_UP.name)] == ["1"]
+    assert [one["value"][1] for one in query(prometheus, "up", at)] == ["1"]
+    assert [one["value"][1] for one in query(prometheus, catalog.STORE_UP.name, at)] == ["1"]
 
 
 def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: str) -> None:
     asked = {"query": "deadwatch_dead_letter_queue_records_total", "start": "0", "end": str(time.time() + 60)}
 
     def found() -> list[Any]:
-        told: list[Any] = httpx2.get(f"{prometheus}/api/v1/query_exemplars", params=asked).json()["data"]
+        told: list[Any] = http.get(f"{prometheus}/api/v1/query_exemplars", params=asked).json()["data"]
         return told
 
     until(found, "an exemplar")
@@ -275,11 +283,12 @@ def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: str) -> None:
 
 
 def metadata(prometheus: str) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = httpx2.get(f"{prometheus}/api/v1/metadata").json()["data"]
+    found: dict[str, list[dict[str, str]]] = http.get(f"{prometheus}/api/v1/metadata").json()["data"]
     return found
 
 
-def query(prometheus: str, expression: str) -> list[Any]:
-    answer = httpx2.get(f"{prometheus}/api/v1/query", params={"query": expression}).json()
+def query(prometheus: str, expression: str, at: float | None = None) -> list[Any]:
+    asked = {"query": expression} | ({} if at is None else {"time": str(at)})
+    answer = http.get(f"{prometheus}/api/v1/query", params=asked).json()
     found: list[Any] = answer["data"]["result"]
     return found

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from api.auth.credentials import issue
@@ -14,6 +13,7 @@ from deadwatch.contract import headers as names
 from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
+from tests import http
 from tests.integration.api_process import serving
 from tests.kafka_topics import producing
 from tests.names import fresh
@@ -68,5 +68,5 @@ def test_no_request_gets_an_answer_that_is_not_documented(url: str, token: Path,
     ]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-20_000:]
-    operations = sum(map(len, httpx2.get(f"{url}/openapi.json").json()["paths"].values()))
+    operations = sum(map(len, http.get(f"{url}/openapi.json").json()["paths"].values()))
     assert f"{operations - 1} selected / {operations} total" in run.stdout

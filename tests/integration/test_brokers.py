@@ -14,7 +14,7 @@ from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
-from tests.integration.collected import topics_source
+from tests.integration.collected import REQUEST_MS, topics_source
 from tests.kafka_topics import messages
 from tests.waiting import until
 
@@ -26,7 +26,7 @@ WITHIN_S = 30
 
 @contextmanager
 def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
-    settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url)
+    settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS)
     source = BrokerSource(settings, saved=None, kafka_cluster="c", heartbeat_interval_ms=0, clock=clock_ms)
 
     def of_group() -> ShareGroup | None:
@@ -104,7 +104,8 @@ def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_
                 topic=UNREAD, partitions=0, records=0, oldest_at_ms=0, named_by="share group g9", read=False
             )
             until(lambda: by_name().get(UNREAD) == missing, "finding the name")
-            admin.create_topics([NewTopic(UNREAD, 2, 1)])
+            for_ever = {"retention.ms": "-1"}  # the records are of 1970
+            admin.create_topics([NewTopic(UNREAD, 2, 1, topic_configs=for_ever)])
             for partition, time_ms in ((0, 5_000), (1, 3_000), (1, 4_000)):
                 producer.send(UNREAD, b"x", partition=partition, timestamp_ms=time_ms).get(WITHIN_S)
             until(lambda: by_name()[UNREAD].records == 3, "measuring the topic")

@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import ApiSettings
 from lab import Lab
 from lab.topics import Topics
-from tests import postgres, waiting
+from tests import http, postgres, waiting
 from tests.chart import tools
 from tests.chart.node import Node
 from tests.chart.release import WITHIN_S, Release
@@ -119,12 +118,11 @@ def order(release: Release, name: str, access: dict[str, str]) -> str:
         "confirm": LETTERS,
         "reason": "upgraded meanwhile",
     }
-    answer = httpx2.post(
+    answer = http.post(
         f"{release.pods['api'].url('http')}/api/v1/redrives",
         json=body,
         headers={"X-Requested-By": "test", **access},
         timeout=60,
-        trust_env=False,
     )
     assert answer.status_code == 202, answer.text
     made: str = answer.json()["id"]
@@ -137,7 +135,7 @@ def postgres_tool(name: str, *arguments: str) -> None:
 
 def redrive_of(release: Release, name: str, access: dict[str, str]) -> Any:  # noqa: ANN401 -- JSON
     url = f"{release.pods['api'].url('http')}/api/v1/redrives/{name}"
-    return httpx2.get(url, headers=access, trust_env=False).raise_for_status().json()
+    return http.get(url, headers=access).raise_for_status().json()
 
 
 @pytest.mark.chaos
@@ -209,7 +207,7 @@ def metrics_of_spark(release: Release) -> None:
     found: set[str] = set()
     for endpoint in one(release.manifests, "PodMonitor", "streaming")["spec"]["podMetricsEndpoints"]:
         url = pod.url(ports[endpoint["portNumber"]]) + endpoint["path"]
-        answer = httpx2.get(url, timeout=60, trust_env=False)
+        answer = http.get(url)
         assert answer.status_code == 200, url
         found |= {family.name for family in text_string_to_metric_families(answer.text)}
     assert any(name.startswith("metrics_deadwatch_streaming_driver_") for name in found), found

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser
 
 from lab import Lab
 from lab.connect import json_sink
 from lab.topics import Topics
+from tests import http
 from tests.integration.console_browser import Watched, window
-from tests.integration.test_redrive_service import deploy
+from tests.integration.test_redrive_service import deploy, mend
 from tests.integration.test_up import Up, running
 from tests.kafka_topics import producing
 from tests.names import fresh
@@ -38,10 +38,6 @@ class Sink:
     source: str
     dlq: str
 
-    def deploy(self, **more: str) -> None:
-        config = self.config | {name.replace("_", "."): value for name, value in more.items()}
-        deploy(self.url, config)
-
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
@@ -60,13 +56,13 @@ def sink(lab: Lab) -> Iterator[Sink]:
     made = Sink(f"{lab.connect_url}/connectors/sink-{name}", config, source, dlq)
     topics = Topics(lab.bootstrap_servers)
     topics.create(source)
-    made.deploy()
+    deploy(made.url, made.config)
     with producing(lab.bootstrap_servers) as producer:
         for number in range(RECORDS):
             producer.produce(source, b'{"order":%d, "card":"4111' % number, b"k%d" % number)
     topics.wait_beyond(dlq, RECORDS - 1)
     yield made
-    httpx2.delete(made.url, trust_env=False).raise_for_status()
+    http.delete(made.url).raise_for_status()
 
 
 @pytest.fixture
@@ -84,7 +80,7 @@ def up(lab: Lab, sink: Sink, tmp_path: Path) -> Iterator[Up]:
         yield started
 
 
-def test_a_night_with_the_console(sink: Sink, up: Up, browser: Browser, tmp_path: Path) -> None:
+def test_a_night_with_the_console(lab: Lab, sink: Sink, up: Up, browser: Browser, tmp_path: Path) -> None:
     until(lambda: up.dead_letters(sink.dlq) == RECORDS, "the dead letters are not counted", COLD_S)
     with window(browser, f"{up.url}/console") as seen:
         seen.sign_in(next(tmp_path.rglob("token")).read_text().strip())
@@ -92,7 +88,8 @@ def test_a_night_with_the_console(sink: Sink, up: Up, browser: Browser, tmp_path
         _look(seen, sink)
         _redrive_too_early(seen, sink)
         until(lambda: up.dead_letters(sink.dlq) == RECORDS + EARLY, "they do not come back", COLD_S)
-        sink.deploy(value_converter="org.apache.kafka.connect.storage.StringConverter")
+        strings = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
+        mend(lab, sink.url, sink.config | strings)
         _redrive(seen, sink)
         _nothing_waits(seen, sink)
         _put_back_what_was_parked(seen, sink)

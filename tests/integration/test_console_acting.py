@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 
 from api.auth.role import Role
+from tests import http
 from tests.console_store import RUNNING
 from tests.integration import console_api
 from tests.integration.console_api import Served
@@ -98,7 +98,7 @@ def test_the_buttons_follow_the_order_without_moving(served: Served, seen: Watch
     cancel.focus()
     headers = {"Authorization": f"Bearer {served.tokens[Role.OPERATOR]}"}
     api = served.base.replace("/console", "/api/v1")
-    httpx2.post(f"{api}{ORDER}/pause", headers=headers, trust_env=False).raise_for_status()
+    http.post(f"{api}{ORDER}/pause", headers=headers).raise_for_status()
     seen.page.locator("button:disabled", has_text="Pause").wait_for()
     assert cancel.bounding_box() == place
     assert seen.page.evaluate("document.activeElement.textContent") == "Cancel"

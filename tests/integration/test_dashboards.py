@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from dashboards.boards import ALL
@@ -17,7 +16,7 @@ from dashboards.rules.groups import NAMES, rules
 from dashboards.rules.objective import NAME as OBJECTIVE
 from dashboards.rules.values import AlertValues, Values
 from lab import Lab
-from tests import monitoring
+from tests import http, monitoring
 from tests.integration.failures import Failures, config, prepare
 from tests.integration.test_up import died, running
 from tests.waiting import until
@@ -152,7 +151,7 @@ def test_it_is_said_when_the_store_cannot_be_read(watched: Watched) -> None:
 
 
 def test_it_is_said_when_the_service_is_gone(watched: Watched) -> None:
-    httpx2.get(f"{watched.failures.up.url}/livez", trust_env=False).raise_for_status()
+    http.get(f"{watched.failures.up.url}/livez").raise_for_status()
     watched.failures.up.process.terminate()
     watched.failures.up.process.wait()
     watched.until_fired("DeadwatchDown")

@@ -15,7 +15,6 @@ from lab import Lab
 from lab.jvm import call
 from tests.integration.findings_place import (
     NAME,
-    ORDERS,
     SINK,
     SINK_QUEUE,
     Settings,
@@ -26,6 +25,8 @@ from tests.integration.findings_place import way as way  # noqa: PLC0414 -- a fi
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
+TOPIC = "findings-connectors"
+"""The sink's consumer creates it."""
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def sink_queue(admin: KafkaAdminClient) -> None:
 def connector(lab: Lab, tmp_path: Path) -> Iterator[Callable[[str, Settings], None]]:
     """Deploys a file sink or source with these settings beside; removes it at the end."""
     url = f"{lab.connect_url}/connectors/{SINK}"
-    places = {"Sink": {"topics": ORDERS}, "Source": {"topic": ORDERS}}
+    places = {"Sink": {"topics": TOPIC}, "Source": {"topic": TOPIC}}
 
     def deploy(kind: str, settings: Settings) -> None:
         file = tmp_path / "file"

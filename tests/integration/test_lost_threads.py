@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from collector.settings import ConnectSettings
 from collector.sources.connect.workers import ConnectSource
 from deadwatch.contract.events import THREADLESS, WorkerSnapshot
 from lab import Lab
 from lab.connect import json_sink
 from lab.jvm import answers, call
 from lab.topics import Topics
-from tests.integration.collected import worker_source
+from tests.integration.collected import connect_settings, worker_source
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -51,8 +50,7 @@ def task(lab: Lab, tmp_path: Path) -> Iterator[Task]:
     topics.produce(SINK, [b"no JSON"])
     sink = json_sink(tmp_path / "out") | {"topics": SINK, "errors.tolerance": "none"}
     call(f"{lab.connect_url}/connectors/{SINK}/config", sink, "PUT")
-    settings = ConnectSettings(url=lab.connect_url, jolokia_url=lab.connect_jolokia_url)
-    with closing(worker_source(settings)) as source:
+    with closing(worker_source(connect_settings(lab))) as source:
         yield Task(lab, source)
     call(f"{lab.connect_url}/connectors/{SINK}", method="DELETE")
 

@@ -15,6 +15,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from lab.broker import LoneBroker
 from lab.proxy import Api, Forged, Proxy
 from tests.kafka_topics import messages
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -49,5 +50,8 @@ def test_what_is_committed_can_be_read_though_a_broker_left_out_the_markers(
         proxy.suffer(left_out)
         producer.transact([(b"key", b"first"), (b"key", b"second"), (b"another key", b"third")])
         assert left_out.happened.is_set(), "nothing was tried"
-        found = {message.value() for message in messages(broker.bootstrap_servers, topic)}
-    assert found == {*written, b"first", b"second", b"third"}
+
+        def found() -> set[bytes | None]:
+            return {message.value() for message in messages(broker.bootstrap_servers, topic)}
+
+        until(lambda: found() == {*written, b"first", b"second", b"third"}, lambda: f"readable: {found()}")

@@ -7,6 +7,7 @@ import pytest
 
 from lab import Lab
 from tests.collector_process import Collector
+from tests.kafka_events import counted_once
 from tests.names import fresh
 from tests.waiting import until
 
@@ -57,5 +58,6 @@ def test_what_is_sent_again_after_a_kill_and_a_restart_is_published_once(lab: La
                 posted(client, "/v1/events", REPORT)
             if killed:
                 process.kill()
-    kinds = [event["kind"] for event in own.events() if event["source"].startswith(("otlp@", "events:"))]
+    told = counted_once(own.events())
+    kinds = [event["kind"] for event in told if event["source"].startswith(("otlp@", "events:"))]
     assert sorted(kinds) == ["client_timeout", "task_abandoned"]

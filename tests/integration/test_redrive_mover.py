@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.order import Status
+from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from redrive.move.fetch import Absence, Fetcher
 from tests.integration.redrive_place import Orders, Place, now_header, ours, outcomes
@@ -137,12 +138,12 @@ def test_a_record_that_fails_again_waits_longer_each_time_and_is_parked_at_last(
 def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
     place.letters(1, partition=0, headers=[("deadwatch.redrive.attempts", b"1"), now_header()])
     place.letters(9, partition=0)
-    order = place.order(retry={"retry_backoff_ms": 2_000, "retry_backoff_max_ms": 60_000})
+    order = place.order(retry={"retry_backoff_ms": 1_000_000, "retry_backoff_max_ms": 2_000_000})
     orders = Orders()
     orders.add(order)
     with place.worker(orders):
         until(lambda: len(place.read()) == 9)
-    with place.worker(orders):
+    with place.worker(orders, clock=lambda: clock_ms() + 3_000_000):  # Kafka takes nothing an hour ahead
         until(lambda: order.id in orders.reason)
     assert Counter(record.headers[0][1] for record in place.read()).most_common(1)[0][1] == 2
     assert sorted(ours(record)["attempts"] for record in place.read()) == ["1"] * 9 + ["2"]

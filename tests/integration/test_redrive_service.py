@@ -6,15 +6,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from lab import Lab, share
 from lab.connect import json_sink
 from lab.topics import Topics
+from tests import http
 from tests.command_line import deadwatch
 from tests.integration.test_up import Up, running
 from tests.kafka_topics import Headers, headers_of, messages, producing
@@ -68,19 +69,38 @@ def of_connect(lab: Lab) -> Iterator[Way]:
     deploy(sink, broken)
     way.fail(lab, b'{"order":%d')
     topics.wait_beyond(way.dlq, way.count - 1)
-    deploy(sink, broken | {"value.converter": "org.apache.kafka.connect.storage.StringConverter"})
+    mend(lab, sink, broken | {"value.converter": "org.apache.kafka.connect.storage.StringConverter"})
     yield way
-    httpx2.delete(sink, trust_env=False).raise_for_status()
+    http.delete(sink).raise_for_status()
 
 
 def deploy(sink: str, config: dict[str, str]) -> None:
-    httpx2.put(f"{sink}/config", json=config, trust_env=False).raise_for_status()
+    """Start a connector, and wait until its only task runs."""
+    _configure(sink, config)
 
     def runs() -> bool:
-        status = httpx2.get(f"{sink}/status", trust_env=False)
+        status = http.get(f"{sink}/status")
         return status.is_success and [task["state"] for task in status.json()["tasks"]] == ["RUNNING"]
 
     until(runs, "the sink does not run")
+
+
+def mend(lab: Lab, sink: str, config: dict[str, str]) -> None:
+    """Change a sink, and wait until its task has started anew: REST calls the one before RUNNING, too."""
+    started = f"WorkerSinkTask{{id={sink.rpartition('/')[2]}-0}} Sink task finished initialization and start"
+    before = lab.logs.connect.read_text().count(started)
+    _configure(sink, config)
+    until(lambda: lab.logs.connect.read_text().count(started) > before, "the sink does not start anew")
+
+
+def _configure(sink: str, config: dict[str, str]) -> None:
+    """Connect refuses while its group rebalances."""
+
+    def configured() -> bool:
+        answer = http.put(f"{sink}/config", json=config)
+        return answer.status_code != HTTPStatus.CONFLICT and bool(answer.raise_for_status())
+
+    until(configured, "the settings are not accepted")
 
 
 @pytest.fixture
@@ -177,7 +197,7 @@ def test_rejected_records_of_a_share_group_go_back_as_they_were(
     until(lambda: sent(up, of_share_group) == SHARE_RECORDS, "the metric does not tell what was moved")
 
     def now() -> Any:  # noqa: ANN401 -- JSON
-        return httpx2.get(f"{up.url}/api/v1/overview", trust_env=False).json()["redrives"]
+        return http.get(f"{up.url}/api/v1/overview").json()["redrives"]
 
     idle = {"running": 0, "paused": 0, "workers": 1, "warning": None}
     until(lambda: now() == idle, lambda: f"{now()} is not {idle}")  # who was stopped is forgotten
@@ -194,14 +214,14 @@ def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSO
         "reason": "mended, or not",
     }
     token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
-    answer = httpx2.post(f"{up.url}/api/v1/redrives", json=request, headers=token, trust_env=False)
+    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=token)
     told = answer.raise_for_status().json()
     until(lambda: as_it_is(up, told)["status"] == "COMPLETED", lambda: str(as_it_is(up, told)))
     return as_it_is(up, told)
 
 
 def as_it_is(up: Up, order: Any) -> Any:  # noqa: ANN401 -- JSON
-    return httpx2.get(f"{up.url}/api/v1/redrives/{order['id']}", trust_env=False).raise_for_status().json()
+    return http.get(f"{up.url}/api/v1/redrives/{order['id']}").raise_for_status().json()
 
 
 def test_what_a_share_group_rejects_again_has_bounced_and_is_parked_in_the_end(
@@ -233,7 +253,7 @@ def test_what_a_share_group_rejects_again_has_bounced_and_is_parked_in_the_end(
     labels = {"dlq_topic": way.dlq, "target_topic": way.source, "outcome": "bounced"}
     assert up.figure("deadwatch_redrive_records_total", **labels) == 2 * SHARE_RECORDS
     (cause,) = [one for one in causes(up) if one["dlq_topic"] == way.dlq]
-    told = httpx2.get(f"{up.url}/api/v1/dead-letters/groups/{cause['fingerprint']}", trust_env=False).json()
+    told = http.get(f"{up.url}/api/v1/dead-letters/groups/{cause['fingerprint']}").json()
     assert (told["redriven"], told["returned"], told["settled"], told["success_rate"]) == (
         2 * SHARE_RECORDS,
         2 * SHARE_RECORDS,
@@ -244,7 +264,7 @@ def test_what_a_share_group_rejects_again_has_bounced_and_is_parked_in_the_end(
 
 def causes(up: Up) -> Any:  # noqa: ANN401 -- JSON
     url = f"{up.url}/api/v1/dead-letters/groups?limit=100"
-    return httpx2.get(url, trust_env=False).raise_for_status().json()["items"]
+    return http.get(url).raise_for_status().json()["items"]
 
 
 def test_the_doctor_tells_what_a_redrive_may(lab: Lab, of_share_group: Way, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from redrive.plan.history import WITHIN_MS, History, Notes
 from redrive.settings import RedriveSettings
 from redrive.worker import run
 from tests.integration.redrive_place import Place, place
+from tests.kafka_topics import until_decided
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -60,6 +61,7 @@ class Room:
 
     def stream(self) -> None:
         """Streaming reads what is committed now."""
+        until_decided(self.place.servers, EVENTS)
         self._batches += 1
         end = self.cluster.extents(EVENTS, self.cluster.partitions()[EVENTS]).end
         at = {(EVENTS, partition): offset for partition, offset in end.items()}

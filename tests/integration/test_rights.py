@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import httpx2
 import pytest
 import yaml
 
@@ -13,6 +12,7 @@ from lab import share
 from lab.broker import LoneBroker
 from lab.jvm import Properties
 from lab.topics import Topics
+from tests import http
 from tests.command_line import deadwatch
 from tests.integration import acls
 from tests.integration.acls import CLUSTER, GROUP, LITERAL, PREFIXED, TOPIC, TRANSACTIONS, admin
@@ -140,12 +140,12 @@ def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None
         "reason": "mended",
     }
     token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
-    answer = httpx2.post(f"{up.url}/api/v1/redrives", json=request, headers=token, trust_env=False)
+    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=token)
     assert answer.status_code == 202, answer.text
     address = f"{up.url}/api/v1/redrives/{answer.json()['id']}"
 
     def told() -> Any:  # noqa: ANN401 -- JSON
-        return httpx2.get(address, trust_env=False).raise_for_status().json()
+        return http.get(address).raise_for_status().json()
 
     expected = {"status": "COMPLETED", "moved": moved, "parked": parked, "skipped": 0, "failed": 0}
     until(lambda: expected.items() <= told().items(), told, WITHIN_S)
@@ -174,10 +174,9 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
         counts(up, {"dlq.orders": LETTERS + 1, "dlq.shared": REJECTED, "dlq.secret": 0})
         for name, value in (("delivery_timeout_records", 3), ("quarantined", 1)):
             until(lambda: up.figure(f"deadwatch_{name}_total") == value, name, WITHIN_S)  # noqa: B023 -- called at once
-        record = httpx2.get(
+        record = http.get(
             f"{up.url}/api/v1/dead-letters/records/dlq.orders/0/0",
             headers={"Authorization": f"Bearer {up.token_file.read_text().strip()}"},
-            trust_env=False,
         )
         assert record.status_code == 200, record.text
         doctor = deadwatch("doctor", *settings, "--port", "0", within_s=WITHIN_S)
@@ -207,7 +206,7 @@ def dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, up: Up)
             topics.produce(topic, [b"value"] * LETTERS)
 
     def told() -> str:
-        return " ".join(httpx2.get(f"{up.url}/readyz", trust_env=False).json()["warnings"])
+        return " ".join(http.get(f"{up.url}/readyz").json()["warnings"])
 
     acls.grant(servers, [seen])
     more()

@@ -17,7 +17,7 @@ import pytest
 from jars.cache import classpath
 from lab import Lab
 from lab.ports import free_ports
-from tests import families
+from tests import families, http
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
 from tests.waiting import until
 
@@ -87,8 +87,6 @@ def test_a_stop_does_not_wait_for_a_master_that_says_nothing(
 
 ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
-REQUEST_S = 30
-"""Spark loads what answers its first scrape when it is asked: seconds, on a busy machine."""
 
 
 @contextmanager
@@ -111,7 +109,7 @@ def submitted(directory: Path, variables: dict[str, str]) -> Iterator["subproces
 
 def answers(url: str) -> str:
     try:
-        answer = httpx2.get(url, timeout=REQUEST_S, trust_env=False)
+        answer = http.get(url)
     except httpx2.TransportError:
         return ""
     return answer.text if answer.is_success else ""

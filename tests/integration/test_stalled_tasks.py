@@ -17,7 +17,8 @@ from lab import Lab
 from lab.connect import FLUSH_INTERVAL_MS
 from lab.jvm import call
 from lab.topics import Topics
-from tests.integration.collected import tasks_source
+from tests.integration.collected import REQUEST_MS, tasks_source
+from tests.integration.test_redrive_service import deploy
 from tests.kafka_topics import producing
 from tests.waiting import until
 
@@ -37,6 +38,7 @@ class Tasks:
         settings = ConnectSettings(
             url=lab.connect_url,
             jolokia_url=lab.connect_jolokia_url if agent else "",
+            request_timeout_ms=REQUEST_MS,
             stalled_after_ms=STALLED_AFTER_MS,
             offset_flush_interval_ms=FLUSH_INTERVAL_MS,
         )
@@ -85,6 +87,8 @@ class Reader:
     def __init__(self, pipe: Path) -> None:
         os.mkfifo(pipe)
         self._descriptor = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.taken = 0
+        """Bytes."""
         self._reads, self._over = threading.Event(), threading.Event()
         self._reads.set()
         self._thread = threading.Thread(target=self._run)
@@ -106,7 +110,7 @@ class Reader:
         while not self._over.wait(0.01):
             self._reads.wait()
             with suppress(BlockingIOError):
-                os.read(self._descriptor, PIPE_BYTES)
+                self.taken += len(os.read(self._descriptor, PIPE_BYTES))
 
 
 @pytest.fixture
@@ -120,10 +124,11 @@ def reader(lab: Lab, tmp_path: Path) -> Iterator[Reader]:
         "topics": TOPIC,
         "tasks.max": "1",
     }
-    call(f"{lab.connect_url}/connectors/{SINK}/config", config, "PUT")
+    sink = f"{lab.connect_url}/connectors/{SINK}"
+    deploy(sink, config)
     yield reader
     reader.go_on()
-    call(f"{lab.connect_url}/connectors/{SINK}", method="DELETE")
+    call(sink, method="DELETE")
     reader.close()
 
 
@@ -164,6 +169,7 @@ def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader:
         reader.go_on()
         tasks.until(lambda task: task.records == 2_003 and not task.stalled_since_ms)
         by_offsets.until(lambda task: not task.stalled_since_ms)
+        until(lambda: reader.taken == 3 * 2 + 2_000 * 1_001, lambda: f"{reader.taken} bytes came through")
 
         reader.rest()
         produce(lab, 100, 1_000)  # a batch that the sink takes whole, and more than the pipe holds

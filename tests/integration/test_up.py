@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx2
 import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from deadwatch.runtime.process import OTHERS
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
-from tests import families
+from tests import families, http
 from tests.kafka_topics import Headers, producing
 from tests.store_guard.processes import guarded
 from tests.waiting import until
@@ -66,9 +65,7 @@ class Up:
     errors: Path
 
     def figure(self, name: str, **labels: str) -> int:
-        families = text_string_to_metric_families(
-            httpx2.get(f"{self.url}/metrics", trust_env=False).raise_for_status().text
-        )
+        families = text_string_to_metric_families(http.get(f"{self.url}/metrics").raise_for_status().text)
         samples = [sample for family in families for sample in family.samples]
         return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
 
@@ -216,7 +213,7 @@ def test_figures_stay_exact_over_sasl_ssl_when_streaming_is_killed_and_a_stop_le
         arrive(expired=3)
         append(log, stalled(datetime.now(UTC)))
         until(lambda: (timers(up), corrupted(up)) == (2, 1), "no timers ran")
-        (told, _) = httpx2.get(f"{up.url}/api/v1/tasks", trust_env=False).json()["timers"]
+        (told, _) = http.get(f"{up.url}/api/v1/tasks").json()["timers"]
         assert (told["application"], told["call"]) == ("words", "commit")
 
         killed = up.child("streaming")

@@ -1,5 +1,6 @@
 """The supervisor with real processes: tiny modules that behave as badly as ours could."""
 
+import itertools
 import logging
 import os
 import signal
@@ -14,9 +15,11 @@ import pytest
 
 from cli.supervisor import Policy, Program, Step, Supervisor, next_step, running
 from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.clock import monotonic_ms
 from tests.waiting import until
 
 QUICK = Policy(Backoff(initial_ms=10, max_ms=50), settled_ms=60_000)
+LIMIT_MS = 60_000
 
 OBEDIENT = """
 import os, signal, sys, threading
@@ -112,8 +115,14 @@ def test_what_a_killed_child_left_behind_is_gone_before_the_next_one(modules: Pa
 def test_a_deaf_child_is_killed_after_one_limit_for_all_and_named(
     modules: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    programs = [program(modules, "deaf"), program(modules, "obedient")]
-    supervisor = Supervisor(programs, policy=QUICK, graceful_ms=500)
+    programs, looks = [program(modules, "deaf"), program(modules, "obedient")], itertools.count()
+
+    def clock_ms() -> int:
+        """Passes a limit at every look, as soon as the obedient one has ended."""
+        began = words(modules, "obedient")
+        return monotonic_ms() + (0 if not began or _runs(int(began[0][1])) else LIMIT_MS * next(looks))
+
+    supervisor = Supervisor(programs, policy=QUICK, graceful_ms=LIMIT_MS, clock_ms=clock_ms)
     with running(supervisor):
         until(lambda: bool(words(modules, "deaf") and words(modules, "obedient")))
     errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
@@ -145,7 +154,7 @@ def test_children_end_with_a_supervisor_that_was_killed(modules: Path) -> None:
         "from pathlib import Path\n"
         "from cli.supervisor import Program, Supervisor\n"
         f"Supervisor([Program(n, (), Path({str(modules)!r}, n + '.log')) for n in ('obedient', 'deaf')],"
-        " graceful_ms=300).run()"
+        " graceful_ms=2_000).run()"
     )
     with subprocess.Popen([sys.executable, "-c", code]) as supervisor:
         until(lambda: bool(words(modules, "deaf") and words(modules, "obedient")))

@@ -4,7 +4,8 @@ import socket
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -16,6 +17,7 @@ from tests.waiting import until
 HEADER = struct.Struct(">ihhi")
 LAST = Api.METADATA
 """The server ends the connection after this."""
+HOUR_S = 3_600
 
 
 class Broker(socketserver.ThreadingTCPServer):
@@ -86,6 +88,17 @@ def client(proxy: Proxy, port: int) -> Iterator[Client]:
         yield connected
 
 
+@pytest.fixture
+def an_hour_passes(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Sets the clock of the proxy, and has it looked at: a fault ends when the test says so."""
+
+    def passes() -> None:
+        monkeypatch.setattr(proxy._loop, "time", lambda: time.monotonic() + HOUR_S)
+        proxy._loop.call_soon_threadsafe(lambda: None)
+
+    return passes
+
+
 def test_without_a_fault_everything_passes(broker: Broker, client: Client) -> None:
     for api in sorted(Api, key=LAST.__eq__):
         client.send(api, api)
@@ -123,15 +136,16 @@ def test_a_forged_answer_keeps_one_request_from_the_broker(
 
 
 def test_a_late_request_holds_up_its_own_connection_alone(
-    broker: Broker, proxy: Proxy, client: Client, port: int
+    broker: Broker, proxy: Proxy, client: Client, port: int, an_hour_passes: Callable[[], None]
 ) -> None:
-    fault = Late(Api.PRODUCE, 0.2)
+    fault = Late(Api.PRODUCE, HOUR_S)
     proxy.suffer(fault)
     client.send(Api.PRODUCE, 1)
     until(fault.happened.is_set)
     with closing(Client(port)) as other:
         other.send(Api.PRODUCE, 2)
         assert other.answer() == 2
+    an_hour_passes()
     assert client.answer() == 1
     assert broker.received == [2, 1]
 
@@ -153,13 +167,15 @@ def test_a_delayed_request_arrives_before_another_one_of_another_connection(
 
 @pytest.mark.parametrize("requests", [True, False], ids=["requests", "answers"])
 def test_a_partition_holds_up_what_it_is_for_and_ends(
-    broker: Broker, proxy: Proxy, client: Client, requests: bool
+    broker: Broker, proxy: Proxy, client: Client, requests: bool, an_hour_passes: Callable[[], None]
 ) -> None:
-    fault = Partition(0.2, requests=requests, answers=not requests)
+    fault = Partition(HOUR_S, requests=requests, answers=not requests)
     proxy.suffer(fault)
     client.send(Api.PRODUCE, 1)
     until(fault.happened.is_set)
     assert broker.received == ([] if requests else [1])
+    assert not fault.over
+    an_hour_passes()
     assert client.answer() == 1
     assert fault.over
 

@@ -99,11 +99,12 @@ class Agent:
     url: str = ""
     body: str = BEFORE
     now_ms: int = 1_000
+    request_timeout_ms: int = 20_000
     opened: ExitStack = field(default_factory=ExitStack)
 
     def source(self, saved: State | None = None) -> BrokerSource:
         source = BrokerSource(
-            BrokerSettings(jolokia_url=self.url, name="1", request_timeout_ms=200),
+            BrokerSettings(jolokia_url=self.url, name="1", request_timeout_ms=self.request_timeout_ms),
             saved=saved,
             kafka_cluster="c",
             heartbeat_interval_ms=5_000,
@@ -168,7 +169,7 @@ def test_more_groups_than_an_event_holds_are_said_every_time(agent: Agent) -> No
 
 def test_an_agent_that_does_not_answer_in_time_starts_the_timer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        agent = Agent(url=f"http://127.0.0.1:{silent.getsockname()[1]}/jolokia/")
+        agent = Agent(f"http://127.0.0.1:{silent.getsockname()[1]}/jolokia/", request_timeout_ms=200)
         with agent.opened, pytest.raises(SourceTimeoutError) as raised:
             agent.source().poll()
     assert "does not answer in time" in str(raised.value)
