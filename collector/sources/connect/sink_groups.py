@@ -69,8 +69,11 @@ def read_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, Gr
     return groups
 
 
-def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: Extent) -> bool:
-    """Whether there is a record in ``extent``; one is read to know. Raises ``KafkaError``."""
+def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: Extent) -> bool | None:
+    """Whether there is a record in ``extent``; one is read to know. Raises ``KafkaError``.
+
+    None: Kafka gave nothing in time.
+    """
     consumer = KafkaConsumer(
         **connection.kafka_python(),
         group_id=None,
@@ -86,8 +89,8 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
             if consumer.poll(timeout_ms=TIMEOUT_MS // _POLLS):
                 return True
             if consumer.position(place) >= extent.end:
-                break
-        return False
+                return False
+        return None
     finally:
         consumer.close()
 
@@ -149,7 +152,7 @@ class SinkGroups:
     def a_record_waits(self, extents: Extents, beyond: int) -> bool | None:
         """Whether one of the partitions has a record further than ``beyond`` from its committed offset.
 
-        None: none of those that can be read has one.
+        None: none of those that could be read has one, and some could not be read.
         """
         unknown = False
         for place, extent in extents.items():
@@ -173,6 +176,9 @@ class SinkGroups:
                 known = a_record_waits(self._connection, place, extent)
             except KafkaError as error:
                 self._complain(f"{place.topic} cannot be read ({type(error).__name__}); allow us to Read it")
+                return None
+            if known is None:
+                self._complain(f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms")
                 return None
         self._used[place, extent] = known
         return known

@@ -62,10 +62,11 @@ class TaskObservation:
 
 
 class Timer(NamedTuple):
-    """Since when records have waited without ``motion``."""
+    """Since when records have waited without ``motion``; ``empty``: the offsets proved to hold no record."""
 
     since_ms: int
     motion: tuple[int, ...]
+    empty: bool = False
 
 
 Timers = Mapping[Clue, Timer]
@@ -103,6 +104,21 @@ def due(timers: Timers, limits: StallLimits, now_ms: int) -> list[tuple[Clue, in
         (timer.since_ms, clue) for clue, timer in timers.items() if now_ms - timer.since_ms >= limits.of(clue)
     ]
     return [(clue, since_ms) for since_ms, clue in sorted(over)]
+
+
+def proven(timer: Timer, a_record_waits: bool | None, now_ms: int) -> tuple[Timer, bool]:
+    """The timer after a look at what its offsets hold, and whether they make a stall.
+
+    Offsets without a record (markers of transactions) may lie there for days: a record that comes behind
+    them waits from when it was found, not since they were written. None: whether one waits is not known.
+    """
+    if a_record_waits is None:
+        return timer, False
+    if not a_record_waits:
+        return timer._replace(empty=True), False
+    if timer.empty:
+        return Timer(now_ms, timer.motion), False
+    return timer, True
 
 
 def judged(timers: Timers, observation: TaskObservation) -> bool:
@@ -146,9 +162,8 @@ class StallWatch:
         self._limits = limits
         self._timers: dict[Key, Timers] = {}
         self._verdicts: dict[Key, Verdict] = {}
-        self._empty: dict[Key, frozenset[Clue]] = {}
-        for connector, task, clue, since_ms, motion in saved:
-            key, timer = Key(connector, task), Timer(since_ms, tuple(motion))
+        for connector, task, clue, since_ms, motion, *empty in saved:
+            key, timer = Key(connector, task), Timer(since_ms, tuple(motion), *empty)
             self._timers[key] = {**self._timers.get(key, {}), Clue[clue]: timer}
 
     def judge(
@@ -156,43 +171,35 @@ class StallWatch:
     ) -> Verdict:
         """Judge a task; ``a_record_waits`` is asked only when the offsets alone would call it stalled.
 
-        Offsets without a record (markers of transactions) may lie there for days. A record that comes behind
-        them waits from then on, not since they were written. None: whether one waits cannot be known.
-
         While the offsets are unknown, a stall that rests on them stays; one that rests on beans is not judged
         while the agent does not answer.
         """
-        timers = next_timers(self._timers.get(key, {}), observation, now_ms)
+        timers = dict(next_timers(self._timers.get(key, {}), observation, now_ms))
         before, self._timers[key] = self._verdicts.pop(key, None), timers
-        empty = self._empty.pop(key, frozenset())
         for clue, since_ms in due(timers, self._limits, now_ms):
             verdict = Verdict(judged=True, since_ms=since_ms, because=clue.value)
             if clue in OF_BEANS and observation.progress is None:
                 continue
-            if clue in OF_KAFKA and observation.extents is not None:
-                waits = a_record_waits()
-                if waits is False:
-                    self._empty[key] = self._empty.get(key, frozenset()) | {clue}
-                elif waits and clue in empty:
-                    self._timers[key] = {**self._timers[key], clue: timers[clue]._replace(since_ms=now_ms)}
-                if not waits or clue in empty:
-                    continue
-            elif clue in OF_KAFKA and verdict != before:
-                continue
-            self._verdicts[key] = verdict
-            return verdict
+            if clue in OF_KAFKA and observation.extents is None:
+                stalled = verdict == before
+            elif clue in OF_KAFKA:
+                timers[clue], stalled = proven(timers[clue], a_record_waits(), now_ms)
+            else:
+                stalled = True
+            if stalled:
+                self._verdicts[key] = verdict
+                return verdict
         return Verdict(judged(timers, observation))
 
     def keep(self, keys: Collection[Key]) -> None:
         """Keep these tasks and forget all others."""
         self._timers = {key: timers for key, timers in self._timers.items() if key in keys and timers}
         self._verdicts = {key: verdict for key, verdict in self._verdicts.items() if key in keys}
-        self._empty = {key: clues for key, clues in self._empty.items() if key in keys}
 
     def state(self) -> list[list[object]]:
         """The running timers, as they are saved."""
         return [
-            [*key, clue.name, timer.since_ms, list(timer.motion)]
+            [*key, clue.name, timer.since_ms, list(timer.motion), timer.empty]
             for key, timers in self._timers.items()
             for clue, timer in timers.items()
         ]

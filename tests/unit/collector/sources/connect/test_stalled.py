@@ -132,25 +132,33 @@ MARKERS = [
     ("a record behind old markers waits from now on", (False, True, True), [0, 0, 0]),
     ("and is a stall after the limit", (False, True, True, None, True), [0, 0, 0, 0, 61 + 10]),
     ("what cannot be read is no proof that none waited", (None, True), [0, 1]),
+    ("nor that one did", (False, None, True), [0, 0, 0]),
     ("a record that waits goes on to wait", (True, True), [1, 1]),
 ]
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "collector restarted between"])
 @pytest.mark.parametrize(
     ("answers", "since_ms"), [row[1:] for row in MARKERS], ids=[row[0] for row in MARKERS]
 )
 def test_offsets_without_a_record_make_no_later_record_old(
-    answers: Sequence[bool | None], since_ms: list[int]
+    answers: Sequence[bool | None], since_ms: list[int], restarted: bool
 ) -> None:
     """Polls every 10 ms after the limit; the fifth is a limit later."""
     watch = StallWatch(LIMITS)
     watch.judge(KEY, UNREAD, lambda: False, 1)
     times = (61, 71, 81, 91, 71 + LIMITS.stalled_after_ms)
-    found = [
-        watch.judge(KEY, UNREAD, lambda: answer, at).since_ms  # noqa: B023 -- called at once
-        for at, answer in zip(times, answers, strict=False)
-    ]
+    found = []
+    for at, answer in zip(times, answers, strict=False):
+        found.append(watch.judge(KEY, UNREAD, lambda: answer, at).since_ms)  # noqa: B023 -- called at once
+        if restarted:
+            watch = StallWatch(LIMITS, json.loads(json.dumps(watch.state())))
     assert found == since_ms
+
+
+def test_timers_that_an_earlier_version_saved_go_on() -> None:
+    watch = StallWatch(LIMITS, [["c", "0", "UNREAD", 1, [10, 10, 10]]])
+    assert watch.judge(KEY, UNREAD, lambda: True, 61).since_ms == 1
 
 
 SILENT = replace(UNREAD, extents=None)

@@ -1,0 +1,95 @@
+"""Whether a record waits for a sink: yes, no, or not known, and then it is said why."""
+
+from collections.abc import Sequence
+
+import pytest
+from kafka import TopicPartition
+from kafka.errors import TopicAuthorizationFailedError
+
+from collector.sources.connect import sink_groups
+from collector.sources.connect.sink_groups import SinkGroups
+from collector.sources.connect.stalled import Extent
+from deadwatch.runtime.kafka import KafkaConnection
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+EXTENT = Extent(committed=3, end=9)
+Answer = tuple[dict[str, int], int] | Exception
+"""What a poll gives and the position after it, or what it raises."""
+RECORD: Answer = ({"records": 1}, 3)
+MARKERS: Answer = ({}, 9)
+SILENCE: Answer = ({}, 3)
+FORBIDDEN: Answer = TopicAuthorizationFailedError()
+
+
+class Consumer:
+    """Of kafka-python, with an answer for each partition."""
+
+    answers: dict[TopicPartition, Answer] = {}  # noqa: RUF012 -- set by tests
+    made = 0
+
+    def __init__(self, **_options: object) -> None:
+        type(self).made += 1
+        self._metadata = self
+        self.config: dict[str, object] = {}
+
+    def assign(self, places: Sequence[TopicPartition]) -> None:
+        (self.place,) = places
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        assert (place, offset) == (self.place, EXTENT.committed)
+
+    def poll(self, timeout_ms: int) -> dict[str, int]:
+        assert timeout_ms > 0
+        answer = self.answers[self.place]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer[0]
+
+    def position(self, place: TopicPartition) -> int:
+        answer = self.answers[place]
+        assert not isinstance(answer, Exception)
+        return answer[1]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def consumer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_groups, "KafkaConsumer", Consumer)
+    monkeypatch.setattr(Consumer, "made", 0)
+
+
+CASES: list[tuple[str, Answer, Answer, bool | None, str]] = [
+    ("a record", RECORD, MARKERS, True, ""),
+    ("in any partition", MARKERS, RECORD, True, ""),
+    ("markers alone", MARKERS, MARKERS, False, ""),
+    ("a broker that gives nothing in time", MARKERS, SILENCE, None, "neither a record nor its end"),
+    ("beside a record", SILENCE, RECORD, True, "neither a record nor its end"),
+    ("a topic that may not be read", FORBIDDEN, MARKERS, None, "allow us to Read it"),
+]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "waits", "trouble"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+)
+def test_a_record_waits(
+    monkeypatch: pytest.MonkeyPatch, first: Answer, second: Answer, waits: bool | None, trouble: str
+) -> None:
+    monkeypatch.setattr(Consumer, "answers", {P0: first, P1: second})
+    groups = SinkGroups(KafkaConnection())
+    assert groups.a_record_waits({P0: EXTENT, P1: EXTENT}, 0) is waits
+    assert [text for text in groups.troubles if trouble not in text] == []
+    assert bool(groups.troubles) == bool(trouble)
+
+
+@pytest.mark.parametrize(("answer", "looks"), [(MARKERS, 1), (RECORD, 1), (SILENCE, 2)])
+def test_what_is_known_is_not_asked_again_in_the_next_round(
+    monkeypatch: pytest.MonkeyPatch, answer: Answer, looks: int
+) -> None:
+    monkeypatch.setattr(Consumer, "answers", {P0: answer})
+    groups = SinkGroups(KafkaConnection())
+    for _ in range(2):
+        groups.a_record_waits({P0: EXTENT}, 0)
+        assert groups.ask([]) == {}
+    assert Consumer.made == looks
