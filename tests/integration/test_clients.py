@@ -41,6 +41,8 @@ pytestmark = pytest.mark.integration
 WITHIN_S = 60.0
 OnDelivery = Callable[[confluent_kafka.KafkaError | None, confluent_kafka.Message], None]
 PARTITIONS = 2
+DELIVERY_MS = 4_000
+"""Enough for what has to arrive before the broker falls silent."""
 
 
 class Seen:
@@ -123,9 +125,9 @@ def producing(servers: str, client_id: str) -> Iterator[KafkaProducer]:
         bootstrap_servers=servers,
         client_id=client_id,
         linger_ms=100,
-        request_timeout_ms=700,
-        delivery_timeout_ms=2_000,
-        max_block_ms=1_000,
+        request_timeout_ms=1_500,
+        delivery_timeout_ms=DELIVERY_MS,
+        max_block_ms=DELIVERY_MS,
         enable_idempotence=False,  # else nothing expires after the first, which waits for a new id
     )
     try:
@@ -149,7 +151,7 @@ def test_kafka_python_tells_each_expired_batch_once_with_all_its_records(
     assert Counter({expired.message: expired.records for expired in seen.expired}) == truth
     assert {(expired.client_id, expired.topic) for expired in seen.expired} == {("p-1", topic)}
     assert Counter(expired.partition for expired in seen.expired).keys() == set(range(PARTITIONS))
-    assert all(2_000 <= expired.elapsed_ms < WITHIN_S * 1_000 for expired in seen.expired)
+    assert all(DELIVERY_MS <= expired.elapsed_ms < WITHIN_S * 1_000 for expired in seen.expired)
 
 
 @pytest.mark.usefixtures("instrumented")
@@ -177,7 +179,7 @@ def late(servers: str, group: str) -> KafkaConsumer:
         bootstrap_servers=servers,
         client_id=group,
         group_id=group,
-        max_poll_interval_ms=1_000,
+        max_poll_interval_ms=4_000,
         heartbeat_interval_ms=200,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
@@ -205,8 +207,14 @@ def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
 def expire(proxy: Proxy, topic: str, callback: OnDelivery | None) -> None:
     """Produce a record that arrives and 60 that do not; every other one has the callback, if there is one."""
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": proxy.address, "client.id": "c-1", "log_level": 0, "delivery.timeout.ms": 1_500}
+        {
+            "bootstrap.servers": proxy.address,
+            "client.id": "c-1",
+            "log_level": 0,
+            "delivery.timeout.ms": DELIVERY_MS,
+        }
     )
+    producer.list_topics(topic, WITHIN_S)  # what a first connection takes is not the record's time
     producer.produce(topic, b"arrives", partition=0, on_delivery=callback)
     assert producer.flush(WITHIN_S) == 0
     silence(proxy)
@@ -233,7 +241,7 @@ def test_confluent_kafka_tells_every_expired_record_and_callbacks_hear_what_they
         (topic, 1): 30,
     }
     assert {(each.client_id, each.error) for each in seen.expired} == {("c-1", "_MSG_TIMED_OUT")}
-    assert all(1_000 <= each.elapsed_ms < WITHIN_S * 1_000 for each in seen.expired)
+    assert all(DELIVERY_MS - 500 <= each.elapsed_ms < WITHIN_S * 1_000 for each in seen.expired)
 
 
 def test_expired_records_arrive_as_events_and_as_metrics_when_only_failures_are_reported(

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from deadwatch.runtime.kafka import KafkaConnection
 from lab import share
 from lab.broker import LoneBroker
 from lab.jvm import Properties
@@ -89,19 +90,24 @@ def acl(broker: LoneBroker, topic: str, operation: object) -> Any:  # noqa: ANN4
     return admin.AclBinding(TOPIC, topic, LITERAL, who, "*", operation, admin.AclPermissionType.ALLOW)
 
 
+def connection(broker: LoneBroker) -> dict[str, str]:
+    """Settings ``kafka`` of the user whose rights are the documented ones."""
+    sasl = broker.sasl_ssl
+    return {
+        "bootstrap_servers": sasl.bootstrap_servers,
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": sasl.mechanism,
+        "sasl_username": sasl.username,
+        "sasl_password": sasl.password,
+        "ssl_ca_location": str(sasl.ca_file),
+    }
+
+
 @pytest.fixture
 def config(broker: LoneBroker, tmp_path: Path) -> Path:
     file = tmp_path / "deadwatch.yaml"
-    sasl = broker.sasl_ssl
     content = {
-        "kafka": {
-            "bootstrap_servers": sasl.bootstrap_servers,
-            "security_protocol": "SASL_SSL",
-            "sasl_mechanism": sasl.mechanism,
-            "sasl_username": sasl.username,
-            "sasl_password": sasl.password,
-            "ssl_ca_location": str(sasl.ca_file),
-        },
+        "kafka": connection(broker),
         "quarantine_auto_create_topics_enable": True,
         "collector": {"log_topics": [{"topic": "lines"}], "dlq_topics_poll_interval_ms": 1_000},
         "streaming": {"topics_poll_interval_ms": 1_000},
@@ -111,7 +117,10 @@ def config(broker: LoneBroker, tmp_path: Path) -> Path:
 
 
 def fill(broker: LoneBroker) -> None:
-    """Dead letters of a sink and of a share group, lines of a log; the last letter has been tried enough."""
+    """Dead letters of a sink and of a share group, lines of a log; the last letter has been tried enough.
+
+    The broker's first TLS handshakes, its slowest, are over then.
+    """
     servers = broker.bootstrap_servers
     topics = Topics(servers)
     topics.create("orders", "shared", "dlq.orders", "lines", "secret", "dlq.secret")
@@ -127,6 +136,7 @@ def fill(broker: LoneBroker) -> None:
     topics.produce("shared", [b"order"] * REJECTED)
     share.reject(servers, REJECTED, "sharing", "shared")
     topics.wait_beyond("dlq.shared", REJECTED - 1)
+    admin.AdminClient(KafkaConnection(**connection(broker)).librdkafka()).list_topics(timeout=WITHIN_S)
 
 
 def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None:
