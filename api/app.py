@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from typing import Final
 
@@ -83,12 +83,12 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     days = service.settings.audit_retention_days
-    retention = Background(partial(retain, service.writer, service.now_ms, days))
-    yield
-    await retention.stop()
-    await app.state.live.close()
-    service.desk.close()
-    await to_thread.run_sync(app.state.close_telemetry)
+    async with AsyncExitStack() as ends:  # the last one first, and each whatever another raises
+        ends.push_async_callback(to_thread.run_sync, app.state.close_telemetry)
+        ends.callback(service.desk.close)
+        ends.push_async_callback(app.state.live.close)
+        ends.push_async_callback(Background(partial(retain, service.writer, service.now_ms, days)).stop)
+        yield
 
 
 def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:

@@ -2,11 +2,15 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 from anyio import CancelScope, to_thread
+from fastapi.testclient import TestClient
 
+from api.app import create_app
 from api.background import Background
+from api.settings import ApiSettings
 
 
 class Reading:
@@ -100,3 +104,19 @@ def test_its_error_is_raised_by_the_stop() -> None:
             await background.stop()
 
     asyncio.run(scene())
+
+
+def test_the_store_is_closed_though_other_work_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        await asyncio.sleep(0)
+        raise OSError("the disk is gone")
+
+    closed: list[str] = []
+    monkeypatch.setattr("api.app.retain", fail)
+    app = create_app(ApiSettings(store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}"))
+    monkeypatch.setattr(app.state.service.desk, "close", lambda: closed.append("store"))
+    with pytest.raises(OSError, match="the disk is gone"), TestClient(app):
+        assert closed == []
+    assert closed == ["store"]

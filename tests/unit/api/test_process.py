@@ -19,6 +19,7 @@ from api.__main__ import server_config
 from api.auth.credentials import issue
 from api.settings import ApiSettings
 from deadwatch.store.schema import audit
+from lab.ports import free_ports
 from tests.waiting import WITHIN_S, until
 
 CANCEL = "/api/v1/redrives/a/cancel"
@@ -26,8 +27,7 @@ CANCEL = "/api/v1/redrives/a/cancel"
 
 @contextmanager
 def serving(log: Path, **variables: str) -> Iterator[httpx2.Client]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     with log.open("wb") as errors:
         inherited = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "API_PORT": str(port)}
         command = [sys.executable, "-m", "api"]
