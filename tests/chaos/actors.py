@@ -22,8 +22,8 @@ from cli.api_client import PREFIX, Api, NoAnswerError, RefusedError
 from deadwatch.store.engine import parse_url
 from tests.chaos.deployment import Deployment
 from tests.chaos.exchanges import WITHIN_S, Client
-from tests.chaos.moved import ends
 from tests.chaos.traffic import DLQ_TOPIC
+from tests.kafka_topics import ends
 
 PAUSE_S = 0.3
 """Between two acts of one of them, at most."""
@@ -150,7 +150,7 @@ class Operator:
 
     def _next(self) -> tuple[str, dict[str, Any]] | None:
         offsets = {}
-        for partition, end in ends(self.place.traffic.bootstrap_servers).items():
+        for partition, end in ends(self.place.traffic.bootstrap_servers, DLQ_TOPIC).items():
             first = self.named[partition]
             if end - first >= LEAST_RECORDS:
                 self.named[partition] = min(end, first + self.rng.randrange(LEAST_RECORDS, 80))

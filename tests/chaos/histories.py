@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from deadwatch.contract.headers import REDRIVE_ORIGIN
 from tests.chaos.checker import Content, History, MovedRecord, Outcome, Place
-from tests.kafka_topics import messages, reader
+from tests.kafka_topics import ends, messages, reader
 
 WITHIN_S = 120
 
@@ -46,7 +46,7 @@ def watched(servers: str, topic: str) -> Iterator[list[MovedRecord]]:
 def committed_end(servers: str, topic: str) -> int:
     """How far readers of committed records see, all partitions together; 0 while Kafka does not say."""
     try:
-        return sum(_ends(servers, topic, "read_committed").values())
+        return sum(ends(servers, topic).values())
     except KafkaException:
         return 0
 
@@ -90,22 +90,10 @@ def _offsets(servers: str, order: str, dlq: str) -> dict[int, int]:
 
 
 def _open_partitions(servers: str, topic: str) -> Iterator[int]:
-    stable = _ends(servers, topic, "read_committed")
-    for number, end in _ends(servers, topic, "read_uncommitted").items():
+    stable = ends(servers, topic)
+    for number, end in ends(servers, topic, "read_uncommitted").items():
         if stable[number] < end:
             yield number
-
-
-def _ends(servers: str, topic: str, isolation: str) -> dict[int, int]:
-    consumer = reader(servers, isolation)
-    try:
-        numbers = consumer.list_topics(topic, timeout=WITHIN_S).topics[topic].partitions
-        return {
-            number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=WITHIN_S)[1]
-            for number in numbers
-        }
-    finally:
-        consumer.close()
 
 
 def _place(message: Message) -> Place:

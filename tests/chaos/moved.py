@@ -5,11 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from confluent_kafka import TopicPartition
-
 from deadwatch.contract.headers import REDRIVE_ID
-from tests.chaos.traffic import DLQ_TOPIC, ELSEWHERE, ORIGIN, TOPICS
-from tests.kafka_topics import messages, reader
+from tests.chaos.traffic import DLQ_TOPIC, ELSEWHERE, ORIGIN
+from tests.kafka_topics import messages
 
 SURELY = (b"connect", b"streams", b"spring")
 """Dialects that tell where a record came from: an order of everything moves it."""
@@ -17,18 +15,6 @@ SURELY = (b"connect", b"streams", b"spring")
 Order = Mapping[str, Any]
 """As the api answers."""
 WITHIN_S = 600
-
-
-def ends(bootstrap_servers: str) -> dict[int, int]:
-    """The end offsets of the dead letter topic."""
-    consumer = reader(bootstrap_servers)
-    try:
-        return {
-            number: consumer.get_watermark_offsets(TopicPartition(DLQ_TOPIC, number), timeout=WITHIN_S)[1]
-            for number in range(TOPICS[DLQ_TOPIC])
-        }
-    finally:
-        consumer.close()
 
 
 @dataclass(frozen=True)
