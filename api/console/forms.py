@@ -5,7 +5,8 @@ exactly, stand in the text area ``also``, one ``path=value`` a line: so they can
 not lost when a form is filled from a request.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,8 +14,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ValidationError
 
-from api.console.rendering import UNPROCESSABLE, render
-from api.console.visitor import Form
+from api.console.rendering import UNPROCESSABLE, render, validation_text
+from api.console.visitor import Form, FormError
 from api.errors import STATUSES
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
@@ -74,6 +75,15 @@ class FieldsError(Exception):
 
 Refusal = FieldsError | ValidationError | RequestError
 """Why a form is shown again instead of its request being carried out."""
+
+
+@contextmanager
+def validated() -> Iterator[None]:
+    """Inside, a request that its fields do not fit is a ``FormError`` that says which and why."""
+    try:
+        yield
+    except ValidationError as error:
+        raise FormError(validation_text(error.errors(), "field")) from None
 
 
 class RequestForm:

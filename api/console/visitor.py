@@ -153,6 +153,8 @@ async def submitted(request: Request) -> Form:
         )
     except ValueError:
         raise FormError("the form cannot be decoded") from None
+    if any("\0" in value for _, value in fields):
+        raise FormError("the form holds the character NUL, which no text may hold")
     form = {name: value.replace("\r\n", "\n").strip() for name, value in fields}
     _require_csrf_token(request, form.pop("csrf", ""))
     return form

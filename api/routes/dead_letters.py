@@ -5,7 +5,7 @@ The ETag of a note is its version. A request that sends it as ``If-Match`` chang
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.answers import TIME, Answer, answer_of, instant
 from api.audit import Acting, Action
 from api.errors import NoteChangedError, UnknownGroupError
-from api.routes.records import Unmasking, allow_look
+from api.routes.records import STORABLE, Unmasking, allow_look
 from api.service import NoParameters, PageQuery, Searching, Service, Serving
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
@@ -124,10 +124,6 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
         trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
         samples=[sample_answer(sample, unmasked=unmasked) for sample in samples],
     )
-
-
-STORABLE: Final = r"^[^\x00]*$"
-"""Texts of several lines; PostgreSQL holds no null character."""
 
 
 class GroupNoteRequest(BaseModel):

@@ -23,6 +23,9 @@ from api.service import Searching
 from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
 
+STORABLE: Final = r"^[^\x00]*$"
+"""Texts of several lines; PostgreSQL holds no null character."""
+
 
 class Unmasking(BaseModel):
     """Whether payloads are shown unmasked; any other parameter of the query is refused."""
@@ -30,7 +33,7 @@ class Unmasking(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     unmasked: bool = Field(False, description="Payloads as they are: needs the role of `api.unmask_role`.")
-    why: str = Field("", max_length=500, description="For the audit; needed when unmasked.")
+    why: str = Field("", max_length=500, pattern=STORABLE, description="For the audit; needed when unmasked.")
 
     @model_validator(mode="after")
     def _refuse_looks_without_a_reason(self) -> Self:

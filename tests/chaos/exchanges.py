@@ -3,6 +3,7 @@
 import math
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import httpx2
 
 from api.auth.roles import READING
 from api.telemetry import HEADER
+from cli.api_client import PREFIX
 
 UNANSWERED = 0
 WITHIN_S = 60
@@ -70,6 +72,15 @@ class Book:
         """What somebody wonders about, unless the service was away now or since then."""
         now_s = time.monotonic()
         self.remarks.append((now_s if since_s is None else since_s, now_s, text))
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How often each method met each list of the api, and each page of the console."""
+        paths = ((one.method, httpx2.URL(one.path).path.removeprefix(PREFIX)) for one in self.exchanges)
+        return Counter(
+            f"{method} {'/'.join(path.split('/')[: 3 if path.startswith('/console') else 2])}"
+            for method, path in paths
+        )
 
     def surprises(self) -> list[str]:
         """What nobody should have met."""

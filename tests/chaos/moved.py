@@ -80,6 +80,7 @@ def intervals(order: Order) -> Mapping[str, tuple[int, int]]:
 
 
 def names(order: Order, at: tuple[int, int]) -> bool:
-    """Whether the offset of the partition is among them."""
-    first, end = intervals(order).get(str(at[0]), (0, 0))
-    return bool(first <= at[1] < end)
+    """Whether the offset of the partition is among them; what came after the order is not part of it."""
+    partition, offset = str(at[0]), at[1]
+    first, end = intervals(order).get(partition, (0, 0))
+    return bool(first <= offset < min(end, order["cut_off"].get(partition, 0)))

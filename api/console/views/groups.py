@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.answers import instant
 from api.audit import Acting
 from api.console import rendering
+from api.console.forms import validated
 from api.console.rendering import UNPROCESSABLE, TracePart, redirect, render, traces_among
 from api.console.views.redrives import command
 from api.console.visitor import CSRF_CHECKED, FormError, SubmittedForm
@@ -104,7 +105,6 @@ def check(request: Request, filter: Annotated[str, Query(max_length=MAX_CHARS)] 
     return render(request, "_filter_problem.html", problem=problem)
 
 
-MAX_REASON_CHARS = 1_000
 BAR_HEIGHT: Final = 100
 
 
@@ -163,10 +163,8 @@ def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLR
 @router.post("/{fingerprint}/note", name="write_note")
 def write_note(action: Acting, fingerprint: Fingerprint, form: SubmittedForm) -> Response:
     """Change owner and note, unless somebody else has changed them since the page was shown."""
-    try:
+    with validated():
         note = GroupNoteRequest(owner=form.get("owner", ""), comment=form.get("comment", ""))
-    except ValidationError as error:
-        raise FormError(rendering.validation_text(error.errors(), "field")) from None
     etag = f'"{form.get("version", "")}"'
     dead_letters.write_note(action, fingerprint, note, Response(), etag)
     return redirect(action.request, f"/groups/{fingerprint}")
@@ -177,7 +175,8 @@ def archive(action: Acting, fingerprint: Fingerprint, form: SubmittedForm) -> Re
     """Take the cause off the list until it grows."""
     if not form.get("reason"):
         raise FormError("give a reason for the archive: it is kept with the cause")
-    asked = ArchiveRequest(reason=form["reason"][:MAX_REASON_CHARS])
+    with validated():
+        asked = ArchiveRequest(reason=form["reason"])
     dead_letters.archive(action, fingerprint, asked, Response())
     return redirect(action.request, f"/groups/{fingerprint}")
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.audit import Acting, Action
 from api.auth.role import Role
 from api.browsing.records import DeadLetterRecord, Payload
+from api.console.forms import validated
 from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
 from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
@@ -24,7 +25,6 @@ from deadwatch.deadletter.filter.fields import FIELDS
 router = APIRouter(prefix="/records", dependencies=[Searching])
 
 PAGE = 25
-MAX_REASON_CHARS = 500
 Position = Annotated[tuple[str, int, int], Depends(place)]
 """Topic, partition and offset of a record."""
 
@@ -73,7 +73,8 @@ def unmasked(action: Acting, where: Position, form: SubmittedForm) -> HTMLRespon
     """One record as it is; the audit keeps the reason before it is shown."""
     if not form.get("why"):
         raise FormError("say why it is shown: the audit keeps it")
-    looking = Looking(unmasked=True, why=form.get("why", "")[:MAX_REASON_CHARS])
+    with validated():
+        looking = Looking(unmasked=True, why=form["why"])
     return _record(action, where, looking)
 
 

@@ -60,6 +60,26 @@ def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
     assert operator.get("/tokens").status_code == 403
 
 
+LETTER = "/records/dlq.orders/0/1"
+FORMS = {
+    "an owner": (f"/groups/{console_store.MAIN_GROUP}/note", {"owner": "x" * 201, "version": "0"}, "owner"),
+    "why it is archived": (f"/groups/{console_store.MAIN_GROUP}/archive", {"reason": "x" * 1_001}, "reason"),
+    "why it is unmasked": (LETTER, {"why": "x" * 501}, "why"),
+    "NUL in a note": (f"/groups/{console_store.MAIN_GROUP}/note", {"owner": "a\0", "version": "0"}, "NUL"),
+    "NUL in an archive": (f"/groups/{console_store.MAIN_GROUP}/archive", {"reason": "a\0"}, "NUL"),
+    "NUL where it is unmasked": (LETTER, {"why": "a\0"}, "NUL"),
+    "NUL in a redrive": ("/redrives/new", {"dlq_topic": "dlq", "reason": "a\0"}, "NUL"),
+}
+
+
+@pytest.mark.parametrize(("path", "fields", "named"), FORMS.values(), ids=FORMS)
+def test_a_text_that_cannot_be_kept_is_refused_by_its_name(
+    operator: Console, path: str, fields: dict[str, str], named: str
+) -> None:
+    answer = operator.post(path, **fields)
+    assert (answer.status_code, named in words(answer.text)) == (400, True)
+
+
 @pytest.mark.usefixtures("filled")
 def test_an_admin_makes_a_token_and_revokes_it(console: Console, issued: Callable[[Role], str]) -> None:
     console.sign_in(issued(Role.ADMIN))

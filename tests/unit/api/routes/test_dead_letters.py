@@ -197,6 +197,7 @@ def test_headers_of_samples_are_shown_to_who_may_see_them_once_that_is_in_the_au
         == 401
     )
     assert client.get(path.replace("f1", "f2"), params={"unmasked": True, "why": "x"}).status_code == 404
+    assert client.get(path, params={"unmasked": True, "why": "a\0"}).status_code == 422
     with store.connect() as connection:
         kept = connection.execute(select(schema.audit.c.action, schema.audit.c.subject, schema.audit.c.why))
         assert [tuple(row) for row in kept] == [("payload.unmasked", "f1", "case 7")]
