@@ -88,15 +88,23 @@ class Api:
             after = {"after": page["next"]}
 
     def lines(self, path: str, **parameters: Parameter) -> Iterator[str]:
-        """The lines of an answer as they come. Raises ``RefusedError``."""
+        """The lines of an answer as they come. Raises ``RefusedError``.
+
+        They end with a line feed alone: a string of JSON may hold any other separator of lines, as U+2028.
+        """
+        begun = ""
         try:
             with self._client.stream("GET", PREFIX + path, params=parameters) as answer:
                 if not answer.is_success:
                     answer.read()
                     raise self._refused(answer)
-                yield from answer.iter_lines()
+                for text in answer.iter_text():
+                    *whole, begun = (begun + text).split("\n")
+                    yield from whole
         except httpx2.TransportError as error:
             raise self._no_answer(error) from None
+        if begun:
+            yield begun
 
     def post(self, path: str, body: Body | None = None, key: str = "") -> Any:  # noqa: ANN401 -- JSON
         """POST; a request that is repeated with the same ``key`` is done once. Raises ``RefusedError``."""

@@ -57,6 +57,14 @@ def test_on_its_own_machine_nothing_has_to_be_typed(served: Served, order: str) 
     assert "redrives.cancel" in served.run("audit").stdout
 
 
+def test_an_export_breaks_no_entry_at_a_separator_that_json_allows(served: Served, store: Engine) -> None:
+    why = "one\u2028two\u2029three\u0085four\x7ffive"
+    with store.begin() as connection:
+        audit.write(connection, audit.Entry(at_ms=clock_ms(), who="ann", action="redrives.pause", why=why))
+    (line,) = served.run("audit", "--export", "--action", "redrives.pause").stdout.rstrip("\n").split("\n")
+    assert json.loads(line)["why"] == why
+
+
 def test_an_order_is_followed_and_its_end_is_the_exit_code(
     served: Served, order: str, store: Engine, add_row: Callable[..., None]
 ) -> None:

@@ -61,7 +61,6 @@ def literal(text: str) -> str:
 @settings(
     max_examples=30,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(headers=HEADERS, time_ms=TIMES_MS, field=st.sampled_from(TEXTS), shape=st.sampled_from(SHAPES))

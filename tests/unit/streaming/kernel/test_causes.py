@@ -49,7 +49,6 @@ def test_a_tricky_message_has_the_same_pattern(message: str) -> None:
 @settings(
     max_examples=12,
     deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(messages=MESSAGES)

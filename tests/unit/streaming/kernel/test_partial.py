@@ -68,7 +68,7 @@ def account(partial: Partial) -> dict[str, object]:
     }
 
 
-@settings(deadline=None, derandomize=True, max_examples=12)
+@settings(deadline=None, max_examples=12)
 @given(
     values=VALUES,
     headers=RECORDS,
