@@ -20,10 +20,13 @@ DESCRIPTORS = "/proc/self/fd"
 
 
 def install(report: Callable[[str], object]) -> None:
-    """For the rest of this process; ``report`` gets the file and who opened it."""
+    """For the rest of this process, but its very end; ``report`` gets the file and who opened it."""
+    is_finalizing = sys.is_finalizing  # at the end this module's own names are gone
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        path = arguments[0] if event == "open" else None
+        if event != "open" or is_finalizing():
+            return
+        path = arguments[0]
         if isinstance(path, (str, bytes, os.PathLike)):
             name = os.path.realpath(os.fsdecode(path))
             if name.endswith(ENDINGS) and is_open(name) and not (by := _opener()).startswith(TESTS):
