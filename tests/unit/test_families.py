@@ -13,8 +13,8 @@ from tests.waiting import until
 RESTLESS = "storm() { while :; do (/bin/true; /bin/true) & /bin/true; wait; done; }; storm & storm & wait"
 """Two shells that start processes without an end; each of these lives for a moment.
 
-Whoever looks for those finds them by luck alone: where many other processes run, they are gone before the look
-is over. That a shell goes on is seen from the processor time that it and its children have used.
+Whoever looks for those finds them by luck alone: where many other processes run, they are gone before the
+look is over. That a shell goes on is seen from the processor time that it and its children have used.
 """
 
 

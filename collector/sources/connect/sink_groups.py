@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import GroupIdNotFoundError, KafkaError
+from kafka.errors import GroupIdNotFoundError, KafkaError, TopicAuthorizationFailedError
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.sources.connect.interfaces import Key
@@ -27,6 +27,8 @@ from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 _STEADY: Final = frozenset({"Stable", "Empty", "Dead"})
 _POLLS: Final = 10
+_MOST_SILENT: Final = 2
+"""So many partitions may give nothing in time; then nothing more is read in a round, so that it ends."""
 _NO_GROUP: Final = GroupIdNotFoundError.__name__
 
 Extents = Mapping[TopicPartition, Extent]
@@ -131,10 +133,13 @@ class SinkGroups:
         self._admin: KafkaAdminClient | None = None
         self._proofs: dict[tuple[TopicPartition, Extent], bool] = {}
         self._used: dict[tuple[TopicPartition, Extent], bool] = {}
+        self._unknown: set[tuple[TopicPartition, Extent]] = set()
+        self._silent = 0
 
     def ask(self, names: Collection[str]) -> dict[str, Group | None]:
         """Begin a new round: the groups by name, none if Kafka cannot be asked."""
         self._proofs, self._used, self.troubles = self._used, {}, []
+        self._unknown, self._silent = set(), 0
         if not names:
             return {}
         try:
@@ -170,17 +175,29 @@ class SinkGroups:
             self._admin = None
 
     def _proven(self, place: TopicPartition, extent: Extent) -> bool | None:
-        known = self._proofs.get((place, extent))
+        """What is known of an extent, read where it is not; what could not be read is asked once a round."""
+        known = self._used.get((place, extent), self._proofs.get((place, extent)))
+        if known is None and (place, extent) not in self._unknown and self._silent < _MOST_SILENT:
+            known = self._read(place, extent)
         if known is None:
-            try:
-                known = a_record_waits(self._connection, place, extent)
-            except KafkaError as error:
-                self._complain(f"{place.topic} cannot be read ({type(error).__name__}); allow us to Read it")
-                return None
-            if known is None:
-                self._complain(f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms")
-                return None
-        self._used[place, extent] = known
+            self._unknown.add((place, extent))
+        else:
+            self._used[place, extent] = known
+        return known
+
+    def _read(self, place: TopicPartition, extent: Extent) -> bool | None:
+        try:
+            known = a_record_waits(self._connection, place, extent)
+        except TopicAuthorizationFailedError:
+            self._complain(f"{place.topic} may not be read; allow us to Read it")
+            return None
+        except KafkaError as error:
+            self._silent += 1
+            self._complain(f"{place.topic} cannot be read ({type(error).__name__})")
+            return None
+        if known is None:
+            self._silent += 1
+            self._complain(f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms")
         return known
 
     def _complain(self, what: str) -> None:

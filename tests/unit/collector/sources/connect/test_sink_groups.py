@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from kafka import TopicPartition
-from kafka.errors import TopicAuthorizationFailedError
+from kafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
 from collector.sources.connect import sink_groups
 from collector.sources.connect.sink_groups import SinkGroups
@@ -19,6 +19,7 @@ RECORD: Answer = ({"records": 1}, 3)
 MARKERS: Answer = ({}, 9)
 SILENCE: Answer = ({}, 3)
 FORBIDDEN: Answer = TopicAuthorizationFailedError()
+AWAY: Answer = KafkaConnectionError()
 
 
 class Consumer:
@@ -67,6 +68,7 @@ CASES: list[tuple[str, Answer, Answer, bool | None, str]] = [
     ("a broker that gives nothing in time", MARKERS, SILENCE, None, "neither a record nor its end"),
     ("beside a record", SILENCE, RECORD, True, "neither a record nor its end"),
     ("a topic that may not be read", FORBIDDEN, MARKERS, None, "allow us to Read it"),
+    ("brokers that are away", AWAY, MARKERS, None, "cannot be read (KafkaConnectionError)"),
 ]
 
 
@@ -93,3 +95,25 @@ def test_what_is_known_is_not_asked_again_in_the_next_round(
         groups.a_record_waits({P0: EXTENT}, 0)
         assert groups.ask([]) == {}
     assert Consumer.made == looks
+
+
+@pytest.mark.parametrize("answer", [MARKERS, SILENCE, FORBIDDEN])
+def test_a_partition_is_asked_once_a_round(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
+    monkeypatch.setattr(Consumer, "answers", {P0: answer})
+    groups = SinkGroups(KafkaConnection())
+    answers = {groups.a_record_waits({P0: EXTENT}, 0) for _ in range(3)}
+    assert (len(answers), Consumer.made) == (1, 1)
+
+
+@pytest.mark.parametrize("answer", [SILENCE, AWAY])
+def test_a_broker_that_gives_nothing_does_not_hold_up_the_round(
+    monkeypatch: pytest.MonkeyPatch, answer: Answer
+) -> None:
+    places = [TopicPartition("t", number) for number in range(100)]
+    monkeypatch.setattr(Consumer, "answers", dict.fromkeys(places, answer))
+    groups = SinkGroups(KafkaConnection())
+    for looks in (2, 4):
+        assert groups.a_record_waits(dict.fromkeys(places, EXTENT), 0) is None
+        assert Consumer.made == looks
+        assert len(groups.troubles) == 1
+        assert groups.ask([]) == {}
