@@ -76,6 +76,7 @@ class OrderTask:
 
     def __exit__(self, *_exception: object) -> None:
         self._opened.close()
+        del self._mover  # and with it its clients: the producer asks this task, so they would be a cycle
 
     def step(self) -> Step:
         """Have the next transaction, if there is one."""

@@ -1,7 +1,10 @@
 """The mover on a real Kafka: what arrives, as what, what stays, and what waits for its next attempt."""
 
+import gc
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -159,3 +162,25 @@ def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
         assert found.keys() == {(*partition, offset) for partition in wanted}
         assert not any(isinstance(record, Absence) for record in found.values())
     fetcher.close()
+
+
+def clients() -> set[int]:
+    """The threads of librdkafka's clients in this process."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            if (task / "comm").read_text().startswith("rdk:"):
+                found.add(int(task.name))
+    return found
+
+
+def test_an_order_that_has_ended_leaves_no_client_behind(place: Place) -> None:
+    place.letters(30)
+    gc.collect()
+    before = clients()
+    gc.disable()  # a worker looks for cycles once in many orders
+    try:
+        assert [place.redriven(place.order(again=True))[0] for _ in range(3)] == [Status.COMPLETED] * 3
+        assert clients() <= before
+    finally:
+        gc.enable()
