@@ -11,7 +11,7 @@ partitions can only be attributed to a task if its connector has no other.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
@@ -28,7 +28,7 @@ from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 _STEADY: Final = frozenset({"Stable", "Empty", "Dead"})
 _POLLS: Final = 10
 _MOST_SILENT: Final = 2
-"""So many partitions may give nothing in time; then nothing more is read in a round, so that it ends."""
+"""So many partitions may give nothing in time; then a round reads nothing more, so that it ends."""
 _NO_GROUP: Final = GroupIdNotFoundError.__name__
 
 Extents = Mapping[TopicPartition, Extent]
@@ -124,6 +124,25 @@ def _held(members: Collection[Mapping[str, Any]]) -> dict[str, frozenset[TopicPa
     return held
 
 
+@dataclass(slots=True)
+class _Round:
+    """What a round has ``found``, and why it did not read a partition (``unread``).
+
+    The partitions that were ``silent`` rest in the following rounds until one of these is not ``cut_short``:
+    so each partition has its turn, whichever are silent.
+    """
+
+    resting: Mapping[TopicPartition, str] = field(default_factory=dict)
+    found: dict[tuple[TopicPartition, Extent], bool] = field(default_factory=dict)
+    unread: dict[TopicPartition, str] = field(default_factory=dict)
+    silent: dict[TopicPartition, str] = field(default_factory=dict)
+    cut_short: bool = False
+
+    def following(self) -> "_Round":
+        """The round after this one."""
+        return _Round({**self.resting, **self.silent} if self.cut_short else {})
+
+
 class SinkGroups:
     """Asks a Kafka cluster, over a connection made at first use; ``troubles`` are of the latest round."""
 
@@ -131,15 +150,11 @@ class SinkGroups:
         self.troubles: list[str] = []
         self._connection = connection
         self._admin: KafkaAdminClient | None = None
-        self._proofs: dict[tuple[TopicPartition, Extent], bool] = {}
-        self._used: dict[tuple[TopicPartition, Extent], bool] = {}
-        self._unknown: set[tuple[TopicPartition, Extent]] = set()
-        self._silent = 0
+        self._round = self._before = _Round()
 
     def ask(self, names: Collection[str]) -> dict[str, Group | None]:
         """Begin a new round: the groups by name, none if Kafka cannot be asked."""
-        self._proofs, self._used, self.troubles = self._used, {}, []
-        self._unknown, self._silent = set(), 0
+        self._before, self._round, self.troubles = self._round, self._round.following(), []
         if not names:
             return {}
         try:
@@ -162,10 +177,10 @@ class SinkGroups:
         unknown = False
         for place, extent in extents.items():
             if extent.committed + beyond < extent.end:
-                proven = self._proven(place, Extent(extent.committed + beyond, extent.end))
-                if proven:
+                known = self._known(place, Extent(extent.committed + beyond, extent.end))
+                if known:
                     return True
-                unknown |= proven is None
+                unknown |= known is None
         return None if unknown else False
 
     def close(self) -> None:
@@ -174,31 +189,42 @@ class SinkGroups:
             self._admin.close()
             self._admin = None
 
-    def _proven(self, place: TopicPartition, extent: Extent) -> bool | None:
-        """What is known of an extent, read where it is not; what could not be read is asked once a round."""
-        known = self._used.get((place, extent), self._proofs.get((place, extent)))
-        if known is None and (place, extent) not in self._unknown and self._silent < _MOST_SILENT:
-            known = self._read(place, extent)
-        if known is None:
-            self._unknown.add((place, extent))
-        else:
-            self._used[place, extent] = known
-        return known
+    def _known(self, place: TopicPartition, extent: Extent) -> bool | None:
+        """Whether a record is in an extent, read where this round and the one before do not know it."""
+        here, what = self._round, (place, extent)
+        if what in self._before.found:
+            here.found[what] = self._before.found[what]
+        if what not in here.found and place not in here.unread:
+            self._look(place, extent)
+        if what not in here.found and place in here.unread:
+            self._complain(here.unread[place])
+        return here.found.get(what)
 
-    def _read(self, place: TopicPartition, extent: Extent) -> bool | None:
+    def _look(self, place: TopicPartition, extent: Extent) -> None:
+        """Read a partition, unless it rests or the round has waited enough."""
+        here = self._round
+        if place in here.resting:
+            here.unread[place] = here.resting[place]
+        elif len(here.silent) >= _MOST_SILENT:
+            here.cut_short = True
+        else:
+            self._read(place, extent)
+
+    def _read(self, place: TopicPartition, extent: Extent) -> None:
+        here = self._round
         try:
             known = a_record_waits(self._connection, place, extent)
         except TopicAuthorizationFailedError:
-            self._complain(f"{place.topic} may not be read; allow us to Read it")
-            return None
+            here.unread[place] = f"{place.topic} may not be read; allow us to Read it"
+            return
         except KafkaError as error:
-            self._silent += 1
-            self._complain(f"{place.topic} cannot be read ({type(error).__name__})")
-            return None
-        if known is None:
-            self._silent += 1
-            self._complain(f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms")
-        return known
+            silent = f"{place.topic} cannot be read ({type(error).__name__})"
+        else:
+            if known is not None:
+                here.found[place, extent] = known
+                return
+            silent = f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms"
+        here.unread[place] = here.silent[place] = silent
 
     def _complain(self, what: str) -> None:
         trouble = f"{what}: whether records wait for sinks is not known"

@@ -117,3 +117,21 @@ def test_a_broker_that_gives_nothing_does_not_hold_up_the_round(
         assert Consumer.made == looks
         assert len(groups.troubles) == 1
         assert groups.ask([]) == {}
+
+
+@pytest.mark.parametrize("answer", [SILENCE, AWAY])
+def test_those_that_give_nothing_do_not_hide_a_record_of_another_task(
+    monkeypatch: pytest.MonkeyPatch, answer: Answer
+) -> None:
+    silent = [TopicPartition("silent", number) for number in range(5)]
+    monkeypatch.setattr(Consumer, "answers", {**dict.fromkeys(silent, answer), P0: RECORD})
+    groups = SinkGroups(KafkaConnection())
+    found, looks = [], []
+    for _ in range(4):
+        assert groups.a_record_waits(dict.fromkeys(silent, EXTENT), 0) is None
+        found.append(groups.a_record_waits({P0: EXTENT}, 0))
+        assert all(text.startswith("silent ") for text in groups.troubles)
+        assert len(groups.troubles) == 1
+        looks.append(Consumer.made)
+        assert groups.ask([]) == {}
+    assert (found, looks) == ([None, None, True, True], [2, 4, 6, 8])
