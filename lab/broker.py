@@ -1,8 +1,7 @@
 """One broker 4.4.0, also its own controller, freshly formatted: share groups may have dead letter queues.
 
 ``Broker`` is a part of the lab; ``LoneBroker`` runs by itself and may be killed and started again, as fault
-tests do to Kafka. Its encrypted listener has a certificate authority of its own, a server certificate and one
-user: all is made by the Java runtime's keytool, lives as long as the lab and is worth nothing outside it.
+tests do to Kafka. Its encrypted listener has certificates of its own (``lab.certificates``) and one user.
 """
 
 import secrets
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final, Self
 
 import jars
+from lab import certificates
 from lab.jvm import Jvm, Properties, answers, launcher, write_properties
 from lab.ports import free_ports
 from lab.processes import LabError, Process, Processes, read
@@ -23,9 +23,6 @@ from lab.proxy import Proxy
 _STARTED: Final = "Kafka Server started"
 _UP_WITHIN_S: Final = 60
 USERNAME: Final = "deadwatch"
-_KEY: Final = ("-keyalg", "EC", "-groupname", "secp256r1", "-validity", "7")
-_SIGN: Final = ("-rfc", "-validity", "7", "-ext", "san=ip:127.0.0.1,dns:localhost")
-_STORE: Final = "server.p12"
 _INTERNAL_TOPICS: Final = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 
 
@@ -89,7 +86,7 @@ class Broker:
     def launch(self, processes: Processes) -> None:
         """Make certificates, format the log directory, start the process."""
         self._directory.mkdir()
-        config = write_properties(self._directory / "server.properties", self._properties(processes))
+        config = write_properties(self._directory / "server.properties", self._properties())
         self._format(processes, config)
         self.start(processes)
 
@@ -107,16 +104,16 @@ class Broker:
         )
         self.process.until(lambda: answers(self.jolokia_url), "its Jolokia agent is silent", _UP_WITHIN_S)
 
-    def _properties(self, processes: Processes) -> Properties:
+    def _properties(self) -> Properties:
         properties = server_properties(
             self._ports, self._directory, with_sasl=self._sasl_ssl is not None, proxied=self._proxied
         )
         properties |= self.settings
         if self._sasl_ssl is None:
             return properties
-        keytool = self._java.with_name("keytool")
-        store_password = make_certificates(processes, keytool, self._directory)
-        return properties | listener_properties(self._directory, store_password, self._sasl_ssl.password)
+        store = self._directory / "server.p12"
+        password = certificates.make(self._sasl_ssl.ca_file, store)
+        return properties | listener_properties(store, password, self._sasl_ssl.password)
 
     def _format(self, processes: Processes, config: Path) -> None:
         command = [*launcher(self._java, "kafka", 128), "kafka.tools.StorageTool", "format", "--standalone"]
@@ -159,25 +156,7 @@ def server_properties(
     }
 
 
-def make_certificates(processes: Processes, keytool: Path, directory: Path) -> str:
-    """Write ``ca.pem`` and the server's key store into ``directory``; the store's password."""
-    password = secrets.token_hex(16)
-    ca, server = _store("ca.p12", password), _store(_STORE, password)
-    for arguments in (
-        ("-genkeypair", *ca, *_KEY, "-dname", "CN=lab CA", "-ext", "bc:c", "-ext", "ku:c=keyCertSign"),
-        ("-genkeypair", *server, *_KEY, "-dname", "CN=lab broker"),
-        ("-exportcert", *ca, "-rfc", "-file", "ca.pem"),
-        ("-certreq", *server, "-file", "server.csr"),
-        ("-gencert", *ca, *_SIGN, "-infile", "server.csr", "-outfile", "server.pem"),
-    ):
-        processes.run("keytool", [keytool, *arguments], directory)
-    chain = (directory / "server.pem").read_text() + (directory / "ca.pem").read_text()
-    (directory / "chain.pem").write_text(chain)
-    processes.run("keytool", [keytool, "-importcert", *server, "-noprompt", "-file", "chain.pem"], directory)
-    return password
-
-
-def listener_properties(directory: Path, store_password: str, user_password: str) -> Properties:
+def listener_properties(store: Path, store_password: str, user_password: str) -> Properties:
     """The broker's settings for SCRAM-SHA-512 and PLAIN over TLS."""
     login = "org.apache.kafka.common.security"
     return {
@@ -187,13 +166,9 @@ def listener_properties(directory: Path, store_password: str, user_password: str
             f'{login}.plain.PlainLoginModule required user_{USERNAME}="{user_password}";'
         ),
         "ssl.keystore.type": "PKCS12",
-        "ssl.keystore.location": directory / _STORE,
+        "ssl.keystore.location": store,
         "ssl.keystore.password": store_password,
     }
-
-
-def _store(name: str, password: str) -> tuple[str, ...]:
-    return ("-keystore", name, "-storetype", "PKCS12", "-storepass", password, "-alias", "key")
 
 
 class LoneBroker:
