@@ -4,9 +4,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
-from tests import http
+from tests import metrics
 from tests.chart.node import Node, Pod
 from tests.chart.tools import Manifest, one, pods
 
@@ -48,6 +46,4 @@ class Release:
         return {process: self.pods[process].terminate() for process in processes}
 
     def figure(self, name: str, **labels: str) -> int:
-        text = http.get(f"{self.pods['api'].url('http')}/metrics").raise_for_status().text
-        samples = [s for family in text_string_to_metric_families(text) for s in family.samples]
-        return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
+        return metrics.figure(self.pods["api"].url("http"), name, **labels)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from deadwatch.runtime.process import OTHERS
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
-from tests import families, http
+from tests import families, http, metrics
 from tests.kafka_topics import Headers, producing
 from tests.store_guard.processes import guarded
 from tests.waiting import until
@@ -65,9 +64,7 @@ class Up:
     errors: Path
 
     def figure(self, name: str, **labels: str) -> int:
-        families = text_string_to_metric_families(http.get(f"{self.url}/metrics").raise_for_status().text)
-        samples = [sample for family in families for sample in family.samples]
-        return int(sum(s.value for s in samples if s.name == name and labels.items() <= s.labels.items()))
+        return metrics.figure(self.url, name, **labels)
 
     def dead_letters(self, topic: str) -> int:
         return self.figure("deadwatch_dead_letter_queue_records_total", dlq_topic=topic)
