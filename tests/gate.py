@@ -106,7 +106,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def within_limit(arguments: Sequence[str], recorder: Recorder) -> int:
-    """Run pytest, and interrupt it when the time is up."""
+    """Run pytest, and interrupt it when the time is up, also in the background, where shells ignore that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def end() -> None:
         names = "".join(f"  {name}\n" for name in recorder.running)

@@ -55,6 +55,9 @@ def test_leaves():
     subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait()"])
 """
 
+IN_BACKGROUND = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+"""As a shell starts what runs in the background: it ignores SIGINT."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -131,7 +134,7 @@ def test_the_gate(case: Case, tmp_path: Path) -> None:
         "PYTHONPATH": str(ROOT),
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
-    command = [sys.executable, "-m", "tests.gate", "-p", "no:cacheprovider", file.name]
+    command = [*IN_BACKGROUND, sys.executable, "-m", "tests.gate", "-p", "no:cacheprovider", file.name]
     ended = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
     )
