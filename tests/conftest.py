@@ -110,6 +110,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(LIMITS_S[name]))
 
 
+def pytest_collection_finish() -> None:
+    """What is there before the first test is left open by none: collecting garbage does not go through it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Beside what failed stands the end of each log that the test's processes have written."""
