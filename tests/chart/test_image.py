@@ -14,6 +14,7 @@ import yaml
 
 from cli.generate.chart_schema import OWN_VALUES
 from cli.generate.settings_page import PROCESSES as MODELS
+from tests.chart import linked
 from tests.chart.tools import CHART, ROOT, tool
 
 DOCKERFILE = ROOT / "Dockerfile"
@@ -106,10 +107,17 @@ def test_compose_gives_settings_that_the_processes_have(tmp_path: Path) -> None:
             assert name in model.model_fields or name in OWN_VALUES
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the image's build stage makes, in a directory of its own, with the machine's own Python."""
+@pytest.fixture(
+    scope="module", params=[True, pytest.param(False, marks=pytest.mark.chaos)], ids=["linked", "clean"]
+)
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the image's build stage makes, in a directory of its own, with the machine's own Python.
+
+    In the gate the packages of the lock file are there before: they have been installed once already.
+    """
     target = tmp_path_factory.mktemp("image") / "deadwatch"
+    if request.param:
+        linked.fill(target / "venv")
     environment = os.environ | {"PYTHON": getattr(sys, "_base_executable", sys.executable)}
     environment["PIP_NO_COMPILE"] = "1"  # what is run here is little of it
     made = subprocess.run(
