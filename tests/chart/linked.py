@@ -28,14 +28,14 @@ def fill(environment: Path) -> None:
     """Put the packages where a virtual environment will look for them."""
     here = Path(sysconfig.get_path("purelib"))
     there = environment / here.relative_to(sysconfig.get_path("data"))
-    for file in sorted(files()):
+    for file in filter(lambda file: (here / file).is_file(), files()):
         target = there / file
         target.parent.mkdir(parents=True, exist_ok=True)
         link(here / file, target)
 
 
 def files() -> Iterator[Path]:
-    """All files of the packages, but their programs."""
+    """All files of the packages, but their programs; some that were compiled may be gone since."""
     names = locked()
     for distribution in metadata.distributions():
         name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()

@@ -231,7 +231,9 @@ def prometheus(url: str, tmp_path: Path) -> Iterator[str]:
         until(lambda: process.poll() is not None or LISTENS.search(log.read_text()), log.read_text)
         found = LISTENS.search(log.read_text())
         assert found, log.read_text()
-        yield f"http://{found[1]}"
+        address = f"http://{found[1]}"
+        until(lambda: http.get(f"{address}/-/ready").is_success, log.read_text)  # it listens before
+        yield address
     finally:
         process.terminate()
         process.wait(30)
