@@ -158,7 +158,8 @@ class Worker:
             with OrderTask(self._context, claim, lambda: self._stopped_since_ms(lease)) as task:
                 return self._steps(task, lease, clock), True
         except FencedError as error:
-            logger.warning("order %s: this worker was fenced: %s", claim.order.id, error)
+            why = str(error)  # what a handler of the log keeps would keep the order's clients
+            logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
         except UnansweredError:
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
             return None, True

@@ -129,16 +129,25 @@ class Mover:
         batch = Batch()
         if self._expired_offsets:
             batch.outcomes[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] = self._expired_offsets
+        failed: AbortedError | KafkaException
         try:
             self._fill(batch, now_ms)
-        except AbortedError as aborted:
-            self._report(batch, now_ms, aborted)
-            self._queue.put_all_back(batch, now_ms)
-            return self._aborted(aborted, batch, now_ms)
-        except KafkaException:
-            self._queue.put_all_back(batch, now_ms)
-            self._producer.abort()
-            raise
+        except (AbortedError, KafkaException) as raised:
+            failed = raised.with_traceback(None)
+        else:
+            return self._filled(batch, now_ms)
+        self._queue.put_all_back(batch, now_ms)
+        if isinstance(failed, AbortedError):
+            self._report(batch, now_ms, failed)
+            return self._aborted(failed, batch, now_ms)
+        self._producer.abort()
+        try:
+            raise failed
+        finally:
+            del failed  # its traceback has this frame: they would be a cycle
+
+    def _filled(self, batch: Batch, now_ms: int) -> Step:
+        """Commit what was written, if there is something."""
         if batch.done or self._queue.passed_over:
             return self._commit(batch, now_ms)
         return self._deadline_expired() or self._nothing_moved(now_ms)
@@ -204,14 +213,16 @@ class Mover:
 
     def _commit(self, batch: Batch, now_ms: int) -> Step:
         partitions = self._queue.close(batch)
+        aborted: AbortedError | None = None
         try:
             self._write_events_and_commit(batch, partitions, now_ms)
-        except AbortedError as aborted:
-            self._report(batch, now_ms, aborted)
+        except AbortedError as raised:
+            aborted = raised.with_traceback(None)
+        self._report(batch, now_ms, aborted)
+        if aborted:
             self._queue.reopen(batch)
             self._queue.put_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
-        self._report(batch, now_ms)
         self._queue.passed_over.clear()
         self._limits.committed(batch.count, batch.size, batch.moved.total())
         self._guard.wrote(batch.count)

@@ -76,7 +76,7 @@ class OrderTask:
 
     def __exit__(self, *_exception: object) -> None:
         self._opened.close()
-        del self._mover  # and with it its clients: the producer asks this task, so they would be a cycle
+        del self._mover  # and with it its clients, whoever still holds this task
 
     def step(self) -> Step:
         """Have the next transaction, if there is one."""
@@ -102,6 +102,7 @@ class OrderTask:
         timeouts = {"request.timeout.ms": request_timeout_ms, "socket.timeout.ms": request_timeout_ms}
         options = connection | {"linger.ms": settings.linger_ms, **timeouts}
         producer = TransactionalProducer(options, name, request.delivery_timeout_ms, self._give_up)
+        opening.callback(producer.close)
         producer.open()
         reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
         opening.callback(reader.close)

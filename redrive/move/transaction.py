@@ -3,6 +3,9 @@
 The transactional id is the order's or the task's, so whoever opens it fences the producer before. The type of
 an error says what a failure means (``redrive.move.failures``); after ``AbortedError`` everything is as before
 the transaction, and the next one may begin.
+
+The client is asked nothing while an exception is handled: where it raises then (confluent-kafka 2.16), the
+handled one is never freed, nor are the frames of its traceback, with all that they refer to.
 """
 
 import threading
@@ -74,6 +77,10 @@ class TransactionalProducer:
         """Fence whoever had the transactional id; the transaction that they left open is aborted."""
         self._until_done(self._producer.init_transactions)
 
+    def close(self) -> None:
+        """Let go of the client, which ends it; a transaction that is open is left to Kafka."""
+        del self._producer, self._give_up  # who may give up refers to this producer: they would be a cycle
+
     def _open_again(self) -> None:
         """Raise the epoch with a new producer, so that Kafka refuses what is still on its way of the old one.
 
@@ -129,11 +136,13 @@ class TransactionalProducer:
             )
         except KafkaException as raised:
             error: KafkaError = raised.args[0]
-            if error.code() != WRONG_STATE:  # else the reason came as a delivery report
-                size = wire_size(key, value, headers)
-                refusal = Refusal(dead_letter, (topic, to), error, size, timestamp_ms, key is not None)
-                self._refusals.append(refusal)
-            self._abort(error)
+        else:
+            return
+        if error.code() != WRONG_STATE:  # else the reason came as a delivery report
+            size = wire_size(key, value, headers)
+            refusal = Refusal(dead_letter, (topic, to), error, size, timestamp_ms, key is not None)
+            self._refusals.append(refusal)
+        self._abort(error)
 
     def flush(self) -> Mapping[tuple[str, int], list[Run]]:
         """Wait until Kafka has all records, or has refused some; returns their runs by topic and partition.
@@ -159,8 +168,11 @@ class TransactionalProducer:
             self._until_done(lambda s: self._send_offsets(offsets, group, s))
             self._until_done(self._producer.commit_transaction)
         except KafkaException as raised:
-            self._abort(raised.args[0])
-        self._begun = self._gap = False
+            error: KafkaError = raised.args[0]
+        else:
+            self._begun = self._gap = False
+            return
+        self._abort(error)
 
     def abort(self) -> None:
         """Abort what was written, if anything was."""
@@ -191,7 +203,7 @@ class TransactionalProducer:
             self._see_whether_lost()
             sending.join(try_s)
         if refused:
-            raise refused[0]
+            raise refused.pop()  # this frame, which its traceback has, does not have it: no cycle
 
     def _begin(self) -> None:
         if self._begun:

@@ -1,12 +1,14 @@
 """What the tests of the mover share: topics of their own, orders in memory, workers in threads."""
 
+import gc
 import itertools
 import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 from typing import Any, Self, cast
 
@@ -32,6 +34,29 @@ AT_ONCE = {"retry_backoff_ms": 0}
 FAST = {"records_per_second": None}
 Matches = Callable[[DeadLetter], bool]
 Headers = list[tuple[str, bytes]]
+
+
+def clients() -> set[int]:
+    """The threads of librdkafka's clients in this process."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has just ended
+            if (task / "comm").read_text().startswith("rdk:"):
+                found.add(int(task.name))
+    return found
+
+
+@contextmanager
+def no_client_is_left() -> Iterator[None]:
+    """Inside, orders are worked on and end; as in a worker, nobody looks for cycles meanwhile."""
+    gc.collect()
+    before = clients()
+    gc.disable()
+    try:
+        yield
+        assert clients() <= before
+    finally:
+        gc.enable()
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
 """The mover on a real Kafka: what arrives, as what, what stays, and what waits for its next attempt."""
 
-import gc
 from collections import Counter
-from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -15,7 +12,7 @@ from deadwatch.orders.order import Status
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from redrive.move.fetch import Absence, Fetcher
-from tests.integration.redrive_place import Orders, Place, now_header, ours, outcomes
+from tests.integration.redrive_place import Orders, Place, no_client_is_left, now_header, ours, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 from tests.kafka_topics import Headers, producing
 from tests.waiting import until
@@ -164,23 +161,7 @@ def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
     fetcher.close()
 
 
-def clients() -> set[int]:
-    """The threads of librdkafka's clients in this process."""
-    found = set()
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(OSError):  # it has just ended
-            if (task / "comm").read_text().startswith("rdk:"):
-                found.add(int(task.name))
-    return found
-
-
 def test_an_order_that_has_ended_leaves_no_client_behind(place: Place) -> None:
     place.letters(30)
-    gc.collect()
-    before = clients()
-    gc.disable()  # a worker looks for cycles once in many orders
-    try:
+    with no_client_is_left():
         assert [place.redriven(place.order(again=True))[0] for _ in range(3)] == [Status.COMPLETED] * 3
-        assert clients() <= before
-    finally:
-        gc.enable()

@@ -20,7 +20,7 @@ from redrive.move.mover import Finished, Idle, Moved
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.telemetry import EndedTransaction, Telemetry
-from tests.integration.redrive_place import Place, outcomes
+from tests.integration.redrive_place import Place, no_client_is_left, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 from tests.kafka_topics import connect_headers, producing
 
@@ -85,7 +85,7 @@ def redriven(place: Place, order: Order, most_steps: int = WITHIN_STEPS, epoch: 
         Random(1),
         telemetry=counting,
     )
-    with OrderTask(house, Claim(order, epoch, 0), lambda: None) as work:
+    with no_client_is_left(), OrderTask(house, Claim(order, epoch, 0), lambda: None) as work:
         for _ in range(most_steps):
             step = work.step()
             if isinstance(step, Finished):
