@@ -84,6 +84,7 @@ def cause(report: pytest.TestReport) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the gate; the exit code is pytest's, 0 where nothing failed but what is unstable."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background a shell has it ignored
     memory = shared_memory()
     room = Path(tempfile.mkdtemp(prefix="deadwatch-"))
     room.chmod(0o711)  # PostgreSQL, whom root starts as another user, passes through it
@@ -106,8 +107,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def within_limit(arguments: Sequence[str], recorder: Recorder) -> int:
-    """Run pytest, and interrupt it when the time is up, also in the background, where shells ignore that."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Run pytest, and interrupt it when the time is up."""
 
     def end() -> None:
         names = "".join(f"  {name}\n" for name in recorder.running)

@@ -128,8 +128,8 @@ def _held(members: Collection[Mapping[str, Any]]) -> dict[str, frozenset[TopicPa
 class _Round:
     """What a round has ``found``, and why it did not read a partition (``unread``).
 
-    The partitions that were ``silent`` rest in the following rounds until one of these is not ``cut_short``:
-    so each partition has its turn, whichever are silent.
+    The partitions that were ``silent`` rest in the following rounds until one of these is asked for some and
+    is not ``cut_short``: so each partition has its turn, whichever are silent.
     """
 
     resting: Mapping[TopicPartition, str] = field(default_factory=dict)
@@ -140,7 +140,8 @@ class _Round:
 
     def following(self) -> "_Round":
         """The round after this one."""
-        return _Round({**self.resting, **self.silent} if self.cut_short else {})
+        over = (self.found or self.unread) and not self.cut_short
+        return _Round({} if over else {**self.resting, **self.silent})
 
 
 class SinkGroups:

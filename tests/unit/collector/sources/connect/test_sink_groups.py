@@ -135,3 +135,16 @@ def test_those_that_give_nothing_do_not_hide_a_record_of_another_task(
         looks.append(Consumer.made)
         assert groups.ask([]) == {}
     assert (found, looks) == ([None, None, True, True], [2, 4, 6, 8])
+
+
+def test_a_round_in_which_nobody_asks_ends_no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = [TopicPartition("silent", number) for number in range(3)]
+    monkeypatch.setattr(Consumer, "answers", {**dict.fromkeys(silent, SILENCE), P0: RECORD})
+    groups = SinkGroups(KafkaConnection())
+    found = []
+    for _ in range(2):
+        groups.a_record_waits(dict.fromkeys(silent, EXTENT), 0)
+        found.append(groups.a_record_waits({P0: EXTENT}, 0))
+        groups.ask([])
+        groups.ask([])
+    assert found == [None, True]
