@@ -141,10 +141,7 @@ class Mover:
             self._report(batch, now_ms, failed)
             return self._aborted(failed, batch, now_ms)
         self._producer.abort()
-        try:
-            raise failed
-        finally:
-            del failed  # its traceback has this frame: they would be a cycle
+        raise KafkaException(*failed.args)  # itself would be a cycle with this frame
 
     def _filled(self, batch: Batch, now_ms: int) -> Step:
         """Commit what was written, if there is something."""

@@ -7,7 +7,7 @@ id keeps off a second worker. What may be read ahead is limited by the open offs
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from deadwatch.orders.order import Interval
 from deadwatch.orders.selection import Intervals, around
@@ -100,12 +100,14 @@ class Reader:
         """For a group that we may not see librdkafka waits in vain; an error of the consumer says why."""
         try:
             return self._consumer.committed(places, timeout=TIMEOUT_S)
-        except KafkaException:
-            for message in consume(self._consumer, ERRORS_EXAMINED, POLL_S):
-                error = message.error()
-                if error is not None and error.code() in CONSUMER_NEEDS_OPERATOR:
-                    raise KafkaException(error) from None
-            raise
+        except KafkaException as raised:
+            why: KafkaError = raised.args[0]
+        for message in consume(self._consumer, ERRORS_EXAMINED, POLL_S):
+            error = message.error()
+            if error is not None and error.code() in CONSUMER_NEEDS_OPERATOR:
+                why = error
+                break
+        raise KafkaException(why)
 
     def _resumed(self, place: TopicPartition) -> PartitionState:
         """Where a partition goes on: at what was committed, else where the selection begins."""
