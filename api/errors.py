@@ -78,14 +78,18 @@ class UnexpectedParameterError(ApiError):
         super().__init__(f"this route has no query parameter {name[:100]!r}: leave it out")
 
 
-class InvalidSeriesError(ApiError):
+class ParameterError(ApiError):
+    """A parameter whose value cannot be, for a reason."""
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        super().__init__(f"{parameter}: {reason}")
+
+
+class InvalidSeriesError(ParameterError):
     """A query that the time buckets cannot answer."""
 
     kind = "invalid-series"
     title = "The time buckets cannot answer this query"
-
-    def __init__(self, parameter: str, reason: str) -> None:
-        super().__init__(f"{parameter}: {reason}")
 
 
 class UnsupportedMediaTypeError(ApiError):
@@ -154,14 +158,11 @@ class UnknownRecordError(ApiError):
         super().__init__(f"{topic}, partition {partition} has no record at offset {offset}: {why}")
 
 
-class InvalidSelectionError(ApiError):
+class InvalidSelectionError(ParameterError):
     """A selection of records that contradicts itself."""
 
     kind = "invalid-selection"
     title = "The selection of records contradicts itself"
-
-    def __init__(self, parameter: str, reason: str) -> None:
-        super().__init__(f"{parameter}: {reason}")
 
 
 class BrowseBusyError(ApiError):
@@ -264,8 +265,7 @@ class IdentityProviderError(ApiError):
     retry_after_s = 10
 
 
-Known = type[ApiError] | type[TokenError] | type[RequestError]
-STATUS: dict[Known, int] = {
+STATUSES: Final[Mapping[type[ApiError | TokenError | RequestError], int]] = {
     StoreUnavailableError: 503,
     StoreVersionError: 503,
     InvalidCursorError: 400,
@@ -284,9 +284,8 @@ STATUS: dict[Known, int] = {
     ForbiddenError: 403,
     ThrottledError: 429,
     IdentityProviderError: 503,
-}
-TOKEN_STATUS: dict[Known, int] = {UnknownTokenError: 404, TooManyTokensError: 409}
-REDRIVE_STATUS: dict[Known, int] = {
+    UnknownTokenError: 404,
+    TooManyTokensError: 409,
     UnknownOrderError: 404,
     UnknownPolicyError: 404,
     PolicyChangedError: 412,
@@ -299,4 +298,3 @@ REDRIVE_STATUS: dict[Known, int] = {
     KafkaUnavailableError: 503,
     UnreadHistoryError: 503,
 }
-STATUSES: Final = STATUS | TOKEN_STATUS | REDRIVE_STATUS

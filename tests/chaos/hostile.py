@@ -9,7 +9,8 @@ from random import Random
 from subprocess import Popen
 
 from lab.broker import LoneBroker
-from lab.proxy import Api, At, Cut, Delay, Fault, Late, Partition, Proxy
+from lab.faults import Api, At, Cut, Delay, Fault, Late, Partition
+from lab.proxy import Proxy
 from tests.chaos.redrive_workers import Workers, end
 from tests.waiting import eventually, until
 

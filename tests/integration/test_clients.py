@@ -32,7 +32,8 @@ from collector.clients import (
 )
 from deadwatch.runtime.kafka import KafkaConnection
 from lab.broker import LoneBroker
-from lab.proxy import Partition, Proxy
+from lab.faults import Partition
+from lab.proxy import Proxy
 from lab.topics import Topics
 from tests.kafka_topics import messages
 from tests.waiting import eventually

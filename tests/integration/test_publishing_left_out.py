@@ -13,7 +13,8 @@ from collector.publish.producer import KafkaEventProducer
 from collector.settings import CollectorSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from lab.broker import LoneBroker
-from lab.proxy import Api, Forged, Proxy
+from lab.faults import Api, Forged
+from lab.proxy import Proxy
 from tests.kafka_topics import messages
 from tests.waiting import until
 

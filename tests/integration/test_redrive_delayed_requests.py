@@ -11,7 +11,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from deadwatch.runtime.kafka import Options
 from lab.broker import LoneBroker
-from lab.proxy import Api, Delay, Proxy
+from lab.faults import Api, Delay
+from lab.proxy import Proxy
 from lab.topics import Topics
 from redrive.move.failures import AbortedError, FencedError
 from redrive.move.rewrite import ProducerRecord

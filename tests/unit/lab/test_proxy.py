@@ -10,7 +10,8 @@ from contextlib import closing
 
 import pytest
 
-from lab.proxy import Api, At, Cut, Delay, Forged, Late, Partition, Proxy
+from lab.faults import Api, At, Cut, Delay, Forged, Late, Partition
+from lab.proxy import Proxy
 from tests.ports import free_port
 from tests.waiting import until
 
