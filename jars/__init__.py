@@ -3,7 +3,7 @@
 They are resolved once by Ivy into a cache outside the repository; everything else asks here for paths.
 """
 
-from jars.cache import Conf, JarsError, cache_root, classpath, directory, files
+from jars.cache import Conf, JarsError, classpath, directory, files
 from jars.java import JavaError, find_java
 from jars.resolve import resolve
 
@@ -11,7 +11,6 @@ __all__ = [
     "Conf",
     "JarsError",
     "JavaError",
-    "cache_root",
     "classpath",
     "directory",
     "files",

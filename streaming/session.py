@@ -215,18 +215,18 @@ def java_options() -> tuple[str, ...]:
 
 
 def class_archive() -> Path:
-    """The file of class data sharing (JEP 350) for the Java and the PySpark that a start would take now.
+    """The file of class data sharing (JEP 350) for the Java that a start would take now.
 
     It keeps what a JVM works out of Spark's classes at its start: the next start takes about half the time.
-    It belongs to one Java, one PySpark and one place of both; a JVM that it does not fit, or that finds none,
-    starts without. ``streaming.warm_up`` makes it.
+    It belongs to one Java and to this installation of PySpark, and is removed with it; a JVM that it does not
+    fit, or that finds none, starts without. ``streaming.warm_up`` makes it.
     """
     home = os.environ.get("JAVA_HOME")
     java = Path(shutil.which("java", path=f"{home}/bin" if home else None) or "java").resolve()
     release = java.parent.with_name("release")
     version = release.read_text() if release.is_file() else ""
-    key = hashlib.sha256(repr((str(java), version, pyspark.__version__, pyspark.__file__)).encode())
-    return jars.cache_root() / "classes" / f"spark-{key.hexdigest()[:12]}.jsa"
+    key = hashlib.sha256(repr((str(java), version)).encode())
+    return Path(sys.prefix) / "var" / "deadwatch" / f"spark-{key.hexdigest()[:12]}.jsa"
 
 
 def _ui(port: int | None) -> dict[str, str]:

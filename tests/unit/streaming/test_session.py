@@ -73,7 +73,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     launcher.parent.mkdir(parents=True)
     launcher.touch(mode=0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
-    monkeypatch.setenv("DEADWATCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "installed"))
     return launcher
 
 
