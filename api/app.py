@@ -45,8 +45,8 @@ from api.settings import ApiSettings
 from api.signals import waiting
 from api.store import Store, Writer
 from api.telemetry import telemetry_of
-from deadwatch.runtime import VERSION
 from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.version import VERSION
 
 MAX_SEARCHES: Final = 16
 """At one time: each holds a thread, of 40 that there are."""

@@ -8,12 +8,13 @@
 
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final, Self
-
-import httpx2
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from deadwatch.runtime.logs import one_line
 from deadwatch.runtime.process import REFUSED
+
+if TYPE_CHECKING:
+    import httpx2
 
 PREFIX: Final = "/api/v1"
 MAX_PAGE: Final = 500
@@ -63,7 +64,7 @@ ERRORS: Final[Mapping[int, type[RefusedError]]] = {
 class Api:
     """Requests to the api; the answers are JSON as its page /docs describes it."""
 
-    def __init__(self, client: httpx2.Client) -> None:
+    def __init__(self, client: "httpx2.Client") -> None:
         self._client = client
 
     def __enter__(self) -> Self:
@@ -92,6 +93,8 @@ class Api:
 
         They end with a line feed alone: a string of JSON may hold any other separator of lines, as U+2028.
         """
+        import httpx2
+
         begun = ""
         try:
             with self._client.stream("GET", PREFIX + path, params=parameters) as answer:
@@ -119,6 +122,8 @@ class Api:
         self._answer("DELETE", path)
 
     def _answer(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 -- JSON
+        import httpx2
+
         try:
             answer = self._client.request(method, PREFIX + path, **request)
         except httpx2.TransportError as error:
@@ -127,20 +132,20 @@ class Api:
             raise self._refused(answer)
         return self._json(answer) if answer.content else {}
 
-    def _refused(self, answer: httpx2.Response) -> RefusedError:
+    def _refused(self, answer: "httpx2.Response") -> RefusedError:
         problem = self._json(answer) if answer.content else {}
         detail = problem.get("detail") if isinstance(problem, dict) else None
         error = ERRORS.get(answer.status_code, RefusedError)
         hint = HINT if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
         return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
 
-    def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401 -- JSON
+    def _json(self, answer: "httpx2.Response") -> Any:  # noqa: ANN401 -- JSON
         try:
             return answer.json()
         except ValueError:
             raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON") from None
 
-    def _no_answer(self, error: httpx2.TransportError) -> RefusedError:
+    def _no_answer(self, error: "httpx2.TransportError") -> RefusedError:
         return NoAnswerError(
             f"no answer from {self._client.base_url} ({error}); is `deadwatch up` running? say where by --url"
         )
@@ -152,6 +157,8 @@ def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
     Raises:
         UsageError: the address or the token cannot be one.
     """
+    import httpx2
+
     if token and not (token.isascii() and token.isprintable()):
         raise UsageError("the token has characters that no token has: was it copied whole?")
     headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -21,7 +21,6 @@ from cli.commands.dead_letters import groups, records, show, topics
 from cli.commands.redrives import cancel, jobs, pause, redrive, resume
 from cli.commands.signals import findings, overview, tasks
 from cli.options import DATA, Bootstrap, Config, Data, Options
-from deadwatch.runtime import VERSION
 from deadwatch.runtime.process import Interrupted, configure_logging, interruptible
 from deadwatch.store.maintenance import Work
 
@@ -36,6 +35,8 @@ def main(
 ) -> None:
     """Sees what Kafka gives up on: task timeouts, abandoned tasks, expired deliveries, dead letters."""
     if version:
+        from deadwatch.runtime.version import VERSION
+
         print(f"deadwatch {VERSION}")
         raise typer.Exit
     if context.invoked_subcommand is None:

@@ -93,7 +93,7 @@ def configure(options: Options) -> Service:
     os.environ.update(defaults(options.data, processes))
     api = processes[-1]
     if api.port == 0:
-        from lab.ports import free_ports  # noqa: PLC0415 -- a service with a port of its own needs no lab
+        from lab.ports import free_ports
 
         os.environ["API_PORT"] = str(free_ports(1, api.host)[0])
     return Service(*_load(config), options.data, config)

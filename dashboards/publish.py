@@ -12,7 +12,7 @@ from urllib.parse import quote
 from dashboards.boards import ALL
 from dashboards.frame import TAG, Board, model
 from dashboards.grafana import Answer, ConflictError, Grafana, GrafanaError
-from deadwatch.runtime import VERSION
+from deadwatch.runtime.version import VERSION
 
 FOLDER_UID: Final = "deadwatch"
 DATASOURCE_UID: Final = "deadwatch-prometheus"

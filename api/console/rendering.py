@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from api.answers import instant
 from api.console.visitor import visitor
-from deadwatch.runtime import VERSION
+from deadwatch.runtime.version import VERSION
 
 MAX_CHARS: Final = 20_000
 """What a page shows of one text."""

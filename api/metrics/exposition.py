@@ -26,7 +26,7 @@ from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
 from api.metrics.samples import READERS, Moment, OfMoment, Sample
 from api.store import Store, database_errors
-from deadwatch.runtime import VERSION
+from deadwatch.runtime.version import VERSION
 
 MAX_LABEL_CHARS: Final = 256
 DIGEST_CHARS: Final = 12

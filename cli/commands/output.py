@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
-
-import yaml
-from rich.console import Console, RenderableType
+from typing import TYPE_CHECKING, Any
 
 from cli.api_client import DONE
 from deadwatch.runtime.csv_cells import csv_row
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 Answer = Mapping[str, Any]
 
@@ -23,9 +23,11 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
-def shown(answer: Answer, output: Format, table: Callable[[Answer], RenderableType]) -> int:
+def shown(answer: Answer, output: Format, table: "Callable[[Answer], RenderableType]") -> int:
     """Print an answer; the exit code."""
     if output is Format.TABLE:
+        from rich.console import Console
+
         Console().print(table(answer))
     else:
         write(answer, output)
@@ -38,6 +40,8 @@ def write(answer: Answer, output: Format) -> None:
         case Format.JSON:
             print(json.dumps(answer))
         case Format.YAML:
+            import yaml
+
             print(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True), end="")
         case Format.CSV:
             print("".join(_csv(answer)), end="")

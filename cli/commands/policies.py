@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-import yaml
 
 from cli.api_client import DONE, Api, UsageError
 from cli.commands import tables
@@ -73,6 +72,8 @@ app: Final = group(
 
 def read(file: Path) -> dict[str, Any]:
     """The policy in a file; the api judges it. Raises ``UsageError``."""
+    import yaml
+
     try:
         policy = yaml.safe_load(file.read_text())
         json.dumps(policy)

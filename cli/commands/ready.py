@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-import httpx2
 import typer
-from prometheus_client.parser import text_string_to_metric_families
 
 from cli import api_client
 from cli.commands import api as api_command
+
+if TYPE_CHECKING:
+    import httpx2
 
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
@@ -39,6 +40,8 @@ def run(
     pause_s: Callable[[float], None],
 ) -> int:
     """Poll until nothing is missing or time is up, then print the result; the exit code."""
+    import httpx2
+
     end_s = now_s() + within_s
     with httpx2.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
         while missing := look(client, sources):
@@ -51,8 +54,10 @@ def run(
     return api_client.DONE
 
 
-def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
+def look(client: "httpx2.Client", sources: Sequence[str]) -> list[str]:
     """A line for each thing that is missing now."""
+    import httpx2
+
     try:
         readiness = client.get("/readyz")
         if not readiness.is_success:
@@ -62,13 +67,15 @@ def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
         return [f"no answer from {client.base_url} ({error})"]
 
 
-def _down(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
+def _down(client: "httpx2.Client", sources: Sequence[str]) -> list[str]:
     scrape = client.get("/metrics")
     if scrape.status_code in FORBIDDEN:
         print("sources are not looked at: /metrics needs a token here")
         return []
     if not scrape.is_success:
         return [f"/metrics answers {scrape.status_code}"]
+    from prometheus_client.parser import text_string_to_metric_families
+
     up = {
         sample.labels["source"]: sample.value
         for family in text_string_to_metric_families(scrape.text)
@@ -89,7 +96,7 @@ def _state(value: float | None) -> str:
     return "has never been heard of: see its log" if value is None else "is down: see its log"
 
 
-def _reasons(answer: httpx2.Response) -> list[str]:
+def _reasons(answer: "httpx2.Response") -> list[str]:
     try:
         missing = answer.json().get("missing", [])
     except ValueError:

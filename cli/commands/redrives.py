@@ -10,11 +10,9 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, UsageError
 from cli.commands import tables
@@ -23,6 +21,9 @@ from cli.commands.output import Answer, Format, shown, write
 from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option
 from deadwatch.orders.texts import SWITCH
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PATH: Final = "/redrives"
 POLL_S: Final = 0.5
@@ -146,7 +147,7 @@ def jobs(
     if not order:
         return shown(api.pages(PATH, limit), output, table)
     if follow:
-        return watch(api, order, Console(quiet=output is not Format.TABLE), output)
+        return watch(api, order, terminal(output), output)
     return shown(api.get(f"{PATH}/{order}"), output, table)
 
 
@@ -182,7 +183,7 @@ def run(  # noqa: PLR0917 -- the request, and the four ways to answer
     Raises:
         RefusedError: the api refuses, or nobody is there to confirm.
     """
-    console = Console(quiet=output is not Format.TABLE)
+    console = terminal(output)
     dry_run = api.post(PATH, request)
     console.print(plan(dry_run))
     if dry:
@@ -196,7 +197,7 @@ def run(  # noqa: PLR0917 -- the request, and the four ways to answer
     return watch(api, order["id"], console, output)
 
 
-def watch(api: Api, order: str, console: Console, output: Format) -> int:
+def watch(api: Api, order: str, console: "Console", output: Format) -> int:
     """Follow an order to its end; the exit code is 0 when it is completed."""
     try:
         last = follow(api, order, console)
@@ -207,8 +208,10 @@ def watch(api: Api, order: str, console: Console, output: Format) -> int:
     return _end(last, output, DONE if last["status"] == "COMPLETED" else UNDONE)
 
 
-def follow(api: Api, order_id: str, console: Console) -> Answer:
+def follow(api: Api, order_id: str, console: "Console") -> Answer:
     """Show how far an order is until it is over and counted, or paused; the order as it is then."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -236,6 +239,13 @@ def follow(api: Api, order_id: str, console: Console) -> Answer:
             polls_left -= over
             time.sleep(POLL_S)
             order = api.get(f"{PATH}/{order_id}")
+
+
+def terminal(output: Format) -> "Console":
+    """Where people are told what happens; programs, which want an answer alone, are told nothing."""
+    from rich.console import Console
+
+    return Console(quiet=output is not Format.TABLE)
 
 
 def ask_terminal(question: str) -> bool:

@@ -7,7 +7,6 @@ from cli.api_client import MAX_PAGE, Api
 from cli.commands import tables
 from cli.commands.api import Limit, Output
 from cli.commands.output import Answer, Format, shown
-from deadwatch.contract.events import DEAD
 
 OVERVIEW_HEADINGS: Final = ("what", "now", "since or last")
 TASK_HEADINGS: Final = ("task", "state", "since", "worker", "why")
@@ -73,6 +72,8 @@ def _count(found: Answer, figure: str = "total") -> tuple[object, object]:
 
 
 def _tasks(found: Answer) -> tables.FittedTable:
+    from deadwatch.contract.events import DEAD
+
     rows: list[tuple[object, ...]] = [
         (_named(one["connector"], one["task"]), one["state"], one["state_since"], one["worker"], one["trace"])
         for one in sorted(found["connect"], key=lambda one: one["state"] not in DEAD)

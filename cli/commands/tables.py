@@ -3,13 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Self
-
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from deadwatch.runtime.logs import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 
 COPIED: Final = frozenset({"id", "fingerprint"})
 """Columns that are never broken: people copy from them."""
@@ -46,8 +45,11 @@ class FittedTable:
     rows: Sequence[Sequence[object]]
     optional: Sequence[str] = ()
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         """The table as Rich prints it, and what it leaves out."""
+        from rich.table import Table
+        from rich.text import Text
+
         del console
         cells = [[_cell(row[index]) for row in self.rows] for index in range(len(self.headings))]
         columns = [_Column.of(*column) for column in zip(self.headings, cells, strict=True)]

@@ -126,7 +126,7 @@ app: Final = group(
 
 def _on_store(data: Path, config: Path | None, work: "Callable[[StoreTokens], T]") -> T:
     """Work on the tokens of the settings' store. Raises ``RefusedError``, ``UsageError``."""
-    from cli.commands import store_tokens  # noqa: PLC0415 -- parts of the api, and only this needs them
+    from cli.commands import store_tokens
 
     return store_tokens.on_store(data, config, work)
 

@@ -10,11 +10,8 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel
-
-from deadwatch.orders.order import OrderRequest
 from deadwatch.orders.texts import (
     INTERVALS,
     LINES,
@@ -28,6 +25,11 @@ from deadwatch.orders.texts import (
     Kind,
 )
 
+if TYPE_CHECKING:  # a command line has no need of the models
+    from pydantic import BaseModel
+
+    from deadwatch.orders.order import OrderRequest
+
 Fields = dict[str, Any]
 """Values as in JSON, by the path of their field."""
 
@@ -38,7 +40,7 @@ SETTING: Final = "PATH=VALUE, as guards.max_bounce_ratio=0.2 (null: none)"
 _PATH: Final = re.compile(r"[a-z_]+(\.[a-z_]+)?")
 
 
-def spread(model: BaseModel, whole: Collection[str], *, defaults: bool = False) -> Fields:
+def spread(model: "BaseModel", whole: Collection[str], *, defaults: bool = False) -> Fields:
     """The fields of a request; fields at their defaults are left out unless ``defaults``.
 
     Nested parts are spread into fields, except those in ``whole``.
@@ -132,7 +134,7 @@ OPTIONS: Final = (
 """Fields without an option, and values that an option cannot express exactly, are given with ``--set``."""
 
 
-def words(request: OrderRequest) -> list[str]:
+def words(request: "OrderRequest") -> list[str]:
     """The words after ``deadwatch redrive`` for the dry run of a request, not yet quoted."""
     fields = spread(request, {option.path for option in OPTIONS})
     topic = fields.pop("dlq_topic")

@@ -16,7 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 
-from deadwatch.runtime import VERSION
+from deadwatch.runtime.version import VERSION
 
 EXPORT_TIMEOUT_S: Final = 5
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from api.settings import ApiSettings
-from deadwatch.runtime import VERSION
 from deadwatch.runtime.process import SettingsError
 from deadwatch.runtime.settings_file import load
+from deadwatch.runtime.version import VERSION
 from tests.paths import ROOT
 
 

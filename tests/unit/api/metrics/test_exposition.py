@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from sqlalchemy import Engine, Table, text, update
 
 from api.metrics import catalog
-from deadwatch.runtime import VERSION
+from deadwatch.runtime.version import VERSION
 from deadwatch.store import schema, series
 from deadwatch.store import store as written_by_streaming
 from tests.unit.api.routes.conftest import Add

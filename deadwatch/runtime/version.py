@@ -1,0 +1,7 @@
+"""Which version is installed."""
+
+from importlib.metadata import version
+from typing import Final
+
+VERSION: Final = version("deadwatch")
+"""The version of the installed distribution."""
