@@ -225,7 +225,7 @@ def class_archive() -> Path:
     java = Path(shutil.which("java", path=f"{home}/bin" if home else None) or "java").resolve()
     release = java.parent.with_name("release")
     version = release.read_text() if release.is_file() else ""
-    key = hashlib.sha256(repr((str(java), version)).encode())
+    key = hashlib.sha256(repr((str(java), version, pyspark.__version__)).encode())
     return Path(sys.prefix) / "var" / "deadwatch" / f"spark-{key.hexdigest()[:12]}.jsa"
 
 

@@ -41,16 +41,14 @@ socketserver.BaseServer.serve_forever.__defaults__ = (0.01,)
 
 DIRECTORY = Path(__file__).parent
 LONG = (
-    "integration/test_backfill.py",
+    "integration/test_streaming.py",
     "integration/test_streaming_store.py",
     "integration/test_dashboards.py",
     "integration/test_rights.py",
     "integration/test_demo.py",
-    "integration/test_up.py",
     "integration/test_lab.py",
     "integration/test_redrive_service.py",
     "integration/test_redrive_policies.py",
-    "integration/test_streaming.py",
     "integration/test_redrive_spark.py",
     "integration/test_gaps.py",
     "integration/test_console.py",
@@ -73,7 +71,6 @@ LONG = (
 
 LIMITS_S = {
     "chart": 600,
-    "integration/test_backfill.py": 400,
     "integration/test_chart_processes.py": 600,
     "integration/test_console.py": 400,
     "integration/test_dashboards.py": 400,
@@ -85,7 +82,6 @@ LIMITS_S = {
     "integration/test_rights.py": 400,
     "integration/test_streaming.py": 400,
     "integration/test_streaming_store.py": 400,
-    "integration/test_up.py": 400,
 }
 """Where a hang is one later than ``timeout`` of pyproject.toml says: where the chart's tools are built, and
 what takes a minute on a machine that does nothing else.

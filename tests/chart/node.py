@@ -18,6 +18,7 @@ from typing import Any, Final
 import httpx2
 import yaml
 
+from tests import http
 from tests.chart.tools import ROOT, Manifest
 from tests.ports import LOOPBACK, free_port
 from tests.waiting import until
@@ -66,7 +67,7 @@ class Pod:
         """Whether a probe of the manifest is answered as a kubelet wants it."""
         get = self.container[f"{kind}Probe"]["httpGet"]
         try:
-            answer = httpx2.get(self.url(get["port"]) + get["path"], timeout=5, trust_env=False)
+            answer = http.get(self.url(get["port"]) + get["path"], timeout=5)
         except httpx2.TransportError:
             return False
         return 200 <= answer.status_code < 400

@@ -26,7 +26,7 @@ from tests import http
 from tests.families import frozen
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
-from tests.integration.test_up import Up, stalled
+from tests.integration.up_process import Up, stalled
 from tests.waiting import until
 
 RECORDS = 10

@@ -212,6 +212,13 @@ def settle(streaming: Streaming, traffic: Traffic) -> None:
     )
 
 
+def spoil(streaming: Streaming) -> None:
+    """Make every count wrong."""
+    streaming.execute("UPDATE series SET value = value + 7")
+    streaming.execute("DELETE FROM dead_letter_groups")
+    streaming.execute("DELETE FROM marks")
+
+
 def dead_letters_of(servers: str, topic: str) -> list[tuple[bytes | None, bytes]]:
     """Value and group of every record of our own dead letter topic."""
     return [(one.value(), headers_of(one)["__dlq.errors.group"]) for one in messages(servers, topic)]

@@ -15,6 +15,7 @@ from tests.integration.streaming_process import (
     dead_letters_of,
     eventually,
     settle,
+    spoil,
 )
 
 pytestmark = pytest.mark.integration
@@ -22,28 +23,6 @@ pytestmark = pytest.mark.integration
 
 def begun(streaming: Streaming) -> bool:
     return eventually(lambda: " offsets (streaming.backfill)" in streaming.log())
-
-
-def spoil(streaming: Streaming) -> None:
-    """Make every count wrong."""
-    streaming.execute("UPDATE series SET value = value + 7")
-    streaming.execute("DELETE FROM dead_letter_groups")
-    streaming.execute("DELETE FROM marks")
-
-
-def test_wrong_counts_are_counted_anew_and_the_stream_goes_on_behind_them(
-    lab: Lab, traffic: Traffic, postgres: str, tmp_path: Path
-) -> None:
-    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres)
-    traffic.write()
-    with streaming.running():
-        settle(streaming, traffic)
-    spoil(streaming)
-    assert streaming.backfill("--from", "beginning") == 0, streaming.log()
-    assert streaming.totals() == dict(traffic.truth), streaming.log()
-    traffic.write(1)
-    with streaming.running():
-        settle(streaming, traffic)
 
 
 @pytest.mark.chaos

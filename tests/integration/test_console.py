@@ -15,7 +15,7 @@ from lab.topics import Topics
 from tests import http
 from tests.integration.console_browser import Watched, window
 from tests.integration.test_redrive_service import deploy, mend
-from tests.integration.test_up import Up, running
+from tests.integration.up_process import Up, running
 from tests.kafka_topics import producing
 from tests.names import fresh
 from tests.waiting import until

@@ -18,7 +18,7 @@ from dashboards.rules.values import AlertValues, Values
 from lab import Lab
 from tests import http, monitoring
 from tests.integration.failures import Failures, config, prepare
-from tests.integration.test_up import died, running
+from tests.integration.up_process import died, running
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from lab.connect import json_sink
 from lab.topics import Topics
 from tests import http
 from tests.command_line import deadwatch
-from tests.integration.test_up import Up, running
+from tests.integration.up_process import Up, running
 from tests.kafka_topics import Headers, headers_of, messages, producing
 from tests.names import fresh
 from tests.waiting import until

@@ -1,7 +1,12 @@
-"""The service as a user with the rights that ``docs/configuration.md`` lists, and no other."""
+"""The service over SASL_SSL, as a user with the rights that ``docs/configuration.md`` lists and no other.
+
+It is killed in part, and stopped.
+"""
 
 import re
+import signal
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +14,7 @@ import pytest
 import yaml
 
 from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.process import OTHERS
 from lab import share
 from lab.broker import LoneBroker
 from lab.jvm import Properties
@@ -17,7 +23,7 @@ from tests import http
 from tests.command_line import deadwatch
 from tests.integration import acls
 from tests.integration.acls import CLUSTER, GROUP, LITERAL, PREFIXED, TOPIC, TRANSACTIONS, admin
-from tests.integration.test_up import EXPIRED, Up, running
+from tests.integration.up_process import EXPIRED, Up, died, left_by_nobody, running, stalled
 from tests.kafka_topics import Headers, producing
 from tests.waiting import until
 
@@ -31,6 +37,7 @@ STRICT: Final[Properties] = {
 DOCS: Final = Path("docs/configuration.md")
 LETTERS, REJECTED = 6, 4
 WITHIN_S: Final = 240
+STOPS_WITHIN_S: Final = 40
 PLACES: Final = {
     "topic `deadwatch.events`": [(TOPIC, "deadwatch.events", LITERAL)],
     "topic `dlq.deadwatch`": [(TOPIC, "dlq.deadwatch", LITERAL)],
@@ -195,6 +202,9 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
         log = up.errors.read_text()
         assert not re.search(r"\bDown\b|allow us|uthoriz|Traceback", log), log
         dead_letters_that_may_not_be_read_hide_no_others(broker, up)
+        figures_stay_exact_when_streaming_is_killed(broker, up)
+        a_stop_leaves_nothing(up, directory / "data")
+        assert broker.sasl_ssl.password not in up.errors.read_text()
     assert [
         line
         for line in doctor.stdout.splitlines()
@@ -231,3 +241,45 @@ def dead_letters_that_may_not_be_read_hide_no_others(broker: LoneBroker, up: Up)
     counts(up, {"dlq.orders": orders + 2 * LETTERS, "dlq.closed": LETTERS})
     acls.grant(servers, [read])
     counts(up, {"dlq.orders": orders + 2 * LETTERS, "dlq.closed": 2 * LETTERS})
+
+
+def figures_stay_exact_when_streaming_is_killed(broker: LoneBroker, up: Up) -> None:
+    """Dead letters, records that expired, and timers that run."""
+    topics, orders = Topics(broker.bootstrap_servers), up.dead_letters("dlq.orders")
+
+    def log(text: str) -> None:
+        topics.produce("lines", [line.encode() for line in text.splitlines()])
+
+    def timers() -> int:
+        return up.figure("deadwatch_task_timers", application="words")
+
+    log(stalled(datetime.now(UTC)))
+    corrupted = {"application": "words", "task": "0_2"}
+    until(lambda: timers() == 2, "no timers ran")
+    until(lambda: up.figure("deadwatch_tasks_corrupted_total", **corrupted) == 1, "no task was corrupted")
+    (told, _) = http.get(f"{up.url}/api/v1/tasks").json()["timers"]
+    assert (told["application"], told["call"]) == ("words", "commit")
+
+    up.child("streaming").send_signal(signal.SIGKILL)
+    topics.produce("dlq.orders", [b"value"] * LETTERS)
+    topics.produce("lines", [EXPIRED.format(second=2).encode()])
+    counts(up, {"dlq.orders": orders + LETTERS})
+    until(lambda: up.figure("deadwatch_delivery_timeout_records_total") == 6, "what expired is not counted")
+    assert timers() == 2
+    log(died(datetime.now(UTC)))
+    until(lambda: timers() == 0, "the timers of a dead client did not end")
+    until(
+        lambda: up.figure("deadwatch_stream_thread_deaths_total", decision="SHUTDOWN_CLIENT") == 1, "no death"
+    )
+    killed = r"streaming ended with exit code -9 \(killed by signal 9\), restarting in \d+ ms \(failure 1\)"
+    assert re.search(killed, up.errors.read_text())
+
+
+def a_stop_leaves_nothing(up: Up, data: Path) -> None:
+    """No process, and no file that others may read."""
+    for one in (data, data / "deadwatch.db", *data.glob("deadwatch.db-*"), data / "lock"):
+        assert one.stat().st_mode & OTHERS == 0, one
+    with left_by_nobody(up):
+        up.process.terminate()
+        assert up.process.wait(STOPS_WITHIN_S) == 0
+    assert "Graceful stop" not in up.errors.read_text()

@@ -3,10 +3,10 @@
 import socket
 from dataclasses import dataclass
 
-import httpx2
 import pytest
 
 from deadwatch.runtime.health import Health, HealthSettings
+from tests import http
 from tests.ports import free_port
 
 
@@ -50,9 +50,9 @@ def test_it_answers_over_http_and_tells_nothing_else() -> None:
     with Health(HealthSettings(port=port), "test") as health:
         health.work_done()
         url = f"http://127.0.0.1:{port}"
-        answer = httpx2.get(f"{url}/readyz?verbose", trust_env=False)
+        answer = http.get(f"{url}/readyz?verbose")
         assert (answer.status_code, answer.text, answer.headers.get("Server")) == (200, "ok\n", None)
-        assert httpx2.get(f"{url}/metrics", trust_env=False).status_code == 404
+        assert http.get(f"{url}/metrics").status_code == 404
 
 
 def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
