@@ -42,7 +42,6 @@ socketserver.BaseServer.serve_forever.__defaults__ = (0.01,)
 DIRECTORY = Path(__file__).parent
 LONG = (
     "integration/test_streaming.py",
-    "integration/test_streaming_store.py",
     "integration/test_dashboards.py",
     "integration/test_rights.py",
     "integration/test_demo.py",
@@ -81,7 +80,6 @@ LIMITS_S = {
     "integration/test_redrive_spark.py": 400,
     "integration/test_rights.py": 400,
     "integration/test_streaming.py": 400,
-    "integration/test_streaming_store.py": 400,
 }
 """Where a hang is one later than ``timeout`` of pyproject.toml says: where the chart's tools are built, and
 what takes a minute on a machine that does nothing else.
@@ -97,9 +95,15 @@ sitecustomize.install(opened_stores.append)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers take modules in this order: the many short ones at the end keep all of them busy."""
+    """Workers take modules in this order: those that need a lab, which ends behind them; the many short ones
+    at the end keep all of them busy.
+    """
     places = {str(DIRECTORY / name): place for place, name in enumerate(LONG)}
-    items.sort(key=lambda item: places.get(str(item.path), len(places)))
+
+    def place_of(item: pytest.Item) -> tuple[bool, int]:
+        return item.path.parent != DIRECTORY / "integration", places.get(str(item.path), len(places))
+
+    items.sort(key=place_of)
     for item in items:
         place = item.path.relative_to(DIRECTORY)
         for name in {place.parts[0], str(place)} & LIMITS_S.keys():

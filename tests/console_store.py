@@ -176,15 +176,17 @@ def _signals(connection: Connection, now_ms: int) -> None:
 def _buckets(connection: Connection, number: int, counter: series.Series, value: int, now_s: int) -> None:
     width_s = TIERS[0].step_s
 
-    def bucket(at_s: int, grown: int) -> None:
-        start_s = at_s // width_s * width_s
-        add(connection, schema.buckets, series=number, tier=0, start_s=start_s, value=grown)
+    def bucket(at_s: int, grown: int) -> dict[str, object]:
+        return {"series": number, "tier": 0, "start_s": at_s // width_s * width_s, "value": grown}
 
+    many = value > 100
+    rows = [
+        bucket(now_s - step * width_s, 1 + (step * 13 % 17) if many else 1)
+        for step in range(0, 700, 3 if many else 130)
+    ]
     if counter is series.REDRIVE_ORDERS:  # all at once, and so long ago that it has settled
-        bucket(now_s - HOUR_MS // 1_000, value)
-        return
-    for step in range(0, 700, 3 if value > 100 else 130):
-        bucket(now_s - step * width_s, 1 + (step * 13 % 17) if value > 100 else 1)
+        rows = [bucket(now_s - HOUR_MS // 1_000, value)]
+    connection.execute(insert(schema.buckets), [empty_row(schema.buckets) | row for row in rows])
 
 
 def _states(connection: Connection, now_ms: int) -> None:

@@ -1,4 +1,6 @@
-"""One lab for all integration tests: its truth only grows, so a test compares before and after."""
+"""One lab for all integration tests, ended behind the last of them: its truth only grows, so a test compares
+before and after.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from tests.integration.streaming_process import Streaming, Traffic
 from tests.names import fresh
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab() -> Iterator[Lab]:
     with Lab() as running:
         yield running

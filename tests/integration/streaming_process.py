@@ -194,6 +194,11 @@ class Streaming:
         rows = self._read("SELECT value FROM stream_figures WHERE name = 'behind_records'")
         return sum(value for (value,) in rows) if rows else -1
 
+    def offsets(self) -> dict[tuple[str, int], int]:
+        """Where each partition is read on."""
+        rows = self._read("SELECT topic, partition, next_offset FROM offsets")
+        return {(topic, partition): offset for topic, partition, offset in rows}
+
     def batches(self) -> int:
         return sum(row[0] + 1 for row in self._read("SELECT batch_id FROM batches"))
 

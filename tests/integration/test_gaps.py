@@ -1,4 +1,7 @@
-"""Topics that are truncated, deleted and made anew while the query runs or is away: counted, never silent."""
+"""Topics that are truncated, deleted and made anew while the query runs or is away: counted, never silent.
+
+The store is in PostgreSQL.
+"""
 
 import contextlib
 import json
@@ -56,8 +59,8 @@ class Queue:
 class Counted:
     """What is in the store of a stream."""
 
-    def __init__(self, directory: Path) -> None:
-        self._url = f"sqlite:///{directory / 'deadwatch.db'}"
+    def __init__(self, url: str) -> None:
+        self._url = url
 
     def __call__(self) -> dict[tuple[str, ...], int]:
         """Records by topic, what was missed by topic and reason; nothing that is 0."""
@@ -89,8 +92,8 @@ def queue(lab: Lab, traffic: Traffic) -> Queue:
 class Expected:
     """What has to be in the store, kept beside what is done to the queue."""
 
-    def __init__(self, streaming: Streaming, directory: Path) -> None:
-        self._counted, self._streaming = Counted(directory), streaming
+    def __init__(self, streaming: Streaming, url: str) -> None:
+        self._counted, self._streaming = Counted(url), streaming
         self.totals: Counter[tuple[str, ...]] = Counter()
 
     def add(self, *key: str, records: int) -> None:
@@ -103,9 +106,10 @@ class Expected:
 
 
 def test_whatever_happens_to_a_topic_is_counted_and_holds_nothing_up(
-    lab: Lab, streaming: Streaming, traffic: Traffic, queue: Queue, tmp_path: Path
+    lab: Lab, postgres: str, traffic: Traffic, queue: Queue, tmp_path: Path
 ) -> None:
-    expected, other = Expected(streaming, tmp_path), Queue(lab.bootstrap_servers, traffic.quarantine_topic)
+    streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres)
+    expected, other = Expected(streaming, postgres), Queue(lab.bootstrap_servers, traffic.quarantine_topic)
     other.create()
     queue.delete()
     traffic.write_corrupt()

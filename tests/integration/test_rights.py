@@ -130,7 +130,8 @@ def fill(broker: LoneBroker) -> None:
     """
     servers = broker.bootstrap_servers
     topics = Topics(servers)
-    topics.create("orders", "shared", "dlq.orders", "lines", "secret", "dlq.secret")
+    topics.create("orders", "shared", "dlq.orders", "secret", "dlq.secret")
+    topics.create("lines", partitions=1)  # the entries of a log keep their order
     with producing(servers) as producer:
         for number in range(LETTERS + 1):
             headers: Headers = [("__connect.errors.topic", "orders")]

@@ -1,31 +1,21 @@
-"""The query and its store: a server that comes back, two streams by mistake, a file that is damaged."""
+"""The query and its store: a server that comes back, two streams by mistake."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, text
 
-from deadwatch.store.store import Store
-from deadwatch.store.trouble import REMEDY
 from lab import Lab
 from tests import families
 from tests import postgres as servers
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
 from tests.postgres import Postgres
-from tests.unit.deadwatch.store.test_restore import overwrite
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
-
-AUDITED = """
-WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1999)
-INSERT INTO audit (at_ms, who, role, token, action, subject, why, outcome, request_id, address)
-SELECT 1, 'ann', '', '', 'a', '', printf('entry %08d', n), 'done', '', '' FROM numbers
-"""
 
 MIDWAY = text(
     "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'deadwatch' AND state = 'active'"
@@ -89,30 +79,3 @@ def test_a_server_comes_back_a_second_stream_is_refused_and_a_zombie_commits_not
             traffic.write(1)
             settle(streaming, traffic)
     assert server.password not in streaming.log()
-
-
-def test_a_damaged_store_is_said_and_restored_by_one_command(
-    streaming: Streaming, traffic: Traffic, tmp_path: Path
-) -> None:
-    """Counts are exact afterwards, and what Kafka does not have is there as far as it can be read."""
-    file = tmp_path / "deadwatch.db"
-    with Store(f"sqlite:///{file}"):
-        streaming.execute(AUDITED)
-    overwrite(file, b"entry 00001500")
-    traffic.write()
-    with streaming.running():
-        assert eventually(lambda: f"): {REMEDY}" in streaming.log()), streaming.log()
-        settle(streaming, traffic)  # what is whole goes on
-        assert streaming.command("streaming.store", "restore") == 2
-        assert "is in use: stop what works with it" in streaming.log()
-    assert streaming.command("streaming.store", "check") == 1
-    assert streaming.command("streaming.store", "restore") == 0, streaming.log()
-    assert f"{file} is restored; what was there is {file.name}.aside-1 now" in streaming.log()
-    assert streaming.command("streaming.store", "check") == 0, streaming.log()
-    traffic.write(1)
-    with streaming.running():
-        settle(streaming, traffic)
-    with closing(sqlite3.connect(file)) as connection:
-        (kept,) = connection.execute("SELECT count(*) FROM audit WHERE why LIKE 'entry %'").fetchone()
-    assert 1_800 < kept < 2_000  # the rows of one page
-    assert "Traceback" not in streaming.log()

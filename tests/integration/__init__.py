@@ -1,0 +1,1 @@
+"""Tests on a real Kafka: a package, since its lab is started and ended with it."""
