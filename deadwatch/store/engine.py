@@ -8,7 +8,7 @@ password is never shown.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,6 +18,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Row,
     Table,
     bindparam,
     case,
@@ -228,7 +229,7 @@ def saturated(old: Column[int], new: ColumnElement[int]) -> ColumnElement[int]:
     return case((old > MAX_INTEGER - new, MAX_INTEGER), else_=old + new)
 
 
-def among(connection: Connection, column: Column[str], keys: Sequence[str]) -> ColumnElement[bool]:
+def among(connection: Connection, column: Column[T], keys: Sequence[T]) -> ColumnElement[bool]:
     """Whether a column is one of the keys; on PostgreSQL as one array, whose plan needs no statistics."""
     if connection.dialect.name == "sqlite":
         return column.in_(keys)
@@ -245,6 +246,14 @@ def stored(
         for chunk in chunks(keys)
         for key in connection.scalars(select(column).where(*where, among(connection, column, chunk)))
     }
+
+
+def rows_with(
+    connection: Connection, column: Column[Any], keys: Iterable[object], *where: ColumnElement[bool]
+) -> Iterator[Row[Any]]:
+    """The rows of a table in which ``column`` is one of the keys and ``where`` holds."""
+    for chunk in chunks(keys):
+        yield from connection.execute(select(column.table).where(*where, among(connection, column, chunk)))
 
 
 def count(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:

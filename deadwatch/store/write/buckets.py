@@ -19,7 +19,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from deadwatch.store.batch import SeriesDelta, by_series, combined
-from deadwatch.store.engine import add_up, among, chunks, count, upsert
+from deadwatch.store.engine import add_up, count, rows_with, upsert
 from deadwatch.store.schema import bucketed_series, buckets
 from deadwatch.store.storable import counted
 from deadwatch.store.write.counters import admitted, other_key, shared
@@ -164,13 +164,7 @@ def numbered(
 
 def _known(connection: Connection, name: str, keys: Iterable[str]) -> dict[str, int]:
     table = bucketed_series.c
-    return {
-        labels: number
-        for chunk in chunks(keys)
-        for labels, number in connection.execute(
-            select(table.labels, table.id).where(table.name == name, among(connection, table.labels, chunk))
-        )
-    }
+    return {row.labels: row.id for row in rows_with(connection, table.labels, keys, table.name == name)}
 
 
 def _add(connection: Connection, name: str, keys: Iterable[str]) -> dict[str, int]:

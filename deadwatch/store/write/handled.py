@@ -16,7 +16,7 @@ from deadwatch.orders.handled import BLOCK, REASONS, Block, Handled, blocks, uni
 from deadwatch.orders.order import Order
 from deadwatch.orders.selection import Run
 from deadwatch.store.batch import Present
-from deadwatch.store.engine import Values, chunks, greatest, merging, reading, upsert
+from deadwatch.store.engine import Values, greatest, merging, reading, rows_with, upsert
 from deadwatch.store.schema import offsets, redrive_orders
 from deadwatch.store.schema import redrive_ends as noted_ends
 from deadwatch.store.schema import redrive_handled as table
@@ -130,8 +130,7 @@ def _blocks(
     mine = (table.c.dlq_topic == topic[0], table.c.dlq_topic_id == topic[1], *among)
     return {
         Block(row.partition, row.block, row.outcome): row.offsets
-        for chunk in chunks(partitions)
-        for row in connection.execute(select(table).where(*mine, table.c.partition.in_(chunk)))
+        for row in rows_with(connection, table.c.partition, partitions, *mine)
     }
 
 

@@ -7,13 +7,13 @@ A topic that was made anew under its old name has another id: it is another topi
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, select, tuple_, update
 
 from deadwatch.contract.events import Position
 from deadwatch.store.batch import Batch, Offsets, Place, SeriesDelta, delta
-from deadwatch.store.engine import New, Values, chunks, insert, many, merging, upsert
+from deadwatch.store.engine import New, Values, insert, many, merging, rows_with, upsert
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.schema import batches, marks, offsets, read_topics, redrive_handled, stream_figures
 from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
@@ -41,7 +41,7 @@ def move(connection: Connection, begins: Offsets, ends: Offsets) -> bool:
 
     Raises ``OffsetsMovedError``: the store is not at ``begins``.
     """
-    stored = _stored(connection, {topic for topic, _ in ends})
+    stored = _by_place(rows_with(connection, offsets.c.topic, {topic for topic, _ in ends}))
     moved = {place: end for place, end in ends.items() if begins.get(place) != end}
     if moved and moved.items() <= stored.items():
         return False
@@ -90,8 +90,7 @@ def read_marks(connection: Connection, names: Iterable[str]) -> dict[str, Positi
     keys = {name: storable_key(name) for name in names}
     found = {
         row.source: Position(row.epoch, row.offset, row.ordinal)
-        for chunk in chunks(set(keys.values()))
-        for row in connection.execute(select(marks).where(marks.c.source.in_(chunk)))
+        for row in rows_with(connection, marks.c.source, set(keys.values()))
     }
     return {name: found[key] for name, key in keys.items() if key in found}
 
@@ -103,15 +102,11 @@ def read_last_commit(connection: Connection) -> int:
 
 def read_offsets(connection: Connection) -> dict[Place, int]:
     """The offsets at which reading continues, for every topic and partition ever read."""
-    return {(row.topic, row.partition): row.next_offset for row in connection.execute(select(offsets))}
+    return _by_place(connection.execute(select(offsets)))
 
 
-def _stored(connection: Connection, topics: Iterable[str]) -> dict[Place, int]:
-    return {
-        (row.topic, row.partition): row.next_offset
-        for chunk in chunks(topics)
-        for row in connection.execute(select(offsets).where(offsets.c.topic.in_(chunk)))
-    }
+def _by_place(rows: Iterable[Row[Any]]) -> dict[Place, int]:
+    return {(row.topic, row.partition): row.next_offset for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

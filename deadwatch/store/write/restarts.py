@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, update
 
 from deadwatch.contract.events import (
     BrokerSnapshot,
@@ -18,7 +18,7 @@ from deadwatch.contract.events import (
     ConnectTasksSnapshot,
     Event,
 )
-from deadwatch.store.engine import Values, chunks
+from deadwatch.store.engine import Values, rows_with
 from deadwatch.store.schema import (
     CONNECT_COUNTERS,
     CONNECT_ERRORS,
@@ -154,11 +154,8 @@ def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, caps: Ro
         .where(connect_tasks.c.source == event.source, connect_tasks.c.state != "")
         .values(ABSENT)
     )
-    before = {
-        tuple(row[:4]): row._asdict()  # the key comes first
-        for workers in chunks({one.worker for one in event.connect_tasks})
-        for row in connection.execute(select(connect_tasks).where(connect_tasks.c.worker.in_(workers)))
-    }
+    stored = rows_with(connection, connect_tasks.c.worker, {one.worker for one in event.connect_tasks})
+    before = {tuple(row[:4]): row._asdict() for row in stored}  # the key comes first
     names = ("kafka_cluster", "source", "connect_cluster", "observed_at_ms")
     of_snapshot: dict[str, Any] = {name: getattr(event, name) for name in names}
     rows = []

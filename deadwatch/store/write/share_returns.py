@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, select
 from deadwatch.contract.events import Event, RedriveWritten
 from deadwatch.orders.selection import Run, common, rest, runs
 from deadwatch.store.batch import Origins, SeriesDelta, delta
-from deadwatch.store.engine import chunks, delete_keys, merging
+from deadwatch.store.engine import delete_keys, merging, rows_with
 from deadwatch.store.schema import redrive_orders, redrive_written, share_returns
 from deadwatch.store.series import CLUSTER, REDRIVES
 from deadwatch.store.storable import storable_key
@@ -106,7 +106,7 @@ def merge(
     if not waiting and not new:
         return []
     sources = {one.source_topic for one in (*waiting, *new)}
-    returned, left = _matched([*waiting, *new], _of_topics(connection, sources))
+    returned, left = _matched([*waiting, *new], _written(connection, sources))
     _keep(connection, waiting, left, caps, now_ms)
     return [one for key, count in returned.items() for one in _bounced(key, count, now_ms)]
 
@@ -122,7 +122,7 @@ def _merge_ranges(
     connection.execute(
         delete(redrive_written).where(redrive_written.c.written_at_ms < now_ms - RANGES_KEPT_MS)
     )
-    before = _of_topics(connection, topics)
+    before = _written(connection, topics)
     known, partitions = set(before), _by_partition(before)
     ranges = (each for event in events for each in _ranges(event))
     for one in sorted(ranges, key=attrgetter("written_at_ms", "run")):
@@ -141,15 +141,9 @@ def _by_partition(ranges: Iterable[Written]) -> dict[TargetPartition, list[Writt
     return partitions
 
 
-def _of_topics(connection: Connection, topics: Iterable[str]) -> list[Written]:
+def _written(connection: Connection, topics: Iterable[str]) -> list[Written]:
     """All ranges of these topics."""
-    return [
-        Written(*row)
-        for chunk in chunks(topics)
-        for row in connection.execute(
-            select(redrive_written).where(redrive_written.c.target_topic.in_(chunk))
-        )
-    ]
+    return [Written._make(row) for row in rows_with(connection, redrive_written.c.target_topic, topics)]
 
 
 def _overlapping(target: Sequence[Written], run: Run) -> Sequence[Written]:
@@ -210,12 +204,8 @@ def _origins(one: Origins) -> Iterable[Origin]:
 
 def _waiting(connection: Connection, topics: Iterable[str]) -> list[Origin]:
     """The origins that were kept, of topics that have new ranges."""
-    columns = [share_returns.c[name] for name in Origin._fields]
-    return [
-        Origin(*row)
-        for chunk in chunks(topics)
-        for row in connection.execute(select(*columns).where(share_returns.c.source_topic.in_(chunk)))
-    ]
+    rows = rows_with(connection, share_returns.c.source_topic, topics)
+    return [Origin._make(row[: len(Origin._fields)]) for row in rows]
 
 
 def _keep(

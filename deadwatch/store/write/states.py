@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, Table, select
 
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.store import schema
-from deadwatch.store.engine import Values, chunks, count, upsert
+from deadwatch.store.engine import Values, count, rows_with, upsert
 from deadwatch.store.storable import storable_values
 
 MAX_ROWS: Final[Mapping[str, int]] = {
@@ -95,10 +95,10 @@ class StateTable(Generic[K, S]):
 
     def _read(self, connection: Connection, values: Iterable[str]) -> Mapping[K, S]:
         names, fields = self._names()
+        stored = (row._asdict() for row in rows_with(connection, self.by, values))
         return {
             self.key(*(row[name] for name in names)): self.state(**{name: row[name] for name in fields})
-            for chunk in chunks(values)
-            for row in connection.execute(select(self.table).where(self.by.in_(chunk))).mappings()
+            for row in stored
         }
 
     def _row(self, key: K, state: S) -> dict[str, object]:
