@@ -12,18 +12,25 @@ Python of the redrive ask for the same ``reading``.
 
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from pkgutil import iter_modules
 from typing import Final
 
 from deadwatch.deadletter.dialects.dialect import Dialect as Dialect
-from deadwatch.deadletter.dialects.share_group import SHARE_GROUP as SHARE_GROUP
+from deadwatch.deadletter.dialects.kafka import SHARE_GROUP as SHARE_GROUP
 
 UNKNOWN: Final = "unknown"
 DIALECTS: Final = tuple(
-    value
-    for module in sorted(found.name for found in iter_modules(__path__) if not found.name.startswith("__"))
-    for value in vars(import_module(f"{__name__}.{module}")).values()
-    if isinstance(value, Dialect)
+    sorted(
+        (
+            value
+            for module in iter_modules(__path__)
+            if not module.name.startswith("__")
+            for value in vars(import_module(f"{__name__}.{module.name}")).values()
+            if isinstance(value, Dialect)
+        ),
+        key=attrgetter("name"),
+    )
 )
 
 
