@@ -27,7 +27,7 @@ from deadwatch.runtime.settings_file import begin
 from deadwatch.store.engine import connect, reading
 from deadwatch.store.errors import StoreError
 from deadwatch.store.heartbeat import REDRIVE, Heartbeat
-from deadwatch.store.read.returns import Watch
+from deadwatch.store.returns import Watch
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import line, retry_while_away
 from deadwatch.store.write.handled import HandledBook

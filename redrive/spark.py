@@ -24,7 +24,7 @@ from deadwatch.orders.selection import intervals
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.engine import connect
-from deadwatch.store.read.returns import Watch
+from deadwatch.store.returns import Watch
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from redrive.move.task import WorkerContext

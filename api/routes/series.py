@@ -13,9 +13,9 @@ from api.errors import InvalidSeriesError
 from api.metrics import catalog
 from api.service import Serving
 from api.signals.series import SeriesPoint
-from deadwatch.store.read import buckets
-from deadwatch.store.read.buckets import Line, Window, finest_step_s
 from deadwatch.store.series import Series
+from deadwatch.store.write import buckets
+from deadwatch.store.write.buckets import Line, Window, finest_step_s
 
 HOUR_S: Final = 3_600
 MAX_STEPS: Final = 2_200

@@ -18,7 +18,7 @@ from api.signals.series import SeriesRow, series_rows_of
 from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import Status
 from deadwatch.store.heartbeat import STREAMING
-from deadwatch.store.read.returns import Loop, Scope, loop
+from deadwatch.store.returns import Loop, Scope, loop
 from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.write import orders
 from deadwatch.store.write.orders import StoredOrder

@@ -18,9 +18,9 @@ from api.signals import group_lists
 from api.signals.dead_letter_groups import GroupRow
 from api.signals.group_lists import GroupListRequest, GroupOrder, GroupState
 from deadwatch.store import series
-from deadwatch.store.read import buckets
-from deadwatch.store.read.buckets import Window
 from deadwatch.store.series import Series
+from deadwatch.store.write import buckets
+from deadwatch.store.write.buckets import Window
 from deadwatch.store.write.dead_letters import HOUR_S, HOURS, first_hour_s, read_trend
 
 router = APIRouter()

@@ -1,1 +1,1 @@
-"""What is written to the store: by a batch of streaming, by the api, by redrive workers."""
+"""A module for what belongs together in the store: how it is written, by whomever, and read."""

@@ -9,9 +9,14 @@
 Buckets are by the time something happened. What comes late goes into the tier of its age, what claims to
 come from the future counts now, what is older than a year is in the totals alone. Every batch moves the
 buckets of a few series on to their next tier: a bounded step in the batch's own transaction.
+
+What is read is the growth of a counter in every step of a window, by some of its labels. A step without
+growth has no point. Steps begin at multiples of their width since the epoch. Every tier is read, so what came
+late, and what has just moved to its next tier, counts where it happened.
 """
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,10 +24,11 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from deadwatch.store.batch import SeriesDelta, by_series, combined
-from deadwatch.store.engine import add_up, count, rows_with, upsert
+from deadwatch.store.engine import add_up, chunks, count, rows_with, upsert
 from deadwatch.store.schema import bucketed_series, buckets
+from deadwatch.store.series import Series
 from deadwatch.store.storable import counted
-from deadwatch.store.write.counters import admitted, other_key, shared
+from deadwatch.store.write.counters import OTHER, admitted, other_key, shared
 
 HOUR_S: Final = 3_600
 SERIES_A_BATCH: Final = 20
@@ -120,18 +126,20 @@ def move_on(connection: Connection, numbers: Sequence[int], now_s: int) -> None:
             buckets.c.series.in_(numbers), buckets.c.tier == tier, buckets.c.start_s < horizon_s(tier, now_s)
         )
         if tier + 1 < len(TIERS):
-            add(connection, _summed(connection, tier + 1, left))
+            summed = _summed(connection, TIERS[tier + 1].step_s, left)
+            add(connection, {(series, tier + 1, start_s): value for series, start_s, value in summed})
         connection.execute(delete(buckets).where(left))
     having = select(buckets.c.series).where(buckets.c.series.in_(numbers))
     empty = bucketed_series.c.id.in_(numbers) & bucketed_series.c.id.not_in(having)
     connection.execute(delete(bucketed_series).where(empty))
 
 
-def _summed(connection: Connection, tier: int, left: ColumnElement[bool]) -> dict[Bucket, int]:
-    start_s = buckets.c.start_s - buckets.c.start_s % TIERS[tier].step_s
-    grouped = select(buckets.c.series, start_s, func.sum(buckets.c.value)).where(left)
+def _summed(connection: Connection, step_s: int, *where: ColumnElement[bool]) -> list[tuple[int, int, int]]:
+    """Number of the series, start of the step and value, of every step in which a series has buckets."""
+    start_s = buckets.c.start_s - buckets.c.start_s % step_s
+    grouped = select(buckets.c.series, start_s, func.sum(buckets.c.value)).where(*where)
     rows = connection.execute(grouped.group_by(buckets.c.series, start_s))
-    return {(series, tier, start): int(value) for series, start, value in rows}
+    return [(series, start, int(value)) for series, start, value in rows]
 
 
 Numbers = dict[tuple[str, str], int]
@@ -176,3 +184,70 @@ def _add(connection: Connection, name: str, keys: Iterable[str]) -> dict[str, in
     rows = [{"id": number, "name": name, "labels": key} for key, number in new.items()]
     upsert(connection, bucketed_series, rows)
     return {**known, **new}
+
+
+MAX_LINES: Final = 100
+"""The lines of one answer; the lesser ones beyond are added up as ``other``."""
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of time and its step, in seconds; ``to_s`` is exclusive."""
+
+    from_s: int
+    to_s: int
+    step_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The growth of the series with these labels: pairs of the start of a step, in seconds, and a value."""
+
+    labels: Labels
+    points: tuple[tuple[int, int], ...]
+
+
+def finest_step_s(from_s: int, now_s: int) -> int:
+    """The narrowest step for which there are buckets from ``from_s`` on."""
+    return next(
+        (tier.step_s for number, tier in enumerate(TIERS) if from_s >= horizon_s(number, now_s)),
+        TIERS[-1].step_s,
+    )
+
+
+def read(
+    connection: Connection, series: Series, where: Mapping[str, str], by: Sequence[str], window: Window
+) -> list[Line]:
+    """One line for each combination of the labels ``by``, the greatest first."""
+    members = _members(connection, series, where, by)
+    lines: defaultdict[Labels, Counter[int]] = defaultdict(Counter)
+    column = buckets.c
+    inside = (
+        column.tier.in_(range(len(TIERS))),
+        column.start_s >= window.from_s,
+        column.start_s < window.to_s,
+    )
+    for chunk in chunks(members):
+        for number, start_s, value in _summed(connection, window.step_s, column.series.in_(chunk), *inside):
+            lines[members[number]][start_s] += value
+    totals = {labels: points.total() for labels, points in lines.items()}
+    ordered = sorted(lines, key=lambda labels: (-totals[labels], labels))
+    result = {labels: lines[labels] for labels in ordered[:MAX_LINES]}
+    for labels in ordered[MAX_LINES:]:
+        result.setdefault((OTHER,) * len(by), Counter()).update(lines[labels])
+    return [Line(labels, tuple(sorted(points.items()))) for labels, points in result.items()]
+
+
+def _members(
+    connection: Connection, series: Series, where: Mapping[str, str], by: Sequence[str]
+) -> dict[int, Labels]:
+    """The numbers of the series that match ``where``, and the line to which each belongs."""
+    table = bucketed_series.c
+    members: dict[int, Labels] = {}
+    for number, text in connection.execute(select(table.id, table.labels).where(table.name == series.name)):
+        labels = json.loads(text)
+        if all(labels[name] == value for name, value in where.items()):
+            members[number] = tuple(labels[name] for name in by)
+    return members

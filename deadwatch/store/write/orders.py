@@ -14,7 +14,7 @@ from deadwatch.orders.errors import IdempotencyError, OrderOverlapError, OrderSt
 from deadwatch.orders.order import Guards, Order, Status
 from deadwatch.orders.selection import may_overlap
 from deadwatch.store.engine import insert, reading
-from deadwatch.store.read.returns import Scope, returns
+from deadwatch.store.returns import Scope, returns
 from deadwatch.store.schema import redrive_orders as table
 from deadwatch.store.storable import storable
 from deadwatch.store.write.audit import Witness, unwitnessed

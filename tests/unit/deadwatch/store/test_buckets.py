@@ -8,11 +8,10 @@ from sqlalchemy import Connection, func, select
 
 from deadwatch.store import schema
 from deadwatch.store.batch import SeriesDelta, delta
-from deadwatch.store.read import buckets
-from deadwatch.store.read.buckets import Window
 from deadwatch.store.series import BUCKETS_SHARED, CARDINALITY_LIMITED, TASK_TIMEOUTS
 from deadwatch.store.store import Store
-from deadwatch.store.write.buckets import Cell, cell
+from deadwatch.store.write import buckets
+from deadwatch.store.write.buckets import Cell, Window, cell
 from tests.unit.deadwatch.store import suite
 
 HOUR_MS = 3_600_000

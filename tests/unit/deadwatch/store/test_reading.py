@@ -13,7 +13,7 @@ from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Status
 from deadwatch.store.batch import delta
 from deadwatch.store.engine import connect, reading
-from deadwatch.store.read.returns import Watch
+from deadwatch.store.returns import Watch
 from deadwatch.store.schema import offsets
 from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.store import Store

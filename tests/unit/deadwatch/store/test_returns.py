@@ -10,7 +10,7 @@ from deadwatch.orders.guards import Returns, bounce_reason
 from deadwatch.orders.order import Guards
 from deadwatch.store.batch import SeriesDelta, delta
 from deadwatch.store.engine import connect
-from deadwatch.store.read.returns import Loop, Scope, Watch, loop
+from deadwatch.store.returns import Loop, Scope, Watch, loop
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook, longest_settle_window_ms

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from deadwatch.contract.events import OffsetRange, RedriveWritten
 from deadwatch.store import schema
 from deadwatch.store.batch import Origins
-from deadwatch.store.read.returns import Scope, returns
+from deadwatch.store.returns import Scope, returns
 from deadwatch.store.store import Store
 from deadwatch.store.write import share_returns
 from deadwatch.store.write.orders import OrderBook
