@@ -25,19 +25,16 @@ REPLACEMENT: Final = "\ufffd"
 INT_BYTES: Final = 4
 LONG_BYTES: Final = 8
 OURS: Final = frozenset(header for name, header in vars(names).items() if name.startswith("REDRIVE_"))
+"""Headers that a redrive writes."""
 _PREFIXES: Final = tuple(prefix for dialect in DIALECTS for prefix in dialect.names("prefix"))
+_DECIMAL = re.compile(rb"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
+_NONE: Final = Dialect(name=UNKNOWN)
 
 
 def describes_failure(header: str) -> bool:
     """Whether a header says how a record failed or was moved: then it is no payload."""
     named = any(header in dialect.headers for dialect in reading().dialects)
     return named or header in OURS or header.startswith(_PREFIXES)
-
-
-"""Headers that a redrive writes."""
-
-_DECIMAL = re.compile(rb"[\x00-\x20\x7f]*([+-]?[0-9]+)[\x00-\x20\x7f]*")
-_NONE: Final = Dialect(name=UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
