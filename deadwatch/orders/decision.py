@@ -29,8 +29,15 @@ class Result(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why a record is skipped, besides reasons of its target (``targets.SkipReason``) and of its origin."""
+    """Why a record is skipped, besides reasons of its origin; values of ``outcome_reason``."""
 
+    NO_ORIGIN = "no_origin"
+    OTHER_CONSUMERGROUP = "other_consumergroup"
+    TARGET_CYCLE = "target_cycle"
+    TARGET_INTERNAL = "target_internal"
+    TARGET_IS_DLQ = "target_is_dlq"
+    TARGET_NOT_ALLOWED = "target_not_allowed"
+    TARGET_MISSING = "target_missing"
     RECORD_GONE = "record_gone"
     ALREADY_MOVED = "already_moved"
     ALREADY_PARKED = "already_parked"

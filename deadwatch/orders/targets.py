@@ -11,19 +11,8 @@ from enum import StrEnum
 
 from deadwatch.contract.topics import DLQ_PATTERNS, EVENTS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from deadwatch.deadletter.record import DeadLetter
+from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import MapTarget, RetryTarget, Target, TopicTarget
-
-
-class SkipReason(StrEnum):
-    """Why a dead letter has no target; values of ``outcome_reason``."""
-
-    NO_ORIGIN = "no_origin"
-    OTHER_CONSUMERGROUP = "other_consumergroup"
-    TARGET_CYCLE = "target_cycle"
-    TARGET_INTERNAL = "target_internal"
-    TARGET_IS_DLQ = "target_is_dlq"
-    TARGET_NOT_ALLOWED = "target_not_allowed"
-    TARGET_MISSING = "target_missing"
 
 
 @dataclass(frozen=True, slots=True)

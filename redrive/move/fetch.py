@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.record import DeadLetter
-from deadwatch.orders.targets import SkipReason
+from deadwatch.orders.decision import SkipReason
 from deadwatch.runtime.kafka import Options
 from redrive.librdkafka import (
     PARTITION_EOF,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deadwatch.deadletter.filter import Filter
+from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.errors import ConfirmError, RefusedOrderError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
@@ -17,7 +18,7 @@ from deadwatch.orders.order import (
     RetryTarget,
     TopicTarget,
 )
-from deadwatch.orders.targets import SkipReason, TargetRules, cycle
+from deadwatch.orders.targets import TargetRules, cycle
 from redrive.plan.plan import Plan
 
 REFUSALS: Final = {
