@@ -17,7 +17,7 @@ from deadwatch.orders.errors import (
     UnknownPolicyError,
     UnreadHistoryError,
 )
-from deadwatch.store.write.tokens import TokenError, TooManyTokensError, UnknownTokenError
+from deadwatch.store.write.tokens import TooManyTokensError, UnknownTokenError
 
 CHALLENGE: Final = 'Bearer realm="deadwatch"'
 
@@ -265,7 +265,7 @@ class IdentityProviderError(ApiError):
     retry_after_s = 10
 
 
-STATUSES: Final[Mapping[type[ApiError | TokenError | RequestError], int]] = {
+STATUSES: Final[Mapping[type[ApiError | RequestError], int]] = {
     StoreUnavailableError: 503,
     StoreVersionError: 503,
     InvalidCursorError: 400,

@@ -22,7 +22,6 @@ from api.errors import STATUSES, ApiError
 from api.telemetry import HEADER as REQUEST_ID
 from api.telemetry import request_id, trace_id
 from deadwatch.contract.errors import RequestError
-from deadwatch.store.write.tokens import TokenError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
 logger = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ class ProblemResponse(JSONResponse):
 
 def install(app: FastAPI) -> None:
     """Answer every failure of ``app`` with a problem."""
-    for known in (ApiError, RequestError, TokenError):
+    for known in (ApiError, RequestError):
         app.exception_handler(known)(_known)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(HTTPException)(_http)
@@ -63,7 +62,7 @@ def problem(
     )
 
 
-def _known(request: Request, error: ApiError | RequestError | TokenError) -> ProblemResponse:
+def _known(request: Request, error: ApiError | RequestError) -> ProblemResponse:
     facts = error.facts if isinstance(error, RequestError) else {}
     headers = error.headers if isinstance(error, ApiError) else {}
     status = STATUSES[type(error)]

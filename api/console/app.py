@@ -31,7 +31,6 @@ from api.routes import live
 from api.settings import ApiSettings
 from api.telemetry import request_id
 from deadwatch.contract.errors import RequestError
-from deadwatch.store.write.tokens import TokenError
 
 PATH: Final = "/console"
 STATIC: Final = Path(__file__).parent / "static"
@@ -97,7 +96,7 @@ logger = logging.getLogger(__name__)
 def _install_error_pages(console: FastAPI) -> None:
     """Answer every failure of the console with a page."""
     console.exception_handler(UnauthenticatedError)(_unauthenticated)
-    for error in (ApiError, TokenError, RequestError, ConsoleError):
+    for error in (ApiError, RequestError, ConsoleError):
         console.exception_handler(error)(_known)
     console.exception_handler(RequestValidationError)(_invalid)
     console.exception_handler(HTTPException)(_http)
@@ -146,7 +145,7 @@ def _page_to_return_to(request: Request) -> str:
     return path_in_console(request, page.path) + query
 
 
-def _known(request: Request, error: ApiError | TokenError | RequestError | ConsoleError) -> HTMLResponse:
+def _known(request: Request, error: ApiError | RequestError | ConsoleError) -> HTMLResponse:
     status = error.status if isinstance(error, ConsoleError) else STATUSES[type(error)]
     return _error_page(request, error.kind, status, error.title, str(error))
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from sqlalchemy import Column, ColumnElement, Connection, and_, delete, insert, or_, select, update
 
+from deadwatch.contract.errors import RequestError
 from deadwatch.store.engine import count
 from deadwatch.store.schema import tokens as table
 from deadwatch.store.storable import storable_values
@@ -15,11 +16,8 @@ FORGOTTEN_AFTER_MS: Final = 90 * 86_400_000
 """How long a token that has ended is listed."""
 
 
-class TokenError(Exception):
-    """The text says which token and what to do; ``kind`` and ``title`` never change."""
-
-    kind: ClassVar[str]
-    title: ClassVar[str]
+class TokenError(RequestError):
+    """The text says which token and what to do."""
 
 
 class UnknownTokenError(TokenError):

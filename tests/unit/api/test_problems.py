@@ -9,7 +9,6 @@ from fastapi import FastAPI
 
 from api.errors import STATUSES, ApiError
 from deadwatch.contract.errors import RequestError
-from deadwatch.store.write.tokens import TokenError
 
 PROBLEM = "application/problem+json"
 
@@ -21,7 +20,7 @@ def with_a_kind(base: type[Exception]) -> set[type[Exception]]:
 
 
 def test_every_error_has_a_status_and_a_kind_of_its_own() -> None:
-    every = with_a_kind(ApiError) | with_a_kind(TokenError) | with_a_kind(RequestError)
+    every = with_a_kind(ApiError) | with_a_kind(RequestError)
     assert every == set(STATUSES)
     kinds = [error.kind for error in STATUSES]
     assert len(set(kinds)) == len(kinds)
