@@ -1,15 +1,17 @@
 """What one batch changes in the store: plain values that need neither a store nor Spark."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import attrgetter
-from typing import Final
+from operator import itemgetter
+from typing import Final, TypeVar
 
 from deadwatch.contract.events import Event, Position
 from deadwatch.store.series import Series
 from deadwatch.store.storable import storable, storable_keys
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -139,17 +141,22 @@ def delta(
     return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts), buckets or {})
 
 
-def by_series(deltas: Iterable[SeriesDelta]) -> Iterator[tuple[str, list[SeriesDelta]]]:
+def grouped(found: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """What has the same key together, in its order."""
+    groups: dict[K, list[T]] = {}
+    for one in found:
+        groups.setdefault(key(one), []).append(one)
+    return groups
+
+
+def by_series(deltas: Iterable[SeriesDelta]) -> list[tuple[str, list[SeriesDelta]]]:
     """The deltas of each series, by the series' names in their order."""
-    name = attrgetter("series.name")
-    return ((key, list(group)) for key, group in groupby(sorted(deltas, key=name), key=name))
+    return sorted(grouped(deltas, lambda one: one.series.name).items(), key=itemgetter(0))
 
 
 def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:
     """One delta for each row of the table: values are added, the latest detail is kept."""
-    rows: dict[tuple[str, str], list[SeriesDelta]] = {}
-    for one in deltas:
-        rows.setdefault((one.series.name, one.labels), []).append(one)
+    rows = grouped(deltas, lambda one: (one.series.name, one.labels))
     return tuple(found[0] if len(found) == 1 else _sum(found) for found in rows.values())
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, case, delete, func, select
 
-from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta
+from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta, grouped
 from deadwatch.store.engine import (
     New,
     Values,
@@ -80,10 +80,7 @@ def _headers(sample: Sample) -> str:
 
 def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
     """One delta for each group: of a flood, most are beyond the bound and count as one group."""
-    found: dict[str, list[GroupDelta]] = {}
-    for one in deltas:
-        found.setdefault(one.fingerprint, []).append(one)
-    for of_group in found.values():
+    for of_group in grouped(deltas, lambda one: one.fingerprint).values():
         yield replace(
             max(of_group, key=lambda one: one.last_ms),
             records=sum(one.records for one in of_group),
@@ -93,10 +90,7 @@ def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
 
 def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
     """The newest samples, at most ``most`` of each group."""
-    groups_of: dict[str, list[Sample]] = {}
-    for one in found:
-        groups_of.setdefault(one.fingerprint, []).append(one)
-    for of_group in groups_of.values():
+    for of_group in grouped(found, lambda one: one.fingerprint).values():
         yield from sorted(of_group, key=_age, reverse=True)[:most]
 
 

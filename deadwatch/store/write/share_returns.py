@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, select
 
 from deadwatch.contract.events import Event, RedriveWritten
 from deadwatch.orders.selection import Run, common, rest, runs
-from deadwatch.store.batch import Origins, SeriesDelta, delta
+from deadwatch.store.batch import Origins, SeriesDelta, delta, grouped
 from deadwatch.store.engine import delete_keys, merging, rows_with
 from deadwatch.store.schema import redrive_orders, redrive_written, share_returns
 from deadwatch.store.series import CLUSTER, REDRIVES
@@ -135,10 +135,7 @@ def _merge_ranges(
 
 def _by_partition(ranges: Iterable[Written]) -> dict[TargetPartition, list[Written]]:
     """The ranges of each partition, sorted; they never overlap."""
-    partitions: dict[TargetPartition, list[Written]] = {}
-    for one in sorted(ranges):
-        partitions.setdefault(one.target, []).append(one)
-    return partitions
+    return grouped(sorted(ranges), lambda one: one.target)
 
 
 def _written(connection: Connection, topics: Iterable[str]) -> list[Written]:
