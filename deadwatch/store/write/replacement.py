@@ -4,10 +4,10 @@ What is not counted from Kafka stays: orders, policies, what they have moved, an
 record (``ADDED``). The latter two grow by what the other store has of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from sqlalchemy import Connection, Select, Table, delete, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, delete, select
 
 from deadwatch.store.batch import SeriesDelta
 from deadwatch.store.engine import Values, chunks, insert, many, upsert
@@ -48,13 +48,20 @@ ROWS: Final = 2_000
 """Rows that are copied at once."""
 
 _BY_NAME: Final = {one.name: one for one in ALL}
-_ADDED_NAMES: Final = tuple(one.name for one in ADDED)
+_IS_ADDED: Final = series.c.name.in_([one.name for one in ADDED])
 
 
 def copy(source: Connection, target: Connection) -> None:
-    """Copy everything counted into an empty store, except the counters ``ADDED``."""
-    _insert(source, target, COUNTED)
-    _merge(source, target)
+    """Copy everything counted into a store that has counted nothing, except the counters ``ADDED``.
+
+    Groups that are there stay, and of ``MERGED`` the rows of ``source`` win.
+    """
+    for table in (*COUNTED, *MERGED):
+        for rows in _rows(source, select(table).where(*_counted(table))):
+            if table is groups or table in MERGED:
+                upsert(target, table, rows)
+            else:
+                many(target, insert(target, table), rows)
 
 
 def replace(source: Connection, target: Connection, max_series: int) -> None:
@@ -63,28 +70,10 @@ def replace(source: Connection, target: Connection, max_series: int) -> None:
         if table is groups:
             _leave_groups(source, target)
         else:
-            query = delete(table)
-            target.execute(query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query)
-    _insert(source, target, COUNTED)
-    _merge(source, target)
+            target.execute(delete(table).where(*_counted(table)))
+    copy(source, target)
     handled.unite(source, target)
     counters.merge(target, _added(source), max_series)
-
-
-def _merge(source: Connection, target: Connection) -> None:
-    """Rows of ``MERGED``: those of ``source`` win."""
-    for table in MERGED:
-        for rows in _rows(source, select(table)):
-            upsert(target, table, rows)
-
-
-def _insert(source: Connection, target: Connection, tables: Iterable[Table]) -> None:
-    for table in tables:
-        for rows in _rows(source, _counted(table)):
-            if table is groups:
-                upsert(target, table, rows)
-            else:
-                many(target, insert(target, table), rows)
 
 
 def _leave_groups(source: Connection, target: Connection) -> None:
@@ -94,9 +83,9 @@ def _leave_groups(source: Connection, target: Connection) -> None:
         target.execute(delete(groups).where(groups.c.fingerprint.in_(chunk)))
 
 
-def _counted(table: Table) -> Select[tuple[object, ...]]:
-    query = select(table)
-    return query.where(series.c.name.not_in(_ADDED_NAMES)) if table is series else query
+def _counted(table: Table) -> tuple[ColumnElement[bool], ...]:
+    """The condition of what is made of Kafka's records; none where all of a table is."""
+    return (~_IS_ADDED,) if table is series else ()
 
 
 def _rows(source: Connection, query: Select[tuple[object, ...]]) -> Iterator[list[Values]]:
@@ -105,5 +94,5 @@ def _rows(source: Connection, query: Select[tuple[object, ...]]) -> Iterator[lis
 
 
 def _added(source: Connection) -> Iterator[SeriesDelta]:
-    for row in source.execute(select(series).where(series.c.name.in_(_ADDED_NAMES))).all():
+    for row in source.execute(select(series).where(_IS_ADDED)).all():
         yield SeriesDelta(_BY_NAME[row.name], row.labels, row.value, row.first_ms, row.last_ms, row.detail)
