@@ -164,8 +164,8 @@ def _checked(connection: Connection, policy: str, expected: int | None, *, lock:
     return policy_of(row)
 
 
-def _update(connection: Connection, policy: str, columns_of: Mapping[str, Any]) -> None:
-    connection.execute(update(table).where(table.c.id == policy).values(columns_of))
+def _update(connection: Connection, policy: str, values: Mapping[str, Any]) -> None:
+    connection.execute(update(table).where(table.c.id == policy).values(values))
 
 
 def _note(connection: Connection, policy: Policy, change: str) -> None:
