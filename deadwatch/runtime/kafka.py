@@ -83,9 +83,6 @@ class KafkaConnection(BaseModel):
 
     def spark(self) -> dict[str, str]:
         """Options of Spark's Kafka source and sink (the Java client behind a ``kafka.`` prefix)."""
-        return {f"kafka.{name}": value for name, value in self._java().items()}
-
-    def _java(self) -> dict[str, str]:
         options = {"bootstrap.servers": self.bootstrap_servers, "security.protocol": self.security_protocol}
         if self.uses_sasl:
             options |= {"sasl.mechanism": str(self.sasl_mechanism), "sasl.jaas.config": self._jaas()}
@@ -99,7 +96,7 @@ class KafkaConnection(BaseModel):
             }
             if self.ssl_key_password is not None:
                 options["ssl.key.password"] = self.ssl_key_password.get_secret_value()
-        return options
+        return {f"kafka.{name}": value for name, value in options.items()}
 
     def _jaas(self) -> str:
         module = f"{'plain.Plain' if self.sasl_mechanism == 'PLAIN' else 'scram.Scram'}LoginModule"
