@@ -16,9 +16,9 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi.telemetry import TelemetryConfig
-from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
+from opentelemetry.trace import get_current_span
 
 from deadwatch.runtime import otel
 from deadwatch.runtime.logs import facts
@@ -67,14 +67,7 @@ class _Redaction(SpanProcessor):
 
 def trace_id() -> str:
     """The trace of the current request; "": it is not traced."""
-    return _ids().get("trace_id", "")
-
-
-def _ids() -> dict[str, str]:
-    context = trace.get_current_span().get_span_context()
-    if not context.is_valid:
-        return {}
-    return {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
+    return otel.trace_ids(get_current_span()).get("trace_id", "")
 
 
 HEADER: Final = "X-Request-Id"
@@ -92,5 +85,5 @@ def request_id() -> str:
 def log_context(request_id: str) -> Iterator[None]:
     """The current request has this id; log lines inside carry it, and the ids of its span if it is traced."""
     _current.set(request_id)
-    with facts(request_id=request_id, **_ids()):
+    with facts(request_id=request_id, **otel.trace_ids(get_current_span())):
         yield

@@ -18,7 +18,7 @@ the endpoint can be reached is logged at each change, and what could not be sent
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from opentelemetry.metrics import CallbackOptions, MeterProvider, NoOpMeterProvider, Observation
@@ -27,7 +27,7 @@ from opentelemetry.util.types import AttributeValue
 
 from collector.publish.dead_letters import DeadLetterCounts
 from deadwatch.runtime import otel
-from deadwatch.runtime.logs import trace_context
+from deadwatch.runtime.logs import facts
 
 SCOPE: Final = "deadwatch.collector"
 ERROR_TYPE: Final = "error.type"
@@ -87,9 +87,7 @@ class Telemetry:
             record_exception=False,
         ) as span:
             try:
-                ids = span.get_span_context()  # a span that is not recorded has none
-                traced = trace_context(f"{ids.trace_id:032x}", f"{ids.span_id:016x}")
-                with traced if ids.is_valid else nullcontext():
+                with facts(**otel.trace_ids(span)):
                     yield
             except BaseException as error:
                 attributes[ERROR_TYPE] = type(error).__name__

@@ -14,7 +14,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
 from types import MappingProxyType
@@ -58,11 +58,6 @@ def facts(**named: str) -> Iterator[None]:
         yield
     finally:
         _facts.reset(token)
-
-
-def trace_context(trace_id: str, span_id: str) -> AbstractContextManager[None]:
-    """The trace of this thread's lines: they carry its ids behind their context."""
-    return facts(trace_id=trace_id, span_id=span_id)
 
 
 def add_context(record: logging.LogRecord) -> bool:
