@@ -176,7 +176,7 @@ class _WatchedClaim:
         self.ending = status, status_reason
         self._stop.set()
 
-    def release(self, claim: Claim, now_ms: int) -> None:
+    def release(self, claim: Claim) -> None:
         """What may pass is tried again: the next claim of it is this task's as well."""
 
 

@@ -228,7 +228,7 @@ class Worker:
         if ending is None and wanted is Status.CANCELLING:
             ending = Status.CANCELLED, ""
         if ending is None:
-            self._orders.release(claim, now_ms)
+            self._orders.release(claim)
         else:
             self._orders.settle(claim, *ending, now_ms)
         logger.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")

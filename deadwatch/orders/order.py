@@ -229,5 +229,5 @@ class Orders(Protocol):
     def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
         """Release the order in this state: PAUSED with the reason, or a final one."""
 
-    def release(self, claim: Claim, now_ms: int) -> None:
+    def release(self, claim: Claim) -> None:
         """Release the order in its state: another worker may claim it at once."""

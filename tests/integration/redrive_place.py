@@ -121,11 +121,11 @@ class Orders:
             return self.claims[claim.order.id], self.status[claim.order.id]
 
     def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
-        self.release(claim, now_ms)
+        del now_ms
+        self.release(claim)
         self.status[claim.order.id], self.reason[claim.order.id] = status, status_reason
 
-    def release(self, claim: Claim, now_ms: int) -> None:
-        del now_ms
+    def release(self, claim: Claim) -> None:
         with self.lock:
             self._check(claim)
             self.claims[claim.order.id] = replace(claim, expires_at_ms=0)

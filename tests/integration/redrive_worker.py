@@ -37,8 +37,8 @@ class OneOrder:
         self.left = f"{status} {status_reason}".strip()
         self._stop.set()
 
-    def release(self, claim: Claim, now_ms: int) -> None:
-        del claim, now_ms
+    def release(self, claim: Claim) -> None:
+        del claim
         self._stop.set()
 
 

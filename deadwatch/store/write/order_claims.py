@@ -89,9 +89,8 @@ class OrderClaims:
             entry = Entry(at_ms=now_ms, who=WORKER, action=f"redrives.{left.lower()}", why=why)
             audit.write(connection, replace(entry, subject=claim.order.id))
 
-    def release(self, claim: Claim, now_ms: int) -> None:
+    def release(self, claim: Claim) -> None:
         """Release the order in its state: another worker may claim it at once."""
-        del now_ms
         with self._engine.begin() as connection:
             _held(connection, claim)
             _change(connection, claim, worker="", expires_at_ms=0)

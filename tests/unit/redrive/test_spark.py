@@ -83,7 +83,7 @@ def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine:
     taken = task.claim(2_000)
     assert taken is not None
     assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.RUNNING
-    task.watched.release(taken, 3_000)
+    task.watched.release(taken)
     assert task.claim(3_000) is not None
     task.book.pause("a", "to look")
     assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.PAUSED

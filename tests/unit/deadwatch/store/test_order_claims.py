@@ -41,7 +41,7 @@ def test_a_dead_worker_is_followed_as_soon_as_its_lease_ends(place: Place) -> No
     for call in (
         lambda: place.claims.renew(first, LEASE_MS, LEASE_MS),
         lambda: place.claims.settle(first, Status.COMPLETED, "", LEASE_MS),
-        lambda: place.claims.release(first, LEASE_MS),
+        lambda: place.claims.release(first),
     ):
         with pytest.raises(ClaimLostError):
             call()
@@ -59,7 +59,7 @@ def test_a_late_worker_may_go_on_while_nobody_else_came(place: Place) -> None:
 def test_what_is_released_is_taken_over_at_once(place: Place) -> None:
     place.add("a")
     claim = place.claimed("w1", 0)
-    place.claims.release(claim, 1)
+    place.claims.release(claim)
     with pytest.raises(ClaimLostError):
         place.claims.renew(claim, 1, LEASE_MS)
     again = place.claimed("w2", 1)
