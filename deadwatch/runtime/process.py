@@ -36,12 +36,12 @@ class Interrupted(BaseException):
     """A signal has come inside ``interruptible``."""
 
 
-def configure_logging(process: str, level: int = logging.INFO, form: LogFormat = "text") -> None:
+def configure_logging(process: str, form: LogFormat = "text") -> None:
     """One line a record on stderr: UTC time, level, process, message (logger), or the same as JSON."""
     handler = logging.StreamHandler()
     handler.addFilter(add_context)
     handler.setFormatter(formatter(process, form))
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     for name, least in QUIET.items():
         logging.getLogger(name).setLevel(least)
     logging.captureWarnings(capture=True)

@@ -13,7 +13,6 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from deadwatch.contract.backoff import Backoff
-from deadwatch.runtime.health import unheard
 
 RESTORE: Final = "deadwatch store restore"
 REMEDY: Final = (
@@ -78,7 +77,7 @@ def retry_while_away(
     ended: threading.Event,
     rng: Random,
     *,
-    beat: Callable[[], None] = unheard,
+    beat: Callable[[], None],
 ) -> T:
     """The result of ``call``, repeated with backoff (KIP-580) for as long as the store is away.
 

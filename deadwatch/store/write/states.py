@@ -35,7 +35,7 @@ MAX_ROWS: Final[Mapping[str, int]] = {
 class RowLimits:
     """The bounds of tables during one batch; ``beyond`` counts the rows that each table has refused."""
 
-    def __init__(self, max_rows: Mapping[str, int] = MAX_ROWS) -> None:
+    def __init__(self, max_rows: Mapping[str, int]) -> None:
         self._max_rows = max_rows
         self.beyond: dict[str, int] = {}
 
