@@ -42,12 +42,9 @@ DEAD_LETTERS: Final = Series(
     (CLUSTER, "dlq_topic", "source_topic", "dialect", "consumergroup", "connector", "error_class"),
 )
 TASK_TIMEOUTS: Final = of(signals.TASK_TIMEOUTS)
-TASKS_CORRUPTED: Final = of(signals.TASKS_CORRUPTED)
-STREAM_THREAD_DEATHS: Final = of(signals.STREAM_THREAD_DEATHS)
 DELIVERY_TIMEOUT_BATCHES: Final = of(signals.DELIVERY_TIMEOUT_BATCHES)
 DELIVERY_TIMEOUT_RECORDS: Final = of(signals.DELIVERY_TIMEOUT_RECORDS)
 CLIENT_TIMEOUTS: Final = of(signals.CLIENT_TIMEOUTS)
-RETRY_BACKOFF_MISCONFIGURED: Final = of(signals.RETRY_BACKOFF_MISCONFIGURED)
 SHARE_DEAD_LETTERS_LOST: Final = of(signals.SHARE_DEAD_LETTERS_LOST)
 REDRIVE_RECORDS: Final = Series("redrive_records", (CLUSTER, "dlq_topic", "target_topic", "outcome"))
 REDRIVE_ORDERS: Final = Series("redrive_orders", ("order", "outcome", "outcome_reason"))

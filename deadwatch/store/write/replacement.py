@@ -7,12 +7,12 @@ record (``ADDED``). The latter two grow by what the other store has of them.
 from collections.abc import Iterator
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, delete, select
+from sqlalchemy import ColumnElement, Connection, Table, delete, select
 
 from deadwatch.store.batch import SeriesDelta
 from deadwatch.store.engine import Values, chunks, insert, many, upsert
 from deadwatch.store.schema import groups, metadata, series
-from deadwatch.store.series import ALL, BATCH_FAILURES, RECORDS_MISSED
+from deadwatch.store.series import BATCH_FAILURES, RECORDS_MISSED
 from deadwatch.store.write import counters, handled
 
 
@@ -47,8 +47,8 @@ ADDED: Final = (BATCH_FAILURES, RECORDS_MISSED)
 ROWS: Final = 2_000
 """Rows that are copied at once."""
 
-_BY_NAME: Final = {one.name: one for one in ALL}
-_IS_ADDED: Final = series.c.name.in_([one.name for one in ADDED])
+_BY_NAME: Final = {one.name: one for one in ADDED}
+_IS_ADDED: Final = series.c.name.in_(list(_BY_NAME))
 
 
 def copy(source: Connection, target: Connection) -> None:
@@ -57,7 +57,7 @@ def copy(source: Connection, target: Connection) -> None:
     Groups that are there stay, and of ``MERGED`` the rows of ``source`` win.
     """
     for table in (*COUNTED, *MERGED):
-        for rows in _rows(source, select(table).where(*_counted(table))):
+        for rows in _rows(source, table):
             if table is groups or table in MERGED:
                 upsert(target, table, rows)
             else:
@@ -88,7 +88,8 @@ def _counted(table: Table) -> tuple[ColumnElement[bool], ...]:
     return (~_IS_ADDED,) if table is series else ()
 
 
-def _rows(source: Connection, query: Select[tuple[object, ...]]) -> Iterator[list[Values]]:
+def _rows(source: Connection, table: Table) -> Iterator[list[Values]]:
+    query = select(table).where(*_counted(table))
     for rows in source.execution_options(yield_per=ROWS).execute(query).mappings().partitions(ROWS):
         yield [dict(row) for row in rows]
 
