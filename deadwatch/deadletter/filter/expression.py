@@ -1,18 +1,21 @@
 """The expression that a filter was compiled to: a ``cel.expr.Expr``, read from its serialised form.
 
 The library has no interface to the tree. It serialises a ``google.protobuf.Any`` around a
-``cel.expr.CheckedExpr`` (``cel/expr/checked.proto`` and ``syntax.proto`` of github.com/google/cel-spec); what
-is read here is protobuf's wire format.
+``cel.expr.CheckedExpr`` (``cel/expr/checked.proto`` and ``syntax.proto`` of github.com/google/cel-spec). No
+package has their classes: the fields are read by their numbers.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-Message = dict[int, list[bytes]]
-"""A message of protobuf: the contents of its fields by their numbers; numbers are left as bytes."""
+from google.protobuf.any_pb2 import Any
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.unknown_fields import UnknownFieldSet
 
-ANY_VALUE: Final = 2
+Message = dict[int, list[bytes]]
+"""A message of protobuf: the contents of its fields by their numbers. All that is read of them is bytes."""
+
 REFERENCES, EXPRESSION = 2, 4
 """Fields of cel.expr.CheckedExpr."""
 CONST, IDENT, SELECT, CALL, LIST, STRUCT, COMPREHENSION = 3, 4, 5, 6, 7, 8, 9
@@ -24,9 +27,6 @@ ITERATED: Final = 2
 ONCE: Final = (2, 4, 7)
 EACH_ELEMENT: Final = (5, 6)
 """Fields of cel.expr.Expr.Comprehension: names, and expressions by how often they are evaluated."""
-
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
-"""Kinds of a field on protobuf's wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Expression:
 
 def read(serialised: bytes) -> Expression:
     """The expression that ``cel`` has compiled and serialised."""
-    checked = message(message(serialised)[ANY_VALUE][0])
+    checked = message(Any.FromString(serialised).value)
     references = [message(message(entry)[2][0]) for entry in checked.get(REFERENCES, [])]
     overloads = frozenset(name.decode() for reference in references for name in reference.get(3, []))
     return Expression(message(checked[EXPRESSION][0]), overloads)
@@ -53,8 +53,8 @@ def read(serialised: bytes) -> Expression:
 def message(raw: bytes) -> Message:
     """The fields of a message of protobuf."""
     found: Message = {}
-    for number, content in _fields(raw):
-        found.setdefault(number, []).append(content)
+    for field in UnknownFieldSet(Empty.FromString(raw)):
+        found.setdefault(field.field_number, []).append(field.data)
     return found
 
 
@@ -97,24 +97,3 @@ def _identifiers(expression: Message) -> Iterator[str]:
         yield identifier(expression)
     for child in children(expression):
         yield from _identifiers(child)
-
-
-def _fields(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(raw):
-        tag, at = _varint(raw, at)
-        kind, begin = tag & 7, at
-        if kind == VARINT:
-            _, at = _varint(raw, at)
-        elif kind == LENGTH:
-            size, begin = _varint(raw, at)
-            at = begin + size
-        else:
-            at += {FIXED64: 8, FIXED32: 4}[kind]
-        yield tag >> 3, raw[begin:at]
-
-
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the least significant first, and the place behind it."""
-    end = next(place for place in range(at, len(raw)) if raw[place] < 1 << 7) + 1
-    return sum((byte & 127) << 7 * place for place, byte in enumerate(raw[at:end])), end
