@@ -30,7 +30,7 @@ batches = _table(
 offsets = _table("offsets", "*topic *partition:n next_offset:n")  # where the query goes on
 read_topics = _table("read_topics", "*topic topic_id")  # a topic made anew under its old name has another id
 marks = _table("marks", "*source epoch:n offset:n ordinal:n")  # the highest position counted of a source
-stream_figures = _table("stream_figures", "*name *subject value:n")  # of store.write.stream_figures
+stream_figures = _table("stream_figures", "*name *subject value:n")  # of store.write.progress
 sources = _table(
     "sources",
     "*name kind up:flag message "
