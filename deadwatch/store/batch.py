@@ -1,6 +1,7 @@
 """What one batch changes in the store: plain values that need neither a store nor Spark."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -173,8 +174,7 @@ def _sum(deltas: Sequence[SeriesDelta]) -> SeriesDelta:
 def _buckets(deltas: Sequence[SeriesDelta], last_ms: int) -> Mapping[int, int]:
     if all(one.last_ms == last_ms and not one.buckets for one in deltas):
         return {}
-    parts: dict[int, int] = {}
+    parts: Counter[int] = Counter()
     for each in deltas:
-        for at_ms, value in (each.buckets or {each.last_ms: each.value}).items():
-            parts[at_ms] = parts.get(at_ms, 0) + value
+        parts.update(each.buckets or {each.last_ms: each.value})
     return parts
