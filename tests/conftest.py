@@ -15,13 +15,12 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Connection, create_engine
 
-from deadwatch.deadletter.dialects import Reading, read_as
 from deadwatch.runtime.process import QUIET
 from deadwatch.store.store import Store
 from lab import Lab
 from lab.ports import COUNTER
 from tests import postgres as servers
-from tests.hostile_headers import READINGS
+from tests.hostile_headers import READINGS, reading_as
 from tests.paths import COUNTED
 from tests.postgres import Postgres
 from tests.store_guard import sitecustomize
@@ -203,6 +202,5 @@ def connection(url: str, store: Store) -> Iterator[Connection]:
 @pytest.fixture(params=READINGS, ids=["built in", "first", "own", "own, first"])
 def _reading(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every way of reading headers, one after the other."""
-    read_as(request.param)
-    yield
-    read_as(Reading())
+    with reading_as(request.param):
+        yield

@@ -1,9 +1,12 @@
 """Headers of dead letters that are read in several places, which have to agree: hostile ones among them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from hypothesis import strategies as st
 
 from deadwatch.contract import headers as names
-from deadwatch.deadletter.dialects import DIALECTS, Dialect, Reading
+from deadwatch.deadletter.dialects import DIALECTS, Dialect, Reading, read_as
 from deadwatch.deadletter.dialects.dialect import FromTopic
 
 OWN = (
@@ -84,3 +87,13 @@ HEADERS = st.lists(
 """Of one record."""
 RECORDS = st.lists(HEADERS, min_size=30, max_size=60)
 """Headers of each."""
+
+
+@contextmanager
+def reading_as(how: Reading) -> Iterator[None]:
+    """Headers are read in this way inside."""
+    read_as(how)
+    try:
+        yield
+    finally:
+        read_as(Reading())

@@ -16,7 +16,7 @@ from api.signals.group_filter import GROUP_FIELDS, MAX_WORDS, matcher, words_in
 from api.signals.group_lists import GroupListRequest
 from api.signals.waiting import Waiting
 from deadwatch.contract import headers as names
-from deadwatch.deadletter.dialects import DIALECTS, Dialect, Reading, read_as
+from deadwatch.deadletter.dialects import DIALECTS, Dialect, Reading
 from deadwatch.deadletter.dialects.dialect import FromTopic
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.filter.errors import FilterError
@@ -24,7 +24,7 @@ from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.store import schema
 from deadwatch.store.batch import GroupDelta
 from deadwatch.store.write import dead_letters
-from tests.hostile_headers import HEADERS
+from tests.hostile_headers import HEADERS, reading_as
 
 TIMES_MS = st.one_of(st.integers(-1, 4_102_444_800_000), st.sampled_from([0, 1 << 53, (1 << 63) - 1]))
 NOTHING_HANDLED = Waiting((), {}, {})
@@ -86,8 +86,7 @@ def test_a_filter_says_the_same_of_a_group_and_of_its_record(
 def test_where_a_dialect_names_group_and_connector_a_group_cannot_tell_which_it_is(
     store: Engine, both: Dialect
 ) -> None:
-    read_as(Reading((*DIALECTS, both)))
-    try:
+    with reading_as(Reading((*DIALECTS, both))):
         own = parse_record("dlq.t", 0, 0, 1, None, None, [("x-group", b"a")])
         connects = parse_record("dlq.t", 0, 0, 1, None, None, [(names.CONNECT_CONNECTOR, b"a")])
         for field in ("connector", "consumergroup"):
@@ -95,8 +94,6 @@ def test_where_a_dialect_names_group_and_connector_a_group_cannot_tell_which_it_
             assert not found(store, own, f'{field} != "a"')
         assert found(store, own, 'dialect == "own"')
         assert found(store, connects, 'connector == "a"')
-    finally:
-        read_as(Reading())
 
 
 def test_a_filter_that_takes_long_gives_a_page_of_what_was_looked_at(

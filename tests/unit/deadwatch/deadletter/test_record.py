@@ -7,7 +7,7 @@ import pytest
 from deadwatch.contract import headers as names
 from deadwatch.contract.events import MAX_TEXT_CHARS
 from deadwatch.contract.fingerprint import fingerprint
-from deadwatch.deadletter.dialects import DIALECTS, Reading, read_as
+from deadwatch.deadletter.dialects import DIALECTS, Reading
 from deadwatch.deadletter.record import OURS, DeadLetter, describes_failure, is_utf8, number_of, parse_record
 from tests.dialect_headers import (
     ARROYO,
@@ -25,6 +25,7 @@ from tests.dialect_headers import (
     STREAMS,
     replaced,
 )
+from tests.hostile_headers import reading_as
 from tests.kafka_records import Headers
 
 
@@ -248,13 +249,10 @@ def test_text_is_cut_and_is_never_null() -> None:
 
 
 def test_the_first_header_of_a_name_counts_where_that_is_set_but_of_ours_the_last() -> None:
-    read_as(Reading(first_counts=True))
-    try:
+    with reading_as(Reading(first_counts=True)):
         record = parsed(
             [*STREAMS, (names.STREAMS_TOPIC, b"x"), *((names.REDRIVE_ID, i) for i in (b"1", b"2"))]
         )
-    finally:
-        read_as(Reading())
     assert (record.source_topic, record.cause.order) == ("orders", "2")
 
 

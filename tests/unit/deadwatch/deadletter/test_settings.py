@@ -1,7 +1,7 @@
 """Dialects of a user's own: as settings, and what is refused of them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from api.settings import ApiSettings
-from deadwatch.deadletter.dialects import DIALECTS, Reading, read_as, reading
+from deadwatch.deadletter.dialects import DIALECTS, Reading, reading
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.runtime.process import SettingsError
-from deadwatch.runtime.settings_file import ProcessSettings, load
+from deadwatch.runtime.settings_file import load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
+from tests.hostile_headers import reading_as
 
 FILE = """
 dialects:
@@ -36,28 +37,34 @@ HEADERS = [
 ]
 
 
+Loaded = Callable[..., DeadLetterSettings]
+
+
 @pytest.fixture
-def _as_before() -> Iterator[None]:
-    yield
-    read_as(Reading())
+def loaded(tmp_path: Path) -> Loaded:
+    """The settings of a process, streaming unless it is named, from a file with this text."""
+
+    def read(text: str, settings: type[DeadLetterSettings] = StreamingSettings) -> DeadLetterSettings:
+        file = tmp_path / "deadwatch.yaml"
+        file.write_text(text)
+        return load(settings, file)
+
+    return read
 
 
 @pytest.mark.parametrize("settings", [StreamingSettings, RedriveSettings, ApiSettings])
-@pytest.mark.usefixtures("_as_before")
 def test_every_process_that_reads_records_reads_them_alike(
-    settings: type[DeadLetterSettings], tmp_path: Path
+    settings: type[DeadLetterSettings], loaded: Loaded
 ) -> None:
-    file = tmp_path / "deadwatch.yaml"
-    file.write_text(FILE)
-    read_as(load(settings, file).reading)
-    record = parse_record("dlq.orders", 0, 0, 0, None, None, HEADERS)
-    assert (record.dialect, record.source_topic, record.source_offset, record.error_class) == (
-        "orders-service",
-        "orders",
-        42,
-        "org.example.Late",
-    )
-    assert reading().first_counts
+    with reading_as(loaded(FILE, settings).reading):
+        record = parse_record("dlq.orders", 0, 0, 0, None, None, HEADERS)
+        assert (record.dialect, record.source_topic, record.source_offset, record.error_class) == (
+            "orders-service",
+            "orders",
+            42,
+            "org.example.Late",
+        )
+        assert reading().first_counts
 
 
 def test_unless_set_the_built_in_dialects_are_read_and_the_last_header_counts() -> None:
@@ -81,14 +88,12 @@ dialects:
 """
 
 
-@pytest.mark.usefixtures("_as_before")
-def test_a_dialect_has_fallbacks_constants_and_what_the_topics_name_says(tmp_path: Path) -> None:
-    file = tmp_path / "deadwatch.yaml"
-    file.write_text(RICH)
-    read_as(load(StreamingSettings, file).reading)
+def test_a_dialect_has_fallbacks_constants_and_what_the_topics_name_says(loaded: Loaded) -> None:
+    rich = loaded(RICH).reading
 
     def parsed(*headers: tuple[str, bytes]) -> DeadLetter:
-        return parse_record("orders-dlq", 0, 0, 0, None, None, headers)
+        with reading_as(rich):
+            return parse_record("orders-dlq", 0, 0, 0, None, None, headers)
 
     bare = parsed(("x-exception", b"a.Late"))
     assert (bare.dialect, bare.error_class) == ("billing", "a.Late")
@@ -103,13 +108,11 @@ def test_a_dialect_has_fallbacks_constants_and_what_the_topics_name_says(tmp_pat
     assert parsed(("kafka_original-topic", b"orders")).dialect == "unknown"
 
 
-def test_a_dialect_without_prefix_gives_way_to_one_that_has_its_headers(tmp_path: Path) -> None:
-    file = tmp_path / "deadwatch.yaml"
-    file.write_text(FILE)
-    names = {dialect.name for dialect in load(StreamingSettings, file).reading.dialects}
+def test_a_dialect_without_prefix_gives_way_to_one_that_has_its_headers(loaded: Loaded) -> None:
+    names = {dialect.name for dialect in loaded(FILE).reading.dialects}
     assert names == {dialect.name for dialect in DIALECTS} - {"spring_cloud_stream"} | {"orders-service"}
-    file.write_text("dialects: [{name: arroyo, source_offset: original_offset}]")
-    first, *others = load(StreamingSettings, file).reading.dialects
+    arroyo = loaded("dialects: [{name: arroyo, source_offset: original_offset}]")
+    first, *others = arroyo.reading.dialects
     assert first.headers == ("original_offset",)
     assert len(others) == len(DIALECTS) - 1
 
@@ -177,9 +180,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_a_dialect_that_cannot_be_told_is_refused(case: Refused, tmp_path: Path) -> None:
-    file = tmp_path / "deadwatch.yaml"
-    file.write_text(json.dumps({"dialects": case.dialects}))
-    settings: type[ProcessSettings] = StreamingSettings
+def test_a_dialect_that_cannot_be_told_is_refused(case: Refused, loaded: Loaded) -> None:
     with pytest.raises(SettingsError, match=case.why):
-        load(settings, file)
+        loaded(json.dumps({"dialects": case.dialects}))

@@ -1,14 +1,13 @@
 """What headers say of dead letter records, of many at once: what ``parse_record`` says of each."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deadwatch.deadletter.dialects import Reading, read_as
+from deadwatch.deadletter.dialects import Reading
 from deadwatch.deadletter.record import parse_record
 from streaming.kernel.headers import NUMBERS, TEXTS, parse
 from tests.dialect_headers import (
@@ -27,7 +26,7 @@ from tests.dialect_headers import (
     STREAMS,
     replaced,
 )
-from tests.hostile_headers import READINGS, RECORDS
+from tests.hostile_headers import READINGS, RECORDS, reading_as
 from tests.kafka_records import Headers, table
 
 FIELDS = ("dialect", *TEXTS, *NUMBERS, "broken", "order")
@@ -103,15 +102,6 @@ def assert_as_parse_record_reads(headers: Headers | None, row: Mapping[str, obje
     record = parse_record("dlq.t", 0, 0, 0, None, None, headers)
     expected = {name: getattr(record.cause if name == "order" else record, name) for name in FIELDS}
     assert {name: row[name] for name in FIELDS} == expected, headers
-
-
-@contextmanager
-def reading_as(how: Reading) -> Iterator[None]:
-    read_as(how)
-    try:
-        yield
-    finally:
-        read_as(Reading())
 
 
 @settings(deadline=None, max_examples=20)
