@@ -50,10 +50,6 @@ def test_texts_are_cut() -> None:
     assert len(json.loads(encode(event)[1])["excerpt"]) == events.MAX_TEXT_CHARS
 
 
-def test_positions_compare_by_file_then_entry_then_cause() -> None:
-    assert Position(0, 999, 9) < Position(1, 0, 0) < Position(1, 0, 1) < Position(1, 1, 0)
-
-
 @pytest.mark.parametrize("cls", events.KINDS.values(), ids=list(events.KINDS))
 def test_one_name_has_one_type_in_all_kinds(cls: type[events.Event]) -> None:
     """Spark reads all kinds with one schema."""

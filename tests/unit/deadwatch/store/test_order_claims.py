@@ -7,17 +7,12 @@ from dataclasses import replace
 import pytest
 
 from deadwatch.orders.errors import OrderStateError
-from deadwatch.orders.order import ClaimLostError, Orders, Status
+from deadwatch.orders.order import ClaimLostError, Status
 from deadwatch.store.write.order_claims import MAX_LEASE_MS
 from deadwatch.store.write.orders import count_by_status
 from tests.unit.deadwatch.store.test_orders import LEASE_MS, Place, place
 
 __all__ = ["place"]
-
-
-def test_workers_see_the_store_as_the_contract_says(place: Place) -> None:
-    workers: Orders = place.claims
-    assert workers.claim("w", 0, LEASE_MS) is None
 
 
 def test_orders_are_claimed_in_the_order_of_their_creation_by_one_worker_each(place: Place) -> None:

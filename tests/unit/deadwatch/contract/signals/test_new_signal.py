@@ -105,10 +105,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-def test_a_signal_takes_forty_lines_at_most() -> None:
-    assert len(NEW.splitlines()) <= 40
-
-
 def test_its_events_are_counted_and_exported(tree: Path, tmp_path: Path) -> None:
     scraped = run(tree, "-c", COUNT_AND_SCRAPE, str(tmp_path / "store.db"))
     labels = 'application="words",group_instance="i-1",kafka_cluster="c"'
