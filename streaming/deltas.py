@@ -21,6 +21,7 @@ from deadwatch.contract.events import Event, Position, TaskTimerEnded
 from deadwatch.deadletter.record import describes_failure
 from deadwatch.store import series
 from deadwatch.store.batch import GroupDelta, Origins, Sample, SeriesDelta, delta
+from deadwatch.store.returns import come_back
 from deadwatch.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED, Series
 from deadwatch.store.storable import storable
 from deadwatch.store.write.counters import limited, other_labels
@@ -30,7 +31,6 @@ from streaming.kernel.event_decoder import labels_of
 from streaming.kernel.events import EventCounts, Key, Sums
 
 BROKEN_HEADERS: Final = "broken_headers"
-BOUNCED: Final = "bounced"
 MAX_RETURNS: Final = 1_000
 """Topics and orders of one batch told apart; what came back beyond them is counted as ``other``."""
 
@@ -82,12 +82,12 @@ def bounced(causes: Causes | None, kafka_cluster: str) -> Iterator[SeriesDelta]:
     returned = causes.returned.sort("count", *RETURN, descending=[True, *(False for _ in RETURN)])
     for *values, count, first_ms, last_ms in returned.head(MAX_RETURNS).iter_rows():
         labels = {CLUSTER: kafka_cluster, **dict(zip(names, values, strict=True))}
-        yield from _bounced(labels, count, first_ms, last_ms)
+        yield from come_back(labels, count, first_ms, last_ms)
     rest = returned.slice(MAX_RETURNS)
     if not rest.is_empty():
         sums = rest.select(TOTALS).row(0)
         others = [other_labels(counter, kafka_cluster) for counter in series.REDRIVES]
-        yield from _bounced({**others[0], **others[1], **others[2]}, *sums)
+        yield from come_back({**others[0], **others[1], **others[2]}, *sums)
         yield limited(series.REDRIVE_RECORDS.name, *sums)
 
 
@@ -125,11 +125,6 @@ def _beyond(rest: pl.DataFrame, kafka_cluster: str) -> Iterator[SeriesDelta]:
     for _, count, first_ms, last_ms in rest.group_by("topic").agg(TOTALS).sort("topic").iter_rows():
         yield delta(DEAD_LETTERS, labels, count, first_ms=first_ms, last_ms=last_ms)
         yield limited(DEAD_LETTERS.name, count, first_ms, last_ms)
-
-
-def _bounced(labels: Mapping[str, str], value: int, first_ms: int, last_ms: int) -> Iterator[SeriesDelta]:
-    for counter in series.REDRIVES:
-        yield delta(counter, {**labels, "outcome": BOUNCED}, value, first_ms=first_ms, last_ms=last_ms)
 
 
 def _group(row: Row, kafka_cluster: str) -> GroupDelta:

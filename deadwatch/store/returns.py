@@ -5,6 +5,7 @@ counts as settled no earlier than it is: without time buckets of an order, none 
 of the last record is over.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,9 +13,10 @@ from sqlalchemy import Connection, Engine, and_, bindparam, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.orders.guards import Returns
+from deadwatch.store.batch import SeriesDelta, delta
 from deadwatch.store.engine import reading
 from deadwatch.store.schema import bucketed_series, buckets, redrive_orders, series
-from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS, Series
+from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS, REDRIVES, Series
 from deadwatch.store.storable import storable_keys
 from deadwatch.store.write.buckets import TIERS
 
@@ -70,6 +72,12 @@ def returns(connection: Connection, scope: Scope) -> Returns:
     asked = {"series": scope.series.name, "keys": list(keys.values())}
     found = {row.labels: row.value for row in connection.execute(_COUNTED, asked)}
     return Returns(found.get(keys[SENT], 0), found.get(keys[BOUNCED], 0))
+
+
+def come_back(labels: Mapping[str, str], records: int, first_ms: int, last_ms: int) -> list[SeriesDelta]:
+    """What records that came back add to the counters of redrives."""
+    bounced = {**labels, "outcome": BOUNCED}
+    return [delta(counter, bounced, records, first_ms=first_ms, last_ms=last_ms) for counter in REDRIVES]
 
 
 def loop(connection: Connection, scope: Scope, settle_window_ms: int, now_ms: int) -> Loop:

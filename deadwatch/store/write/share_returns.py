@@ -15,10 +15,11 @@ from sqlalchemy import Connection, delete, select
 
 from deadwatch.contract.events import Event, RedriveWritten
 from deadwatch.orders.selection import Run, common, rest, runs
-from deadwatch.store.batch import Origins, SeriesDelta, delta, grouped
+from deadwatch.store.batch import Origins, SeriesDelta, grouped
 from deadwatch.store.engine import delete_keys, merging, rows_with
+from deadwatch.store.returns import come_back
 from deadwatch.store.schema import redrive_orders, redrive_written, share_returns
-from deadwatch.store.series import CLUSTER, REDRIVES
+from deadwatch.store.series import CLUSTER
 from deadwatch.store.storable import storable_key
 from deadwatch.store.write.orders import ACTIVE
 from deadwatch.store.write.states import RowLimits
@@ -30,7 +31,6 @@ RANGE_KEY, ORIGIN_KEY = 4, 6
 FIRST: Final = attrgetter("first_offset")
 MARKER: Final = 1
 """Between the records of two transactions of one producer lies at least the commit marker of the first."""
-BOUNCED: Final = "bounced"
 
 TargetPartition = tuple[str, str, int]
 """A Kafka cluster, a target topic and its partition."""
@@ -108,7 +108,11 @@ def merge(
     sources = {one.source_topic for one in (*waiting, *new)}
     returned, left = _matched([*waiting, *new], _written(connection, sources))
     _keep(connection, waiting, left, caps, now_ms)
-    return [one for key, count in returned.items() for one in _bounced(key, count, now_ms)]
+    return [
+        one
+        for key, count in returned.items()
+        for one in come_back(dict(zip(LABELS, key, strict=True)), count, now_ms, now_ms)
+    ]
 
 
 def _merge_ranges(
@@ -217,9 +221,3 @@ def _keep(
     if fitting:
         longer = merging(connection, share_returns, lambda new: {"end_offset": new.end_offset})
         connection.execute(longer, fitting)
-
-
-def _bounced(key: Sequence[str], count: int, now_ms: int) -> Iterable[SeriesDelta]:
-    labels = {**dict(zip(LABELS, key, strict=True)), "outcome": BOUNCED}
-    for series in REDRIVES:
-        yield delta(series, labels, count, first_ms=now_ms, last_ms=now_ms)
