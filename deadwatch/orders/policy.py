@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from deadwatch.contract.topics import PARKED_SUFFIX, refuse_broken
-from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.orders.errors import RefusedOrderError
@@ -26,7 +26,6 @@ from deadwatch.orders.selection import Extents
 Positions = Mapping[str, Mapping[int, int]]
 """The first offset that no order of a policy has covered, by topic and partition."""
 
-MAX_FILTER_CHARS: Final = 4_000
 Pattern = Annotated[str, Field(max_length=10_000)]
 
 
@@ -38,7 +37,7 @@ class PolicyRequest(Terms):
         max_length=100,
         description="Regular expressions; a dead letter topic matches one as a whole.",
     )
-    filter: str | None = Field(None, min_length=1, max_length=MAX_FILTER_CHARS, description="CEL expression.")
+    filter: str | None = Field(None, min_length=1, max_length=MAX_CHARS, description="CEL expression.")
     exclude_error_classes: tuple[ErrorClass, ...] = Field(
         (), max_length=100, description="Whole names: their records are parked at once, without another try."
     )
@@ -59,9 +58,9 @@ class PolicyRequest(Terms):
     def _refuse_contradictions(self) -> Self:
         if self.limits.max_records is not None:
             raise ValueError("limits.max_records would leave records behind for ever: leave it out")
-        if len(self._expression()) > MAX_FILTER_CHARS:
+        if len(self._expression()) > MAX_CHARS:
             raise ValueError(
-                f"filter and exclude_error_classes together are longer than {MAX_FILTER_CHARS} characters"
+                f"filter and exclude_error_classes together are longer than {MAX_CHARS} characters"
             )
         return self
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 import pytest
 from pydantic import ValidationError
 
-from deadwatch.deadletter.filter import Filter
+from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.order import Status
 from deadwatch.orders.policy import (
-    MAX_FILTER_CHARS,
     Due,
     Latest,
     Policy,
@@ -188,7 +187,7 @@ def test_without_a_filter_its_orders_are_about_everything() -> None:
         ({"dlq_topics": ["("]}, "is not a regular expression"),
         ({"limits": {"max_records": 5}}, "would leave records behind for ever"),
         ({"exclude_error_classes": ['a"b']}, "exclude_error_classes"),
-        ({"filter": "x" * MAX_FILTER_CHARS}, "together are longer than"),
+        ({"filter": "x" * MAX_CHARS}, "together are longer than"),
         ({"dry_run": True}, "dry_run"),
         ({"reason": ""}, "reason"),
     ],
