@@ -137,6 +137,7 @@ def test_a_file_is_upgraded_when_it_is_opened_and_a_server_waits_for_its_operato
 ) -> None:
     landed_stores.load(url, LANDED[0])
     assert found(engine) is Kind.OLDER
+    assert commands.run(Work.CHECK, url).endswith("version 0001, older than this program: run `upgrade`")
     if engine.dialect.name == "sqlite":
         with Store(url) as store:
             assert store.offsets()
