@@ -6,7 +6,7 @@ lies below DEBUG.
 
 Much of what a message holds comes from others. A character that would begin a new line, move a terminal's
 cursor, change its colours or turn the direction of writing is written as its escape, or refused where the
-text is ours to refuse. A stack trace follows on its own lines.
+text is ours to refuse. A stack trace follows on its own lines, of which the same holds.
 """
 
 import json
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Final, Literal, TypeVar
 
 TRACE: Final = 5
@@ -82,6 +82,7 @@ def invoke(owner: object, method: Callable[[], T]) -> T:
 
 
 LogFormat = Literal["text", "json"]
+Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 TIME: Final = "%Y-%m-%dT%H:%M:%S"
 
 
@@ -102,6 +103,10 @@ class TextLines(logging.Formatter):
         """The line without the stack trace."""
         record.message = one_line(record.message.rstrip("\n"))
         return super().formatMessage(record)
+
+    def formatException(self, ei: Raised) -> str:  # noqa: N802 -- logging's own
+        """The stack trace; an exception's text may come from others, too."""
+        return "\n".join(map(one_line, super().formatException(ei).split("\n")))
 
 
 class JsonLines(logging.Formatter):

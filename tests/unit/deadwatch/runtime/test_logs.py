@@ -83,6 +83,12 @@ def test_a_stack_is_not_lost(line: Line, kind: LogFormat) -> None:
     assert trace.endswith("ValueError: invalid literal for int() with base 10: 'inside'")
 
 
+@pytest.mark.parametrize("kind", ["text"], indirect=True)
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_what_others_have_written_moves_nothing_in_a_stack_either(line: Line, text: str) -> None:
+    assert all(one.isprintable() for one in line("it failed", error=ValueError(text)).split("\n"))
+
+
 class Odd:
     """A source with a method that works and one that does not."""
 
