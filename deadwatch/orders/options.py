@@ -106,10 +106,7 @@ class Option:
         """The words of the value on a command line."""
         if self.kind is SWITCH:
             return [self.name]
-        text = self.kind.write(value)
-        return [
-            word for part in (text.split("\n") if self.kind.many else [text]) for word in (self.name, part)
-        ]
+        return [word for part in self.kind.parts(value) for word in (self.name, part)]
 
 
 SET: Final = "--set"

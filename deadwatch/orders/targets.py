@@ -6,7 +6,7 @@ and never part of a cycle.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from deadwatch.contract.topics import DLQ_PATTERNS, EVENTS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
@@ -44,7 +44,7 @@ class TargetRules:
     allow: tuple[str, ...] = (".*",)
     dlq_patterns: tuple[str, ...] = DLQ_PATTERNS
     dlq_deny: tuple[str, ...] = ()
-    dlq_topics: frozenset[str] = field(default_factory=frozenset)
+    dlq_topics: frozenset[str] = frozenset()
 
     def is_dlq(self, topic: str) -> bool:
         """Whether dead letters are kept there, parked ones included."""

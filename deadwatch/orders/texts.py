@@ -29,12 +29,16 @@ class Kind:
     write: Callable[[Any], str]
     many: bool = False
 
+    def parts(self, value: object) -> list[str]:
+        """The text of the value; the lines of one with ``many`` parts."""
+        text = self.write(value)
+        return text.split("\n") if self.many else [text]
+
     def carries(self, value: object) -> bool:
         """Whether the text expresses exactly this value, in printable characters."""
-        text = self.write(value)
-        lines = text.split("\n") if self.many else [text]
+        lines = self.parts(value)
         try:
-            same = bool(self.read(text) == value)
+            same = bool(self.read("\n".join(lines)) == value)
         except ValueError:
             return False
         return same and all(line.isprintable() and line == line.strip() != "" for line in lines)
