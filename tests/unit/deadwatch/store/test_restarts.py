@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import reduce
 
 import pytest
-from sqlalchemy import Connection, Row, select
 
 from deadwatch.contract.events import (
     BrokerSnapshot,
@@ -28,9 +27,9 @@ from deadwatch.store.write.restarts import (
     task_after,
 )
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import apply, origin
+from tests.unit.deadwatch.store.suite import Rows, apply, origin
 
-store = suite.store
+store, rows = suite.store, suite.rows
 GROUP = MeterKey("c", "g", "b1")
 COUNT = CountKey("c", "one", "abandoned_tasks", "log:a")
 NO_METERS: Mapping[MeterKey, Meters] = {}
@@ -73,11 +72,12 @@ def test_a_group_that_is_not_named_keeps_its_total() -> None:
     assert found[GROUP] == Meters(1, 10, 10, 0, 10, 10, 0, 5)
 
 
-def test_totals_of_meters_go_on_over_batches(store: Store, connection: Connection) -> None:
+def test_totals_of_meters_go_on_over_batches(store: Store, rows: Rows) -> None:
     apply(store, meters(10), meters(12))
     apply(store, meters(2, 2))
-    (row,) = connection.execute(select(schema.share_groups))
-    assert (row.consumergroup, row.records, row.records_total, row.started_at_ms) == ("g", 2, 14, 2)
+    (row,) = rows(schema.share_groups)
+    names = ("consumergroup", "records", "records_total", "started_at_ms")
+    assert tuple(row[name] for name in names) == ("g", 2, 14, 2)
 
 
 def abandoned(current: int, total: int, life: int = 1) -> CollectorSnapshot:
@@ -166,35 +166,34 @@ def tasks(*found: ConnectTask, cluster: str = "a") -> ConnectTasksSnapshot:
     )
 
 
-def rows(connection: Connection) -> dict[tuple[str, str], Row[tuple[object, ...]]]:
-    connection.rollback()
+def of_tasks(rows: Rows, *names: str) -> dict[tuple[str, str], tuple[object, ...]]:
+    """The columns of every task, by its cluster and worker."""
     return {
-        (row.connect_cluster, row.worker): row for row in connection.execute(select(schema.connect_tasks))
+        (row["connect_cluster"], row["worker"]): tuple(row[name] for name in names)
+        for row in rows(schema.connect_tasks)
     }
 
 
-def test_totals_of_tasks_go_on_over_batches(store: Store, connection: Connection) -> None:
+def test_totals_of_tasks_go_on_over_batches(store: Store, rows: Rows) -> None:
     apply(store, tasks(failed(5)), tasks(failed(6)))
     apply(store, tasks(failed(2)))
-    assert rows(connection)["a", "w:1"].record_failures_total == 8
+    assert of_tasks(rows, "record_failures_total") == {("a", "w:1"): (8,)}
 
 
-def test_a_task_that_moved_keeps_what_it_had_where_it_was(store: Store, connection: Connection) -> None:
+def test_a_task_that_moved_keeps_what_it_had_where_it_was(store: Store, rows: Rows) -> None:
     apply(store, tasks(replace(failed(5), stalled_since_ms=3, stalled_because="x")))
     apply(store, tasks(replace(failed(1), worker="w:2")))
-    seen = rows(connection)
-    old, new = seen["a", "w:1"], seen["a", "w:2"]
-    assert (old.state, old.judged, old.stalled_since_ms, old.record_failures_total) == ("", False, 0, 5)
-    assert (new.state, new.judged, new.record_failures_total) == ("RUNNING", True, 1)
+    assert of_tasks(rows, "state", "judged", "stalled_since_ms", "record_failures_total") == {
+        ("a", "w:1"): ("", False, 0, 5),
+        ("a", "w:2"): ("RUNNING", True, 0, 1),
+    }
 
 
-def test_two_connect_clusters_with_a_connector_of_one_name_are_two(
-    store: Store, connection: Connection
-) -> None:
+def test_two_connect_clusters_with_a_connector_of_one_name_are_two(store: Store, rows: Rows) -> None:
     apply(store, tasks(failed(5)), tasks(replace(failed(7), worker="w:2"), cluster="b"))
     apply(store, tasks(failed(6)))
     apply(store, tasks(cluster="b"))
-    seen = rows(connection)
-    one, other = seen["a", "w:1"], seen["b", "w:2"]
-    assert (one.state, one.record_failures_total) == ("RUNNING", 6)
-    assert (other.state, other.record_failures_total) == ("", 7)
+    assert of_tasks(rows, "state", "record_failures_total") == {
+        ("a", "w:1"): ("RUNNING", 6),
+        ("b", "w:2"): ("", 7),
+    }

@@ -1,14 +1,12 @@
 """Findings and dead letter topics that come, last and go: what the store makes of snapshots."""
 
-from sqlalchemy import Connection, select
-
 from deadwatch.contract.events import DeadLetterTopic, DeadLetterTopicsSnapshot, Finding, FindingsSnapshot
 from deadwatch.store import schema
 from deadwatch.store.store import Store
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import apply, origin
+from tests.unit.deadwatch.store.suite import Rows, apply, origin
 
-store = suite.store
+store, rows = suite.store, suite.rows
 
 
 def snapshot(
@@ -22,35 +20,32 @@ def snapshot(
     )
 
 
-def since(connection: Connection) -> dict[str, int]:
-    connection.rollback()
-    return {row.subject: row.first_ms for row in connection.execute(select(schema.findings))}
+def since(rows: Rows) -> dict[str, int]:
+    return {row["subject"]: row["first_ms"] for row in rows(schema.findings)}
 
 
 def test_a_finding_lasts_since_it_was_first_reported_and_goes_when_it_is_mended(
-    store: Store, connection: Connection
+    store: Store, rows: Rows
 ) -> None:
     apply(store, snapshot(10, "a"))
     apply(store, snapshot(20, "a", "b"))
-    assert since(connection) == {"a": 10, "b": 20}
+    assert since(rows) == {"a": 10, "b": 20}
     apply(store, snapshot(30, "b", message="now otherwise"))
-    assert since(connection) == {"b": 20}
-    (row,) = connection.execute(select(schema.findings))
-    assert (row.message, row.observed_at_ms) == ("now otherwise", 30)
+    assert since(rows) == {"b": 20}
+    (row,) = rows(schema.findings)
+    assert (row["message"], row["observed_at_ms"]) == ("now otherwise", 30)
     apply(store, snapshot(40), snapshot(50, "a"))
-    assert since(connection) == {"a": 50}
+    assert since(rows) == {"a": 50}
 
 
-def test_what_another_collector_reports_stays_until_that_one_takes_it_back(
-    store: Store, connection: Connection
-) -> None:
+def test_what_another_collector_reports_stays_until_that_one_takes_it_back(store: Store, rows: Rows) -> None:
     apply(store, snapshot(10, "a"), snapshot(10, "b", source="findings:two"))
     apply(store, snapshot(20))
-    assert since(connection) == {"b": 10}
+    assert since(rows) == {"b": 10}
     apply(store, snapshot(30, "b"))
-    assert since(connection) == {"b": 10}
+    assert since(rows) == {"b": 10}
     apply(store, snapshot(40, source="findings:two"))
-    assert since(connection) == {"b": 10}
+    assert since(rows) == {"b": 10}
 
 
 def topics(source: str, **records: int) -> DeadLetterTopicsSnapshot:
@@ -63,10 +58,9 @@ def topics(source: str, **records: int) -> DeadLetterTopicsSnapshot:
     )
 
 
-def test_a_topic_goes_when_its_collector_no_longer_reports_it(store: Store, connection: Connection) -> None:
+def test_a_topic_goes_when_its_collector_no_longer_reports_it(store: Store, rows: Rows) -> None:
     def held() -> dict[str, int]:
-        connection.rollback()
-        return {row.dlq_topic: row.records for row in connection.execute(select(schema.dead_letter_topics))}
+        return {row["dlq_topic"]: row["records"] for row in rows(schema.dead_letter_topics)}
 
     apply(store, topics("one", a=1, b=2), topics("one", a=5, b=2))
     apply(store, topics("two", b=3, c=4))
