@@ -109,7 +109,7 @@ def _read(file: Path | None) -> Mapping[str, Any]:
 
 def _split(settings: type[S], content: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The file's shared keys that this process has, and its own section."""
-    own = content.get(settings.section) or {}
+    own = {} if content.get(settings.section) is None else content[settings.section]
     if not isinstance(own, dict):
         raise SettingsError(f"section {settings.section} must be a mapping")
     shared = {name: value for name, value in content.items() if name not in SECTIONS}

@@ -27,14 +27,16 @@ def test_the_environment_stands_above_the_section_and_that_above_the_shared_keys
     assert (settings.name, settings.kafka.bootstrap_servers) == ("from-file", "env:1")
 
 
-def test_an_empty_file_means_defaults(tmp_path: Path) -> None:
-    assert load(CollectorSettings, written(tmp_path, "")) == load(CollectorSettings)
+def test_an_empty_file_or_section_means_defaults(tmp_path: Path) -> None:
+    for text in ("", "collector:"):
+        assert load(CollectorSettings, written(tmp_path, text)) == load(CollectorSettings)
 
 
 BAD_FILES = [
     ("an unknown shared key", "kafak: {}", "unknown key 'kafak' at the top level; known: api"),
     ("an unknown setting", "collector: {nmae: x}", "nmae: Extra inputs .*COLLECTOR_NMAE"),
     ("a section that is a list", "collector: [1]", "section collector must be a mapping"),
+    ("a section that is switched off", "collector: false", "section collector must be a mapping"),
     ("no mapping", "- 1", "must be a mapping"),
     ("no YAML", "a: [", "is not YAML"),
     ("an impossible delivery timeout", "collector: {delivery_timeout_ms: 1}", "KIP-91"),
