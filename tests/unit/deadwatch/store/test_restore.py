@@ -270,6 +270,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     for work in (Work.CHECK, Work.BACKUP, Work.RESTORE):
         with pytest.raises(StoreError, match="streaming makes it"):
             run(work, url)
+    assert run(Work.STATUS, url).endswith("version none, empty: streaming or `upgrade` makes the tables")
     assert not (tmp_path / "none").exists()
     with pytest.raises(StoreError, match="`check` takes no file"):
         run(Work.CHECK, url, "copy.db")
