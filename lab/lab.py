@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -231,11 +231,9 @@ class Lab:
     def break_connect_records(self, count: int) -> None:
         """A sink meets ``count`` records that are not JSON, and as many that are."""
         self._connect.deploy_file_sink("filesink")
-        before = self._topics.end(FILESINK_DLQ)
         pairs = ((b'{"order":%d}' % number, b'{"order":%d' % number) for number in range(count))
-        self._topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
-        self._topics.wait_beyond(FILESINK_DLQ, before + count - 1)
-        self._dead_letters[FILESINK_DLQ] += count
+        with self._dead_letters_arrive(FILESINK_DLQ, count):
+            self._topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
 
     def accept_share_records(self, count: int) -> None:
         """The share group is mended: it accepts ``count`` records that somebody puts back."""
@@ -248,10 +246,8 @@ class Lab:
             self._spring.launch(self._processes)
         self._spring.break_()
         for topic, dlq in spring.DLQ_OF.items():
-            before = self._topics.end(dlq)
-            self._topics.produce(topic, (b"order-%d" % number for number in range(count)))
-            self._topics.wait_beyond(dlq, before + count - 1)
-            self._dead_letters[dlq] += count
+            with self._dead_letters_arrive(dlq, count):
+                self._topics.produce(topic, (b"order-%d" % number for number in range(count)))
 
     def drop_stream_records(self, count: int) -> None:
         """A Streams application drops ``count`` records for each reason in ``drops.REASON_OF``."""
@@ -260,29 +256,28 @@ class Lab:
         self._drops.drop(count, self._topics)
         self._dropped += count * len(drops.REASON_OF)
 
-    @contextmanager
-    def spring_records_return(self, count: int) -> Iterator[None]:
+    def spring_records_return(self, count: int) -> AbstractContextManager[None]:
         """A context in which ``count`` dead letters are put back to the unmended listener with retries."""
-        dlq = spring.DLQ_OF[spring.RETRIED]
-        before = self._topics.end(dlq)
-        yield
-        self._topics.wait_beyond(dlq, before + count - 1)
-        self._dead_letters[dlq] += count
+        return self._dead_letters_arrive(spring.DLQ_OF[spring.RETRIED], count)
 
     @contextmanager
     def spring_mended(self, count: int) -> Iterator[None]:
         """A context in which Spring's listeners are mended, and ``count`` dead letters put back to them."""
-        before = self._topics.end(spring.PROCESSED)
-        self._spring.mend()
-        yield
-        self._topics.wait_beyond(spring.PROCESSED, before + count - 1)
+        with self._topics.growing(spring.PROCESSED, count):
+            self._spring.mend()
+            yield
         self._spring_processed += count
 
     @contextmanager
     def connect_records_return(self, count: int) -> Iterator[None]:
         """A context in which ``count`` dead letters are put back to the unmended sink: they fail again."""
-        before = self._topics.end(FILESINK_DLQ)
-        yield
-        self._topics.wait_beyond(FILESINK_DLQ, before + count - 1)
-        self._dead_letters[FILESINK_DLQ] += count
+        with self._dead_letters_arrive(FILESINK_DLQ, count):
+            yield
         self._connect_returned += count
+
+    @contextmanager
+    def _dead_letters_arrive(self, dlq: str, count: int) -> Iterator[None]:
+        """A context that causes ``count`` dead letters; it ends when they are on their topic."""
+        with self._topics.growing(dlq, count):
+            yield
+        self._dead_letters[dlq] += count

@@ -1,7 +1,7 @@
 """Topics of the lab's broker: make them, fill them, see how far they reach."""
 
-from collections.abc import Iterable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -68,6 +68,13 @@ class Topics:
 
         until(known, f"the end of {topic} could not be read", _GROWS_WITHIN_S)
         return sum(ends.values())
+
+    @contextmanager
+    def growing(self, topic: str, count: int) -> Iterator[None]:
+        """A context that ends when the topic has ``count`` records more than at its beginning."""
+        before = self.end(topic)
+        yield
+        self.wait_beyond(topic, before + count - 1)
 
     def wait_beyond(self, topic: str, offset: int) -> None:
         """Return when the topic reaches further than ``offset``."""
