@@ -7,9 +7,7 @@ from typing import Final
 
 from confluent_kafka import Producer
 
-import jars
-from lab.java_source import compiled
-from lab.jvm import Jvm
+from lab.jvm import Jvm, start_compiled
 from lab.processes import LabError, Processes
 from lab.topics import Topics
 
@@ -17,7 +15,6 @@ INPUT: Final = "drops-in"
 COUNTS: Final = "drops-counts"
 """Holds how many records the application has dropped by its own ``dropped-records-total``."""
 REST: Final = "drops-rest"
-_SOURCE: Final = Path(__file__).with_name("StreamsDrops.java")
 _LAYOUT: Final = "[%d] %p [%t] %m (%c:%L)%n"
 _COUNT, _UNDATED, _LATE, _UNWRITABLE, _TOO_LARGE, _FAILS = (struct.pack(">i", number) for number in range(6))
 _LONG_AGO_MS: Final = 1_000
@@ -38,32 +35,28 @@ class Drops:
     """The application; ``launched`` once an act has needed it."""
 
     def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
-        self._java, self._directory, self.log = java, directory, log
-        self._bootstrap_servers = bootstrap_servers
+        self._directory, self._bootstrap_servers = directory, bootstrap_servers
         self._jvm = Jvm(java, "apps", 128, log, _LAYOUT)
         self.launched = False
 
     def launch(self, topics: Topics, processes: Processes) -> None:
         """Make its topics, compile it and start it."""
         topics.create(INPUT, COUNTS, REST, partitions=1)
-        self._directory.mkdir()
-        class_path = compiled(_SOURCE, jars.files("apps"), self._java, self._directory, processes)
-        state = self._directory / "state"
-        command = self._jvm.command("StreamsDrops", self._bootstrap_servers, state, INPUT, COUNTS, REST)
-        command[command.index("-cp") + 1] = class_path
-        processes.start("drops", command, self._directory, self.log)
+        arguments = (self._bootstrap_servers, self._directory / "state", INPUT, COUNTS, REST)
+        start_compiled("StreamsDrops", self._jvm, self._directory, processes, *arguments)
         self.launched = True
 
     def drop(self, count: int, topics: Topics) -> None:
         """Send ``count`` records for each reason, and return when it has dropped them all."""
-        before = topics.end(COUNTS)
         producer = Producer({"bootstrap.servers": self._bootstrap_servers, "log_level": 0})
-        producer.produce(INPUT, _COUNT, "a")  # the time of the stream is now: what is older comes too late
-        for _ in range(count):
-            for key, value in REASON_OF.values():
-                at_ms = _LONG_AGO_MS if value == _LATE else time.time_ns() // 1_000_000
-                producer.produce(INPUT, value, key, timestamp=at_ms)
-        producer.produce(INPUT, _COUNT, "a")
-        if producer.flush(_WITHIN_S):
-            raise LabError(f"records for {INPUT} were not acknowledged in {_WITHIN_S:.0f} s")
-        topics.wait_beyond(COUNTS, before + 1)
+        with topics.growing(COUNTS, 2):
+            producer.produce(
+                INPUT, _COUNT, "a"
+            )  # the time of the stream is now: what is older comes too late
+            for _ in range(count):
+                for key, value in REASON_OF.values():
+                    at_ms = _LONG_AGO_MS if value == _LATE else time.time_ns() // 1_000_000
+                    producer.produce(INPUT, value, key, timestamp=at_ms)
+            producer.produce(INPUT, _COUNT, "a")
+            if producer.flush(_WITHIN_S):
+                raise LabError(f"records for {INPUT} were not acknowledged in {_WITHIN_S:.0f} s")

@@ -4,6 +4,7 @@ Small heap, quick start, one log file, the agent where it is asked for.
 """
 
 import json
+import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -11,8 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import jars
+from lab.processes import Processes
 
 _QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+_COMPILER: Final = "org.eclipse.jdt.internal.compiler.batch.Main"
+"""Eclipse's: a Java runtime alone has none."""
 
 _WITHIN_S: Final = 60
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -68,6 +73,25 @@ class Jvm:
             "appender.file.layout.type": "PatternLayout",
             "appender.file.layout.pattern": self.layout,
         }
+
+
+def start_compiled(
+    main: str, jvm: Jvm, directory: Path, processes: Processes, *arguments: str | Path
+) -> None:
+    """Compile ``<main>.java``, which stands beside this file, with the program's jars, and start it.
+
+    Its classes are made in ``directory``, by whose name the process is called.
+    """
+    directory.mkdir()
+    classes = directory / "classes"
+    class_path = os.pathsep.join(map(str, (classes, *jars.files(jvm.conf))))
+    compilers = os.pathsep.join(map(str, jars.files("spring")))
+    options = ("--release", "17", "-proc:none", "-nowarn", "-cp", class_path, "-d", classes)
+    source = Path(__file__).with_name(f"{main}.java")
+    processes.run("ecj", [jvm.java, "-cp", compilers, _COMPILER, *options, source], directory)
+    command = jvm.command(main, *arguments)
+    command[command.index("-cp") + 1] = class_path
+    processes.start(directory.name, command, directory, jvm.log)
 
 
 def launcher(java: Path, conf: jars.Conf, heap_mb: int) -> list[str | Path]:

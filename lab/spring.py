@@ -8,9 +8,7 @@ Each listener has a topic and a dead letter topic: ``RETRIED`` fails through two
 from pathlib import Path
 from typing import Final
 
-import jars
-from lab.java_source import compiled
-from lab.jvm import Jvm
+from lab.jvm import Jvm, start_compiled
 from lab.processes import Processes
 
 RETRIED: Final = "spring-orders"
@@ -25,26 +23,21 @@ TOPICS: Final = (RECOVERED, UNREADABLE, RETRIED, DLQ_OF[RECOVERED], DLQ_OF[UNREA
 
 WRAPPER: Final = "org.springframework.kafka.listener.ListenerExecutionFailedException"
 DESERIALIZATION: Final = "org.springframework.kafka.support.serializer.DeserializationException"
-_SOURCE: Final = Path(__file__).with_name("SpringListeners.java")
 
 
 class Spring:
     """The application; its topics have to exist when it is launched."""
 
     def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
-        self._java, self._directory = java, directory
-        self._bootstrap_servers, self._log = bootstrap_servers, log
+        self._directory, self._bootstrap_servers = directory, bootstrap_servers
         self._jvm = Jvm(java, "spring", 128, log)
         self._mended = directory / "mended"
         self.launched = False
 
     def launch(self, processes: Processes) -> None:
         """Compile the application and start it; its listeners fail."""
-        self._directory.mkdir()
-        class_path = compiled(_SOURCE, jars.files("spring"), self._java, self._directory, processes)
-        command = self._jvm.command("SpringListeners", self._bootstrap_servers, self._mended)
-        command[command.index("-cp") + 1] = class_path
-        processes.start("spring", command, self._directory, self._log)
+        arguments = (self._bootstrap_servers, self._mended)
+        start_compiled("SpringListeners", self._jvm, self._directory, processes, *arguments)
         self.launched = True
 
     def mend(self) -> None:
