@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -93,19 +94,14 @@ class Api:
 
         They end with a line feed alone: a string of JSON may hold any other separator of lines, as U+2028.
         """
-        import httpx2
-
         begun = ""
-        try:
-            with self._client.stream("GET", PREFIX + path, params=parameters) as answer:
-                if not answer.is_success:
-                    answer.read()
-                    raise self._refused(answer)
-                for text in answer.iter_text():
-                    *whole, begun = (begun + text).split("\n")
-                    yield from whole
-        except httpx2.TransportError as error:
-            raise self._no_answer(error) from None
+        with self._reached(), self._client.stream("GET", PREFIX + path, params=parameters) as answer:
+            if not answer.is_success:
+                answer.read()
+                raise self._refused(answer)
+            for text in answer.iter_text():
+                *whole, begun = (begun + text).split("\n")
+                yield from whole
         if begun:
             yield begun
 
@@ -122,15 +118,24 @@ class Api:
         self._answer("DELETE", path)
 
     def _answer(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 -- JSON
-        import httpx2
-
-        try:
+        with self._reached():
             answer = self._client.request(method, PREFIX + path, **request)
-        except httpx2.TransportError as error:
-            raise self._no_answer(error) from None
         if not answer.is_success:
             raise self._refused(answer)
         return self._json(answer) if answer.content else {}
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """A context in which no answer is a ``NoAnswerError``."""
+        import httpx2
+
+        try:
+            yield
+        except httpx2.TransportError as error:
+            url = self._client.base_url
+            raise NoAnswerError(
+                f"no answer from {url} ({error}); is `deadwatch up` running? say where by --url"
+            ) from None
 
     def _refused(self, answer: "httpx2.Response") -> RefusedError:
         problem = self._json(answer) if answer.content else {}
@@ -144,11 +149,6 @@ class Api:
             return answer.json()
         except ValueError:
             raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON") from None
-
-    def _no_answer(self, error: "httpx2.TransportError") -> RefusedError:
-        return NoAnswerError(
-            f"no answer from {self._client.base_url} ({error}); is `deadwatch up` running? say where by --url"
-        )
 
 
 def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
