@@ -60,10 +60,7 @@ fmt: $(DEV) ## format the code
 	@$(BIN)/ruff format .
 
 docs: $(DEV) ## write the generated parts of the documentation and of the chart anew
-	@$(BIN)/python -m cli.generate.settings_page docs/configuration.md
-	@$(BIN)/python -m cli.generate.chart_schema helm/deadwatch/values.schema.json
-	@$(BIN)/python -m cli.generate.chart_files helm/deadwatch
-	@$(BIN)/python -m cli.generate.openapi docs/openapi.json
+	@$(BIN)/python -m cli.generate
 	@$(BIN)/python -m deadwatch.deadletter.dialects docs
 	@$(BIN)/python docs/floors.py docs/architecture.md
 

@@ -1,6 +1,6 @@
 """The OpenAPI document: what the framework derives from the routes, completed by what it cannot know.
 
-``python -m cli.generate.openapi docs/openapi.json`` writes the committed copy; a test compares the two.
+``make docs`` writes the committed copy, ``docs/openapi.json``; a test compares the two.
 ``/docs`` and ``/redoc`` show it as a page that is made here: it loads the console's style sheet and nothing
 else.
 """

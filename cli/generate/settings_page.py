@@ -1,11 +1,6 @@
-"""The list of all settings in ``docs/configuration.md``, made from the settings models themselves.
+"""The list of all settings in ``docs/configuration.md``, made from the settings models themselves."""
 
-``python -m cli.generate.settings_page docs/configuration.md`` rewrites what stands below the marker.
-"""
-
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 from pydantic import BaseModel
@@ -17,7 +12,7 @@ from collector.settings import CollectorSettings
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 
-MARKER = "<!-- below this line: python -m cli.generate.settings_page docs/configuration.md -->\n"
+MARKER = "<!-- below this line: written by make docs -->\n"
 PROCESSES = (CollectorSettings, StreamingSettings, RedriveSettings, ApiSettings)
 
 
@@ -67,8 +62,3 @@ def _default(field: FieldInfo) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.write_text(page(file.read_text()))

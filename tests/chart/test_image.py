@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.generate.chart_schema import OWN_VALUES
+from cli.generate.chart import OWN_VALUES
 from cli.generate.settings_page import PROCESSES as MODELS
 from tests.chart import linked
 from tests.chart.tools import CHART, ROOT, tool

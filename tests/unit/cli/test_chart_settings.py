@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from cli.generate.chart_files import files
-from cli.generate.chart_schema import OWN_VALUES, UNNAMED, definitions, names, page
+from cli.generate.chart import OWN_VALUES, UNNAMED, definitions, files, names, page
 from cli.generate.settings_page import PROCESSES
 from deadwatch.runtime.settings_file import SHARED, ProcessSettings
 from tests.paths import ROOT
