@@ -5,6 +5,7 @@ A command loads what it runs when it is run: ``deadwatch up`` stays in memory as
 
 import inspect
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +14,12 @@ import typer
 
 from cli.api_client import DONE, RefusedError
 from cli.commands import policies as policy_commands
-from cli.commands import ready as ready_command
 from cli.commands import tokens as token_commands
-from cli.commands.api import EXIT_CODES, OneLine, end, of_api, taking
-from cli.commands.audit import audit
+from cli.commands.api import AT, EXIT_CODES, OneLine, Url, end, of_api, taking
 from cli.commands.dead_letters import groups, records, show, topics
 from cli.commands.redrives import cancel, jobs, pause, redrive, resume
 from cli.commands.signals import findings, overview, tasks
+from cli.commands.tokens import audit
 from cli.options import DATA, Bootstrap, Config, Data, Options
 from deadwatch.runtime.process import Interrupted, configure_logging, interruptible
 from deadwatch.store.maintenance import Work
@@ -186,6 +186,26 @@ for of_the_api in (
     audit,
 ):
     app.command(epilog=EXIT_CODES)(of_api(of_the_api))
-app.command()(ready_command.ready)
+
+
+@app.command()
+def ready(
+    *,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="In `deadwatch_source_up`, up to a colon; repeatable."),
+    ] = None,
+    within: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")] = 60,
+    url: Url = AT,
+) -> None:
+    """Wait until the service is ready and its processes work; else say what is missing, exit code 1.
+
+    deadwatch ready --source streaming --source redrive --source collector:collector
+    """
+    from cli.commands import ready as ready_command
+
+    end(lambda: ready_command.run(url, source or (), within, time.monotonic, time.sleep))
+
+
 app.add_typer(policy_commands.app, name="policies")
 app.add_typer(token_commands.app, name="token")

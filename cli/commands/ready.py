@@ -1,35 +1,16 @@
 """``deadwatch ready``: waits until a service answers and its processes work; what ``helm test`` runs."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Final
 
-import typer
+import httpx2
 
-from cli import api_client
-from cli.commands import api as api_command
-
-if TYPE_CHECKING:
-    import httpx2
+from cli.api_client import DONE, UNDONE
 
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
 TIMEOUT_S: Final = 5
 FORBIDDEN: Final = (401, 403)
-
-Within = Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")]
-Source = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="In `deadwatch_source_up`, up to a colon; repeatable."),
-]
-
-
-def ready(*, source: Source = None, within: Within = 60, url: api_command.Url = api_command.AT) -> None:
-    """Wait until the service is ready and its processes work; else say what is missing, exit code 1.
-
-    deadwatch ready --source streaming --source redrive --source collector:collector
-    """
-    api_command.end(lambda: run(url, source or (), within, time.monotonic, time.sleep))
 
 
 def run(
@@ -40,24 +21,20 @@ def run(
     pause_s: Callable[[float], None],
 ) -> int:
     """Poll until nothing is missing or time is up, then print the result; the exit code."""
-    import httpx2
-
     end_s = now_s() + within_s
     with httpx2.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
         while missing := look(client, sources):
             if now_s() >= end_s:
                 for line in missing:
                     print(f"missing: {line}")
-                return api_client.UNDONE
+                return UNDONE
             pause_s(LOOK_S)
     print(f"ready: {url}" + "".join(f", {source}" for source in sources))
-    return api_client.DONE
+    return DONE
 
 
-def look(client: "httpx2.Client", sources: Sequence[str]) -> list[str]:
+def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
     """A line for each thing that is missing now."""
-    import httpx2
-
     try:
         readiness = client.get("/readyz")
         if not readiness.is_success:
@@ -67,13 +44,14 @@ def look(client: "httpx2.Client", sources: Sequence[str]) -> list[str]:
         return [f"no answer from {client.base_url} ({error})"]
 
 
-def _down(client: "httpx2.Client", sources: Sequence[str]) -> list[str]:
+def _down(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
     scrape = client.get("/metrics")
     if scrape.status_code in FORBIDDEN:
         print("sources are not looked at: /metrics needs a token here")
         return []
     if not scrape.is_success:
         return [f"/metrics answers {scrape.status_code}"]
+    # not at the top: `deadwatch up` stays in memory, and asks for no source
     from prometheus_client.parser import text_string_to_metric_families
 
     up = {
@@ -96,7 +74,7 @@ def _state(value: float | None) -> str:
     return "has never been heard of: see its log" if value is None else "is down: see its log"
 
 
-def _reasons(answer: "httpx2.Response") -> list[str]:
+def _reasons(answer: httpx2.Response) -> list[str]:
     try:
         missing = answer.json().get("missing", [])
     except ValueError:

@@ -1,6 +1,7 @@
-"""``deadwatch token``: who may call the api. Over the api an admin may; on the store, who may write to it.
+"""``deadwatch token`` and ``audit``: who may call the api, and who did what.
 
-The first admin's token is made on the store, when there is nobody yet whom the api would let make one.
+Over the api an admin makes tokens; on the store, who may write to it. The first admin's token is made on
+the store, when there is nobody yet whom the api would let make one.
 """
 
 import sys
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from cli.commands.store_tokens import StoreTokens
 
 PATH: Final = "/tokens"
+AUDIT: Final = "/audit"
+ENTRY_COLUMNS: Final = tables.named("at who action subject outcome why address")
 T = TypeVar("T")
 
 OnStore = Annotated[bool, typer.Option("--on-store", help="Not over the api: for the first admin.")]
@@ -116,6 +119,33 @@ def whoami(api: Api, *, output: Output = Format.TABLE) -> int:
     deadwatch token whoami
     """
     return shown(api.get("/me"), output, _me)
+
+
+def audit(
+    api: Api,
+    *,
+    who: Annotated[str, typer.Option(metavar="NAME", help="Only of this one.")] = "",
+    action: Annotated[str, typer.Option(metavar="NAME", help="Only this, as redrives.create.")] = "",
+    since: Annotated[str, typer.Option("--from", metavar="TIME", help="As 2026-11-21T12:00:00Z.")] = "",
+    until: Annotated[str, typer.Option("--to", metavar="TIME", help="Left out itself.")] = "",
+    limit: Limit = 50,
+    export: Annotated[bool, typer.Option("--export", help="Everything, as JSON Lines.")] = False,
+    output: Output = Format.TABLE,
+) -> int:
+    """Show who did what, when, why, and how it went, the newest first.
+
+    deadwatch audit --action redrives.create --from 2026-11-01T00:00:00Z
+
+    deadwatch audit --export > audit.jsonl
+    """
+    filters = {"who": who, "action": action, "from": since, "to": until}
+    given = {name: value for name, value in filters.items() if value}
+    if export:
+        for line in api.lines(f"{AUDIT}/export", **given):
+            print(line)
+        return DONE
+    table = partial(tables.of_items, "Audit", ENTRY_COLUMNS, optional=("address", "outcome"))
+    return shown(api.pages(AUDIT, limit, **given), output, table)
 
 
 app: Final = group(
