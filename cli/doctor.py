@@ -63,14 +63,15 @@ def of_kafka(service: Service) -> Iterator[Finding]:
 
 def report(checks: Sequence[Check]) -> int:
     """Print a table on a terminal, else a plain line for each finding as it comes; the exit code."""
+    findings = (finding for check in checks for finding in check())
     found: list[Finding] = []
     if sys.stdout.isatty():
         console = Console()
         with console.status("looking"):
-            found += _findings(checks)
+            found += findings
         console.print(table(found))
     else:
-        for finding in _findings(checks):
+        for finding in findings:
             print(line(finding), flush=True)
             found.append(finding)
     return int(any(finding.level is Level.FAIL for finding in found))
@@ -89,11 +90,6 @@ def table(found: Sequence[Finding]) -> Table:
         level = Text(finding.level, style=COLOURS[finding.level])
         grid.add_row(level, Text(finding.subject), Text(finding.seen), Text(finding.advice))
     return grid
-
-
-def _findings(checks: Sequence[Check]) -> Iterator[Finding]:
-    for check in checks:
-        yield from check()
 
 
 def python() -> Iterator[Finding]:
