@@ -149,22 +149,23 @@ class Scope:
         """A gauge as it is, or was ``offset`` ago."""
         if metric.kind is Kind.COUNTER:
             raise PromqlError(f"{metric.name} is a counter: its rate or increase says something")
-        return self._read(metric, only, f"{{}}{_offset(offset)}")
+        return self._over_replicas(metric, self.selector(metric, **only) + _offset(offset))
 
     def total(self, metric: Metric, offset: str = "", **only: Value) -> Expr:
         """A counter since it began; only a difference of such says something."""
         self._require_counter(metric)
-        return self._read(metric, only, f"{{}}{_offset(offset)}")
+        return self._over_replicas(metric, self.selector(metric, **only) + _offset(offset))
 
     def rate(self, metric: Metric, **only: Value) -> Expr:
         """Growth of a counter in a second."""
         self._require_counter(metric)
-        return self._read(metric, only, f"rate({{}}[{self.window}])")
+        return self._over_replicas(metric, f"rate({self.selector(metric, **only)}[{self.window}])")
 
     def increase(self, metric: Metric, window: str = "", offset: str = "", **only: Value) -> Expr:
         """Growth of a counter; of a series that first appears in the window, without its first value."""
         self._require_counter(metric)
-        return self._read(metric, only, f"increase({{}}[{window or self.window}]{_offset(offset)})")
+        ranged = f"{self.selector(metric, **only)}[{window or self.window}]{_offset(offset)}"
+        return self._over_replicas(metric, f"increase({ranged})")
 
     def grown(self, metric: Metric, window: str = "", **only: Value) -> Expr:
         """Growth of a counter, exact to the record: its value now less its value before the window.
@@ -191,19 +192,12 @@ class Scope:
         """1 where no series is."""
         return Expr(f"absent({self.selector(metric)})")
 
-    def recorded(self, name: str, *labels: str) -> Expr:
-        """The series of one of our recording rules."""
-        return Expr(name, frozenset(labels))
-
-    def whole(self, offset: str = "") -> Expr:
-        """1 where a scrape read the whole store."""
-        return self._anywhere.gauge(catalog.STORE_UP, offset).max(JOB).is_("==", 1)
-
     def or_zero(self, expression: Expr) -> Expr:
         """0 instead of nothing, as long as the service is read whole: no news is good news only then."""
         if expression.labels:
             raise PromqlError(f"{expression.text!r} has labels: a single number can be 0")
-        return expression.or_(Expr(f"0 * max({self.whole().text})"))
+        whole = self._anywhere.gauge(catalog.STORE_UP).max(JOB).is_("==", 1)
+        return expression.or_(Expr(f"0 * max({whole.text})"))
 
     def _compared(self, series: str, operator: str, window: str) -> str:
         """Compare in how many scrapes of the window a series is with how many read the whole store."""
@@ -214,9 +208,6 @@ class Scope:
     @property
     def _anywhere(self) -> "Scope":
         return replace(self, narrowing={})
-
-    def _read(self, metric: Metric, only: Mapping[str, Value], form: str) -> Expr:
-        return self._over_replicas(metric, form.format(self.selector(metric, **only)))
 
     @staticmethod
     def _over_replicas(metric: Metric, text: str) -> Expr:

@@ -3,9 +3,10 @@
 from typing import Any, Final
 
 from api.metrics import catalog
-from dashboards import task_timeouts
-from dashboards.rules import connect, dead_letters, objective, redrive, self_monitoring
-from dashboards.rules.alert import Alert, RulesError, level, of, rule
+from dashboards import redrive, task_timeouts
+from dashboards.promql import Expr, Scope
+from dashboards.rules import connect, dead_letters, objective, self_monitoring
+from dashboards.rules.alert import Alert, RulesError, growth, level, of, rule
 from dashboards.rules.values import Values
 from deadwatch.contract import signals
 
@@ -26,13 +27,64 @@ _CLIENTS: Final = (
     *of(signals.RETRY_BACKOFF_MISCONFIGURED),
 )
 """Alerts on Kafka Streams and producers: patience that ends, deliveries that expire."""
+
+_TOPIC: Final = ("kafka_cluster", "dlq_topic")
+
+
+def _bounce(scope: Scope, given: Alert) -> Expr:
+    back = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome="bounced").sum(*_TOPIC)
+    sent = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome="sent").sum(*_TOPIC).above(0)
+    return back.over(sent).above(given.threshold)
+
+
+def _stuck(scope: Scope, given: Alert) -> Expr:
+    waiting = scope.gauge(catalog.REDRIVE_JOBS, status=redrive.WAITING).sum("job", "status")
+    running = scope.gauge(catalog.REDRIVE_JOBS, status="RUNNING").sum("job", "status")
+    moved = scope.grown(catalog.REDRIVE_RECORDS, given.window).sum("job").above(0)
+    still = running.above(given.threshold).unless(moved, "job")
+    return waiting.above(given.threshold).or_(still)
+
+
+_REDRIVE: Final = (
+    Alert(
+        "DeadwatchRedriveBounces",
+        _bounce,
+        "{share} of what is put back from {dlq_topic} comes back",
+        "The cause of these dead letters of cluster {kafka_cluster} is not mended: each record "
+        "put back dies again. Pause the order, mend the consumer first.",
+        redrive.UID,
+        threshold=0.2,
+        window="1h",
+        wait="5m",
+    ),
+    Alert(
+        "DeadwatchRedriveStuck",
+        _stuck,
+        "{count} redrives are {status} and move nothing",
+        "PAUSED: it waits for somebody, its status_reason says for what. CANCELLING or RUNNING: no worker "
+        "takes it, or its target is away.",
+        redrive.UID,
+        wait="15m",
+    ),
+    Alert(
+        "DeadwatchRecordsParked",
+        growth(catalog.REDRIVE_RECORDS, *_TOPIC, outcome="parked"),
+        "{count} records of {dlq_topic} were parked",
+        "Their attempts on cluster {kafka_cluster} are used up; no redrive takes them again by "
+        "itself. A person decides: mend and put back, or let go.",
+        redrive.UID,
+        window="1h",
+    ),
+)
+"""Alerts on redrives: records come back, orders stand still, records are parked."""
+
 _PLACED: Final = {alert.name for alert in (*dead_letters.ALERTS, *_CLIENTS)}
 _OTHERS: Final = (alert for signal in signals.ALL for alert in of(signal) if alert.name not in _PLACED)
 GROUPS: Final[dict[str, tuple[Alert, ...]]] = {
     "deadwatch-dead-letters": dead_letters.ALERTS,
     "deadwatch-connect": connect.ALERTS,
     "deadwatch-clients": (*_CLIENTS, *_OTHERS),
-    "deadwatch-redrive": redrive.ALERTS,
+    "deadwatch-redrive": _REDRIVE,
     "deadwatch-itself": self_monitoring.ALERTS,
 }
 ALERTS: Final = tuple(alert for alerts in GROUPS.values() for alert in alerts)

@@ -57,10 +57,12 @@ NAME: Final = "DeadwatchObjectiveBurns"
 def _alert(burn: Burn, values: Values) -> Alert:
     budget = 1 - values.objective.target
 
-    def burning(scope: Scope, _: Alert) -> Expr:
-        limit = burn.factor * budget
-        fast = scope.recorded(_name(burn.long), *TOPIC).above(limit)
-        return fast.and_(scope.recorded(_name(burn.short), *TOPIC).above(limit), *TOPIC)
+    def burning(_: Scope, __: Alert) -> Expr:
+        long, short = (
+            Expr(_name(window), frozenset(TOPIC)).above(burn.factor * budget)
+            for window in (burn.long, burn.short)
+        )
+        return long.and_(short, *TOPIC)
 
     return Alert(
         NAME,
