@@ -6,13 +6,15 @@ changes something is kept, exactly as it came.
 """
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests import http_server
+from tests.http_server import QuietHandler
 
 TOKEN = "glsa_double"
 VIEWER = "glsa_viewer"
@@ -58,18 +60,11 @@ def running(prefix: str = "") -> Iterator[Double]:
         held = state
         below = prefix
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, name="grafana")
-    thread.start()
-    try:
+    with http_server.running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield Double(f"http://127.0.0.1:{server.server_port}{prefix}", state)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     held: State
     below: str
 
@@ -77,18 +72,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve({})
 
     def do_POST(self) -> None:
-        self._change("POST")
-
-    def do_PUT(self) -> None:
-        self._change("PUT")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def _change(self, method: str) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.held.changes.append((method, self.path.removeprefix(f"{self.below}/api"), body))
+        body = json.loads(self.body())
+        self.held.changes.append((self.command, self.path.removeprefix(f"{self.below}/api"), body))
         self._serve(body)
+
+    do_PUT = do_POST
 
     def _serve(self, body: Json) -> None:
         status, told = self._answer(body)
@@ -96,12 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.held.lost_answers -= 1
             self.close_connection = True
             return
-        text = json.dumps(told).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json; charset=UTF-8")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+        self.send(status, json.dumps(told).encode(), content_type="application/json; charset=UTF-8")
 
     def _answer(self, body: Json) -> Answer:
         if self.held.failures:

@@ -7,12 +7,11 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -20,6 +19,7 @@ from joserfc import jwt
 from joserfc.jwk import Key, RSAKey
 
 from api.auth.identity_provider import PublicKeySignatures
+from tests.http_server import QuietHandler, running
 
 Claims = dict[str, Any]
 KEY = RSAKey.generate_key(2_048, {"kid": "k1", "use": "sig"})
@@ -130,7 +130,7 @@ def signed(claims: Claims, key: Key = KEY, alg: str = "RS256", kid: str | None =
     return jwt.encode(header, claims, key, registry=PublicKeySignatures([alg]))
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Answers as its server's provider says."""
 
     def do_GET(self) -> None:
@@ -140,17 +140,17 @@ class Handler(BaseHTTPRequestHandler):
         elif asked.path == "/keys":
             made.keys_asked += 1
             keys = made.keys_body or json.dumps({"keys": made.public}).encode()
-            self._send(made.keys_status, keys, "application/json")
+            self.send(made.keys_status, keys, content_type="application/json")
         else:
-            self._send(200, SIGN_IN_PAGE.format(asked.query.replace("&", "&amp;")).encode(), "text/html")
+            page = SIGN_IN_PAGE.format(asked.query.replace("&", "&amp;")).encode()
+            self.send(200, page, content_type="text/html")
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        form, made = dict(parse_qsl(body, keep_blank_values=True)), self._made
+        form, made = dict(parse_qsl(self.body().decode(), keep_blank_values=True)), self._made
         if urlsplit(self.path).path != "/token":
-            self._send(302, b"", "text/html", made.back(form["query"], form["who"]))
+            self.send(302, location=made.back(form["query"], form["who"]))
         elif made.answer:
-            self._send(200, made.answer, "application/json")
+            self.send(200, made.answer, content_type="application/json")
         else:
             self._json(*made.exchange(form, self.headers.get("Authorization", "")))
 
@@ -160,19 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.provider
 
     def _json(self, status: int, answer: Claims) -> None:
-        self._send(status, json.dumps(answer).encode(), "application/json")
-
-    def _send(self, status: int, body: bytes, kind: str, location: str = "") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if location:
-            self.send_header("Location", location)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        self.send(status, json.dumps(answer).encode(), content_type="application/json")
 
 
 class Server(ThreadingHTTPServer):
@@ -186,9 +174,5 @@ class Server(ThreadingHTTPServer):
 @contextmanager
 def provider(host: str = "127.0.0.1") -> Iterator[Provider]:
     """One that runs; by the name ``localhost`` it is another site than 127.0.0.1."""
-    with Server(host) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))  # seconds until it sees its end
-        thread.start()
+    with running(Server(host)) as server:
         yield server.provider
-        server.shutdown()
-        thread.join()

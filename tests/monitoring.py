@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import yaml
 from lab.ports import free_ports
 from lab.processes import until
 from tests import http
+from tests.http_server import served
 
 UP_WITHIN_S = 60
 SCRAPE_S = 1
@@ -135,26 +135,13 @@ def _prometheus(target: str, alertmanager: str) -> dict[str, Any]:
 
 @contextmanager
 def _webhook() -> Iterator[Webhook]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            webhook.add(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["alerts"])
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def keep(_method: str, _path: str, body: bytes) -> tuple[int, bytes]:
+        webhook.add(json.loads(body)["alerts"])
+        return 200, b""
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    webhook = Webhook(f"http://127.0.0.1:{server.server_port}/")
-    thread = threading.Thread(target=server.serve_forever, name="webhook")
-    thread.start()
-    try:
+    with served(keep) as port:
+        webhook = Webhook(f"http://127.0.0.1:{port}/")
         yield webhook
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @contextmanager
