@@ -24,10 +24,15 @@ def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] =
     file = directory / local_token.NAME
     local_token.make(file)
     app = create_app(settings.model_copy(update={"local_token_file": file}), now_ms)
+    return client_of(app, local_token.find(file, AT))
+
+
+def client_of(app: FastAPI, token: str) -> TestClient:
+    """A client of the api on its own machine that shows this token."""
     return TestClient(
         app,
         AT,
-        headers={"Authorization": f"Bearer {local_token.find(file, AT)}"},
+        headers={"Authorization": f"Bearer {token}"},
         client=("127.0.0.1", 50_000),
         raise_server_exceptions=False,
         follow_redirects=False,

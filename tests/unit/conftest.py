@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, NullPool, Table, create_engine, insert
+from sqlalchemy import Engine, NullPool, Table, create_engine
 
 from api.app import create_app
 from api.auth.credentials import issue
 from api.settings import ApiSettings
 from deadwatch.store import schema, versions
 from deadwatch.store.series import Series
-from tests.console_store import empty_row
+from tests import console_store
 from tests.http_server import Serve, served
+from tests.operators import client_of
 
 NOW_MS = 1_800_000_000_000
 
@@ -65,10 +66,8 @@ def add_row(store: Engine) -> Callable[..., None]:
     """Insert a row; columns that are not given are empty, 0, false or null."""
 
     def add(table: Table, **values: object) -> None:
-        assert values.keys() <= set(table.columns.keys())
-        row = {**empty_row(table), **values}
         with store.begin() as connection:
-            connection.execute(insert(table).values(row))
+            console_store.add(connection, table, **values)
 
     return add
 
@@ -122,15 +121,7 @@ def app(store_file: Path, local_token_file: Path) -> FastAPI:
 @pytest.fixture
 def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
     """An operator on the service's own machine."""
-    headers = {"Authorization": f"Bearer {local_token}"}
-    with TestClient(
-        app,
-        "http://127.0.0.1:8000",
-        raise_server_exceptions=False,
-        follow_redirects=False,
-        headers=headers,
-        client=("127.0.0.1", 50_000),
-    ) as opened:
+    with client_of(app, local_token) as opened:
         yield opened
 
 
