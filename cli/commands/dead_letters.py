@@ -119,4 +119,4 @@ def _group(group: Answer) -> tables.FittedTable:
         for sample in group["samples"]
     ]
     facts = [(name, value) for name, value in group.items() if name != "samples"]
-    return tables.table(f"Cause {group['fingerprint']}", ("", ""), [*facts, *samples])
+    return tables.FittedTable(f"Cause {group['fingerprint']}", ("", ""), [*facts, *samples])

@@ -275,7 +275,7 @@ def plan(dry_run: Answer) -> tables.FittedTable:
     if made["estimated_ms"] is not None:
         rows.append(("takes", f"{least}{tables.duration(made['estimated_ms'])}"))
     rows += [("warning", warning) for warning in made["warnings"]]
-    return tables.table(f"Dry run on {dry_run['dlq_topic']}", ("", ""), rows)
+    return tables.FittedTable(f"Dry run on {dry_run['dlq_topic']}", ("", ""), rows)
 
 
 def _end(answer: Answer, output: Format, code: int) -> int:

@@ -64,7 +64,7 @@ def _overview(now: Answer) -> tables.FittedTable:
     ]
     rows += [(f"down: {one['name']}", one["message"], one["down_since"]) for one in now["sources"]["down"]]
     title = f"{now['kafka_cluster']} at {now['at']}"
-    return tables.table(title, OVERVIEW_HEADINGS, rows, optional=OVERVIEW_HEADINGS[-1:])
+    return tables.FittedTable(title, OVERVIEW_HEADINGS, rows, optional=OVERVIEW_HEADINGS[-1:])
 
 
 def _count(found: Answer, figure: str = "total") -> tuple[object, object]:
@@ -87,7 +87,7 @@ def _tasks(found: Answer) -> tables.FittedTable:
         for one in found["task_timeouts"]
     ]
     title = "Tasks" if found["next"] is None else "Tasks, and there are more"
-    return tables.table(title, TASK_HEADINGS, rows, optional=("worker", "since"))
+    return tables.FittedTable(title, TASK_HEADINGS, rows, optional=("worker", "since"))
 
 
 def _named(owner: str, task: Any) -> str:  # noqa: ANN401 -- text or null of JSON

@@ -1,7 +1,7 @@
 """Answers of the api as tables for people."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -36,8 +36,9 @@ Columns = Mapping[str, str | Callable[[Mapping[str, Any]], object]]
 class FittedTable:
     """A table that fits the width of the terminal (80 where there is none).
 
-    Cells are wrapped by word; columns are left out, those of ``optional`` in their order, until each of the
-    others has room for its words. Numbers stand at the right, nothing is taken for markup.
+    Cells are wrapped by word; columns are left out, those of ``optional`` in their order, the least important
+    first, until each of the others has room for its words. Numbers stand at the right, None is an empty cell,
+    nothing is taken for markup.
     """
 
     title: str
@@ -104,21 +105,13 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def table(
-    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], optional: Sequence[str] = ()
-) -> FittedTable:
-    """A table; ``optional`` are headings that may be left out, the least important first."""
-    filled = [tuple("" if cell is None else cell for cell in row) for row in rows]
-    return FittedTable(title, headings, filled, optional)
-
-
 def of_items(
     title: str, columns: Columns, answer: Mapping[str, Any], optional: Sequence[str] = ()
 ) -> FittedTable:
     """A table of a list of the api, or of one item alone."""
     items = answer.get("items", [answer])
-    rows = ([item[of] if isinstance(of, str) else of(item) for of in columns.values()] for item in items)
-    return table(title, list(columns), rows, optional)
+    rows = [[item[of] if isinstance(of, str) else of(item) for of in columns.values()] for item in items]
+    return FittedTable(title, list(columns), rows, optional)
 
 
 def named(fields: str) -> Columns:
@@ -140,5 +133,7 @@ def duration(span_ms: int) -> str:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return ""
     text = one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))
     return INSTANT.sub(r"\1 \2Z", text)

@@ -162,4 +162,4 @@ def _on_store(data: Path, config: Path | None, work: "Callable[[StoreTokens], T]
 
 
 def _me(answer: Answer) -> tables.FittedTable:
-    return tables.table("Me", ("", ""), list(answer.items()))
+    return tables.FittedTable("Me", ("", ""), list(answer.items()))
