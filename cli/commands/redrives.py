@@ -46,7 +46,6 @@ table: Final = partial(tables.of_items, "Redrives", COLUMNS, optional=("created"
 SETTINGS: Final = "settings"
 Given = Mapping[str, Any]
 """The values that Typer has read, by parameter."""
-Ask = Callable[[str], bool]
 DlqTopic = Annotated[
     str,
     typer.Argument(
@@ -127,7 +126,18 @@ def redrive(
 
     deadwatch redrive dlq.orders --all --rate none --set guards.max_bounce_ratio=0.2 --reason 'mended'
     """
-    return run(api, body(dlq_topic, options), dry_run, yes, output, ask_terminal)
+    console, request = terminal(output), body(dlq_topic, options)
+    tried = api.post(PATH, request)
+    console.print(plan(tried))
+    if dry_run:
+        return _end(tried, output, DONE)
+    at_most = tried["plan"]["at_most"]
+    question = f"Move up to {at_most} records?" if tried["plan"]["at_least"] else f"Move {at_most} records?"
+    if not yes and not ask_terminal(question):
+        return _end(tried, output, UNDONE)
+    order = api.post(PATH, {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
+    console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
+    return watch(api, order["id"], console, output)
 
 
 def jobs(
@@ -173,28 +183,6 @@ def resume(api: Api, order: OrderId, *, output: Output = Format.TABLE) -> int:
     deadwatch resume 0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a
     """
     return shown(api.post(f"{PATH}/{order}/resume"), output, table)
-
-
-def run(  # noqa: PLR0917 -- the request, and the four ways to answer
-    api: Api, request: dict[str, Any], dry: bool, yes: bool, output: Format, ask: Ask
-) -> int:
-    """Redrive; the exit code is 0 when the order is completed (or was a dry run only), else 1.
-
-    Raises:
-        RefusedError: the api refuses, or nobody is there to confirm.
-    """
-    console = terminal(output)
-    dry_run = api.post(PATH, request)
-    console.print(plan(dry_run))
-    if dry:
-        return _end(dry_run, output, DONE)
-    at_most = dry_run["plan"]["at_most"]
-    question = f"Move up to {at_most} records?" if dry_run["plan"]["at_least"] else f"Move {at_most} records?"
-    if not yes and not ask(question):
-        return _end(dry_run, output, UNDONE)
-    order = api.post(PATH, {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
-    console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
-    return watch(api, order["id"], console, output)
 
 
 def watch(api: Api, order: str, console: "Console", output: Format) -> int:

@@ -1,11 +1,28 @@
-"""A terminal beside an api."""
+"""A terminal beside an api, and what a terminal shows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
+from rich.console import Console, RenderableType
 from typer.testing import CliRunner, Result
 
+from cli.api_client import Api
 from cli.main import app
+
+
+def api_that(answers: Callable[[httpx2.Request], httpx2.Response]) -> Api:
+    """An api at http://x that answers so."""
+    return Api(httpx2.Client(transport=httpx2.MockTransport(answers), base_url="http://x"))
+
+
+def printed(shown: RenderableType) -> str:
+    """What a wide terminal shows of it."""
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(shown)
+    return captured.get()
 
 
 @dataclass(frozen=True)

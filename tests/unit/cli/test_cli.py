@@ -43,6 +43,7 @@ BAD_INPUT = {
     "up --config sasl.yaml": "SASL_SSL needs sasl_mechanism",
     "up --bootstrap-servers x:1 --jolokia-url http://x": "--jolokia-url goes with --connect-url",
     "redrive dlq.t --reason x": "which records? say --all",
+    "policies create gone.yaml": "gone.yaml cannot be read",
     "backfill --from 2026-11-21": "no time with its zone",
     "backfill --from beginning": "which Kafka? give --bootstrap-servers",
     "up --bootstrap-servers 127.0.0.1:1 --port {taken} --data new": "cannot listen on 127.0.0.1:{taken}",

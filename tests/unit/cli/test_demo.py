@@ -1,4 +1,3 @@
-import io
 from dataclasses import asdict
 from pathlib import Path
 
@@ -7,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from api.metrics import catalog
-from cli.api_client import Api, RefusedError
+from cli.api_client import RefusedError
 from cli.demo.command import redrive, tails
 from cli.demo.figures import (
     ABANDONED_NOW,
@@ -22,6 +21,7 @@ from cli.demo.figures import (
 )
 from lab import Truth
 from redrive.plan.plan import Plan
+from tests.unit.cli.terminal import api_that, printed
 
 DELAYS: dict[str, tuple[tuple[int, ...], list[tuple[int, int]], tuple[int, int], list[Delay]]] = {
     "nothing happened": ((), [(5, 1)], (0, 0), []),
@@ -68,12 +68,10 @@ def test_the_plain_table_is_aligned() -> None:
 
 
 def test_the_terminal_table_and_the_picture_show_the_same(tmp_path: Path) -> None:
-    output = io.StringIO()
     picture = tmp_path / "demo.svg"
     table = [Row("timeouts", "10", "9")]
-    Console(file=output, width=100).print(rich_table(table, "now"))
     save_picture(picture, table, "now")
-    for text in (output.getvalue(), picture.read_text()):
+    for text in (printed(rich_table(table, "now")), picture.read_text()):
         assert all(cell in text for cell in ("timeouts", "10", "9", "now"))
     assert "font-face" not in picture.read_text(), "it asks no other host for a font"
 
@@ -156,8 +154,7 @@ def test_a_redrive_that_does_not_complete_ends_the_demo_with_its_reason(
     order = {"id": "r1", "status": "PAUSED", "status_reason": "Kafka refuses", "records_per_second": None}
     plan = Plan(to_move=10).model_dump(mode="json") | {"at_most": 10}
     answers = iter([{"dlq_topic": "dlq.t", "plan": plan}, order, {**order, "progress": progress}])
-    transport = httpx2.MockTransport(lambda _: httpx2.Response(202, json=next(answers)))
-    api = Api(httpx2.Client(transport=transport, base_url="http://api.test"))
+    api = api_that(lambda _: httpx2.Response(202, json=next(answers)))
     with pytest.raises(RefusedError, match="redrive r1 is PAUSED: Kafka refuses"):
         redrive(api, Console(), {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"})
     assert "Dry run on dlq.t" in capsys.readouterr().out

@@ -1,4 +1,3 @@
-import io
 import re
 import socket
 import threading
@@ -6,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from sqlalchemy import Engine
 
 from api.checks import Finding, api_checks, fail, ok, warn
@@ -19,6 +17,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import versions
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
+from tests.unit.cli.terminal import printed
 
 FINDINGS = [
     ok("Java", "17"),
@@ -70,9 +69,8 @@ def test_connect_that_asks_for_a_password_does_not_show_it(tmp_path: Path) -> No
 
 
 def test_the_table_shows_everything() -> None:
-    output = io.StringIO()
-    Console(file=output, width=120).print(table(FINDINGS))
-    assert all(text in output.getvalue() for text in ("FAIL", "none to follow", "check --bootstrap-servers"))
+    shown = printed(table(FINDINGS))
+    assert all(text in shown for text in ("FAIL", "none to follow", "check --bootstrap-servers"))
 
 
 @pytest.mark.parametrize(("found", "code"), [(FINDINGS[:2], 0), (FINDINGS, 1), ([], 0)])

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -12,14 +11,13 @@ import yaml
 from sqlalchemy import Engine
 from typer.testing import Result
 
-from cli.api_client import Api
 from cli.commands.dead_letters import records
 from cli.commands.output import Format
 from deadwatch.contract.events import THREADLESS
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store import schema
 from tests import console_store
-from tests.unit.cli.terminal import Served
+from tests.unit.cli.terminal import Served, api_that
 
 # jobs tell of the present moment, which is another one in the next answer
 LISTS = ("topics", "groups", "findings", "policies list")
@@ -79,18 +77,6 @@ def test_groups_are_found_by_words_and_ordered(full: Served) -> None:
     assert [one["records"] for one in records] == sorted((one["records"] for one in records), reverse=True)
 
 
-def test_a_token_file_that_was_named_and_is_not_there_is_an_error(served: Served, tmp_path: Path) -> None:
-    refused = served.run("topics", "--token-file", str(tmp_path / "gone"), local=False)
-    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
-    assert f"cannot read the token in {tmp_path / 'gone'}: No such file or directory" in refused.stderr
-
-
-def test_an_order_that_the_api_does_not_know_is_one_line(full: Served) -> None:
-    refused = full.run("groups", "--order", "size")
-    assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "waiting" in refused.stderr
-
-
 def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     pages = {None: {"items": [], "next": "a"}, "a": {"items": [{"offset": 7}], "next": None}}
     asked: list[httpx2.Request] = []
@@ -99,8 +85,7 @@ def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixtu
         asked.append(request)
         return httpx2.Response(200, json=pages[request.url.params.get("after")])
 
-    api = Api(httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x"))
-    assert records(api, "dlq.t", text="attempts > 0", output=Format.JSON) == 0
+    assert records(api_that(answer), "dlq.t", text="attempts > 0", output=Format.JSON) == 0
     assert json.loads(capsys.readouterr().out) == {"items": [{"offset": 7}], "next": None}
     assert [one.url.params["filter"] for one in asked] == ["attempts > 0"] * 2
 

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from rich.console import Console
 from sqlalchemy import Engine
-from typer.testing import CliRunner
 
 from cli.api_client import Api, RefusedError, UsageError
 from cli.commands.policies import PATH, read, switched, table
-from cli.main import app
+from tests.unit.cli.terminal import printed
 
 YAML = r"""
 dlq_topics: ['dlq\.orders']
@@ -36,10 +34,8 @@ def test_a_file_becomes_a_policy_that_is_switched_and_deleted(
     assert (off["enabled"], off["version"]) == (False, 2)
     on = switched(api, made["id"], enabled=True)
     assert on["request"] == made["request"]
-    console = Console(width=200)
-    with console.capture() as captured:
-        console.print(table(api.get(PATH)))
-    assert all(part in captured.get() for part in ("enabled", r"dlq\.orders", made["request"]["reason"]))
+    shown = printed(table(api.get(PATH)))
+    assert all(part in shown for part in ("enabled", r"dlq\.orders", made["request"]["reason"]))
     with pytest.raises(RefusedError, match="is at version 3, not 2"):
         api.put(f"{PATH}/{made['id']}", made["request"], '"2"')
     api.delete(f"{PATH}/{made['id']}")
@@ -61,9 +57,3 @@ def test_a_file_that_holds_no_policy_is_one_line(tmp_path: Path, content: str, c
     with pytest.raises(UsageError, match=complaint) as refused:
         read(file)
     assert "\n" not in str(refused.value)
-
-
-def test_a_file_that_is_not_there_is_one_line_and_a_wrong_command(tmp_path: Path) -> None:
-    ran = CliRunner().invoke(app, ["policies", "create", str(tmp_path / "none")])
-    assert ran.exit_code == 2
-    assert "cannot be read" in ran.output

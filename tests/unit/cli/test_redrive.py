@@ -1,6 +1,8 @@
 """``deadwatch redrive`` and its siblings, before a real api where Kafka is not asked."""
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,7 @@ from deadwatch.orders.order import OrderRequest, Status
 from deadwatch.store import series
 from deadwatch.store.write.order_claims import OrderClaims
 from redrive.plan.plan import Plan
+from tests.unit.cli.terminal import api_that, printed
 
 WHY: Given = {"reason": "mended"}
 ALL: Given = {"selection_all": True, **WHY}
@@ -97,13 +100,6 @@ def test_a_wrong_flag_is_refused_with_the_right_form(given: Given, complaint: st
         body("dlq.t", given)
 
 
-def shown(table: Any) -> str:  # noqa: ANN401 -- whatever rich prints
-    console = Console(width=200)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
-
-
 def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
     plan = Plan(
         to_move=10,
@@ -118,7 +114,7 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
         estimated_ms=7_200_000,
         warnings=("[bold] is not markup",),
     )
-    lines = shown(redrives.plan({"dlq_topic": "dlq.t", "plan": plan.model_dump()}))
+    lines = printed(redrives.plan({"dlq_topic": "dlq.t", "plan": plan.model_dump()}))
     for part in ("Dry run on dlq.t", "at least 10", "to orders", "would be parked: attempts used up"):
         assert part in lines
     assert "without header retry_topic-attempts" in lines
@@ -139,7 +135,7 @@ def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
     followed = redrives.follow(Api(client), order, Console(quiet=True))
     assert (followed["status"], followed["status_reason"]) == (status, "orders-3 made no progress")
     assert followed["progress"]["counted"] == status.final
-    assert "orders-3 made no progress" in shown(redrives.table(followed))
+    assert "orders-3 made no progress" in printed(redrives.table(followed))
 
 
 def test_an_answer_of_another_program_differs_from_no_answer() -> None:
@@ -150,12 +146,20 @@ def test_an_answer_of_another_program_differs_from_no_answer() -> None:
         raise httpx2.ConnectError("refused", request=request)
 
     for handler, complaint in ((broken, "is not Deadwatch"), (away, "no answer from http://x")):
-        client = httpx2.Client(transport=httpx2.MockTransport(handler), base_url="http://x")
-        with client, pytest.raises(RefusedError, match=complaint):
-            Api(client).get("/redrives")
+        with pytest.raises(RefusedError, match=complaint):
+            api_that(handler).get("/redrives")
 
 
-def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+class Terminal(io.StringIO):
+    """Standard input of a person who has typed something."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[dict[str, Any]] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -163,14 +167,10 @@ def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(capsys: pytest.CaptureFix
         plan = Plan(at_most=7).model_dump()
         return httpx2.Response(202, json={"id": "a", "dlq_topic": "dlq.t", "to_move": 7, "plan": plan})
 
-    def refuse(question: str) -> bool:
-        assert question == "Move 7 records?"
-        return False
-
-    request = body("dlq.t", ALL)
-    with httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x") as client:
-        api = Api(client)
-        assert redrives.run(api, request, dry=False, yes=False, output=Format.TABLE, ask=refuse) == 1
-        assert redrives.run(api, request, dry=True, yes=False, output=Format.JSON, ask=refuse) == 0
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    api = api_that(answer)
+    assert redrives.redrive(api, "dlq.t", **ALL) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "Move 7 records? [y/N] "
+    assert redrives.redrive(api, "dlq.t", dry_run=True, output=Format.JSON, **ALL) == 0
+    assert json.loads(capsys.readouterr().out)["to_move"] == 7
     assert [request["dry_run"] for request in asked] == [True, True]
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["to_move"] == 7

@@ -15,7 +15,6 @@ from sqlalchemy import Engine
 
 from api.auth.role import Role
 from api.orders import OrderService, PolicyService
-from cli.api_client import Api
 from cli.commands import api as api_command
 from cli.main import app as deadwatch
 from deadwatch.orders import order
@@ -27,6 +26,7 @@ from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
 from tests import redrive_requests
 from tests.unit.api.console_visit import Console, form_of, visiting
+from tests.unit.cli.terminal import api_that
 
 WHOLE = OrderRequest.model_validate(
     {
@@ -173,7 +173,7 @@ def dry(request: OrderRequest) -> OrderRequest:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]:
-    """What the command line sends; nobody says yes."""
+    """What the command line sends first."""
     sent: list[OrderRequest] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -181,10 +181,6 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         told = {"id": "a", "dlq_topic": sent[-1].dlq_topic, "plan": Plan(at_most=7).model_dump()}
         return httpx2.Response(202, json=told)
 
-    def reach(*_: object) -> Api:
-        return Api(httpx2.Client(transport=httpx2.MockTransport(answer), base_url="http://x"))
-
-    monkeypatch.setattr(api_command, "reach", reach)
-    monkeypatch.setattr("cli.commands.redrives.ask_terminal", lambda _: False)
-    deadwatch(words, standalone_mode=False)
+    monkeypatch.setattr(api_command, "reach", lambda *_: api_that(answer))
+    deadwatch([*words, "--dry-run"], standalone_mode=False)
     return sent

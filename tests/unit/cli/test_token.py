@@ -113,6 +113,8 @@ WRONG = (
     ("token create a --role root", 2, "--role"),
     ("jobs --url http://127.0.0.1:1", 4, "is `deadwatch up` running?"),
     ("jobs --token 'a\nb'", 2, "was it copied whole?"),
+    ("topics --token-file /nowhere", 2, "cannot read the token in /nowhere: No such file or directory"),
+    ("groups --order size", 1, "waiting"),
     ("jobs ff", 1, "no redrive has the id 'ff'"),
     ("jobs --token dw_0", 3, "this is no token"),
 )
