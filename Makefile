@@ -48,7 +48,7 @@ chaos: setup $(DEV) ## what kills, fills, stalls, waits or draws at random, at f
 		DEADWATCH_CHAOS_SEEDS=$${DEADWATCH_CHAOS_SEEDS:-84} \
 		$(BIN)/python -m pytest -m chaos --timeout 0 tests $(ARGS)
 
-lint: $(DEV) ## ruff, mypy --strict, import-linter, floors without an arrow upwards or a circle
+lint: $(DEV) ## ruff, mypy --strict, import-linter (no arrow upwards), floors without a circle
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

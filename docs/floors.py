@@ -1,8 +1,8 @@
 """The floors of the code and their imports, drawn from it: ``python docs/floors.py docs/architecture.md``.
 
 It rewrites what stands between the two markers of the page. With ``--check`` nothing is written: it ends with
-exit code 1 when the page is out of date, an import goes upwards, or modules import each other in a circle.
-Imports inside functions count as well.
+exit code 1 when the page is out of date or modules import each other in a circle. Imports inside functions
+count as well. That no import goes upwards is a contract of import-linter (``pyproject.toml``).
 """
 
 import sys
@@ -58,18 +58,6 @@ def arrows(graph: Graph) -> Counter[tuple[str, str]]:
     return Counter((source, target) for source, target in pairs if source != target)
 
 
-def upward(found: Counter[tuple[str, str]]) -> list[str]:
-    """Imports that go upwards or sideways, in words."""
-    height = {name: place for place, floor in enumerate(FLOORS) for name in floor}
-    wrong = [
-        (source, target)
-        for source, target in found
-        if (source in OUTSIDE and target not in OUTSIDE)
-        or (source in height and target in height and height[target] <= height[source])
-    ]
-    return [f"{source} imports {target}, which does not stand below it" for source, target in sorted(wrong)]
-
-
 def circles(graph: Graph) -> list[str]:
     """Modules that import each other, over however many others, in words."""
     left = dict(graph)
@@ -122,7 +110,7 @@ def main() -> int:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     text = "".join((before, BEGIN, *(f"{line}\n" for line in drawn(found)), END, after))
-    wrong = upward(found) + circles(graph)
+    wrong = circles(graph)
     if not check:
         path.write_text(text)
     elif text != page:
