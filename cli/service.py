@@ -93,9 +93,9 @@ def configure(options: Options) -> Service:
     os.environ.update(defaults(options.data, processes))
     api = processes[-1]
     if api.port == 0:
-        from lab.ports import free_ports
+        from lab.ports import free_port
 
-        os.environ["API_PORT"] = str(free_ports(1, api.host)[0])
+        os.environ["API_PORT"] = str(free_port(api.host))
     return Service(*_load(config), options.data, config)
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Final
 
+LOOPBACK: Final = "127.0.0.1"
 COUNTER: Final = "DEADWATCH_PORTS"
 """Names a file that counts the ports that were chosen: processes which have it choose none twice."""
 _FIRST: Final = 10_000
 _OUTGOING: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
-def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
+def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
     """Ports that are free now and differ, none that Linux would give to an outgoing connection.
 
     So a broker that was killed finds its port free when it starts again: a client that tried to reach it
@@ -28,6 +29,11 @@ def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
             with suppress(OSError):
                 sockets.append(held.enter_context(socket.create_server((host, next(candidates)))))
         return [each.getsockname()[1] for each in sockets]
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """One such port."""
+    return free_ports(1, host)[0]
 
 
 def _candidates() -> Iterator[int]:

@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Final, Self, TypeVar
 
 from lab.faults import Api, Fault, ForgedError, Request
+from lab.ports import LOOPBACK
 
 T = TypeVar("T")
 
 LENGTH: Final = struct.Struct(">i")
 HEADER: Final = struct.Struct(">hhi")
-LOOPBACK: Final = "127.0.0.1"
 WITHIN_S: Final = 30
 
 

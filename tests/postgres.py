@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.ports import free_port
+from lab.ports import free_port
 
 LIMIT_S = 30
 USER = "postgres"

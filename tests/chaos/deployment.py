@@ -8,13 +8,13 @@ import httpx2
 
 from cli.api_client import Api
 from deadwatch.store.store import Store
+from lab.ports import free_port
 from tests import http
 from tests.chaos.counted import write_config
 from tests.chaos.exchanges import Book, Client
 from tests.chaos.processes import Service, Victims, running
 from tests.chaos.traffic import Traffic
 from tests.command_line import deadwatch
-from tests.ports import free_port
 from tests.waiting import until
 
 WITHIN_S = 120

@@ -18,9 +18,9 @@ from typing import Any, Final
 import httpx2
 import yaml
 
+from lab.ports import LOOPBACK, free_port
 from tests import http
 from tests.chart.tools import ROOT, Manifest
-from tests.ports import LOOPBACK, free_port
 from tests.waiting import until
 
 Secrets = Mapping[str, Mapping[str, str]]

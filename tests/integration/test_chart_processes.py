@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import ApiSettings
 from lab import Lab
+from lab.ports import LOOPBACK
 from lab.topics import Topics
 from tests import http, postgres, waiting
 from tests.chart import tools
@@ -21,7 +22,6 @@ from tests.chart.release import WITHIN_S, Release
 from tests.chart.tools import MINIMAL, OPERATED, next_version, one, rendered
 from tests.kafka_topics import connect_headers, messages, producing
 from tests.names import fresh
-from tests.ports import LOOPBACK
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.integration

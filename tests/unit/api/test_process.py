@@ -19,7 +19,7 @@ from api.__main__ import server_config
 from api.auth.credentials import issue
 from api.settings import ApiSettings
 from deadwatch.store.schema import audit
-from lab.ports import free_ports
+from lab.ports import free_port
 from tests.waiting import WITHIN_S, until
 
 CANCEL = "/api/v1/redrives/a/cancel"
@@ -27,7 +27,7 @@ CANCEL = "/api/v1/redrives/a/cancel"
 
 @contextmanager
 def serving(log: Path, **variables: str) -> Iterator[httpx2.Client]:
-    (port,) = free_ports(1)
+    port = free_port()
     with log.open("wb") as errors:
         inherited = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "API_PORT": str(port)}
         command = [sys.executable, "-m", "api"]

@@ -11,8 +11,8 @@ from contextlib import closing
 import pytest
 
 from lab.faults import Api, At, Cut, Delay, Forged, Late, Partition
+from lab.ports import free_port
 from lab.proxy import Proxy
-from tests.ports import free_port
 from tests.waiting import until
 
 HEADER = struct.Struct(">ihhi")

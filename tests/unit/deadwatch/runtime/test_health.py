@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from deadwatch.runtime.health import Health, HealthSettings
+from lab.ports import free_port
 from tests import http
-from tests.ports import free_port
 
 
 @dataclass
