@@ -58,7 +58,8 @@ class Service:
     @property
     def url(self) -> str:
         """Where the api answers."""
-        return f"http://{self.api.host}:{self.api.port}"
+        host = f"[{self.api.host}]" if ":" in self.api.host else self.api.host
+        return f"http://{host}:{self.api.port}"
 
     @property
     def local_token(self) -> str:
@@ -95,7 +96,10 @@ def configure(options: Options) -> Service:
     if api.port == 0:
         from lab.ports import free_port
 
-        os.environ["API_PORT"] = str(free_port(api.host))
+        try:
+            os.environ["API_PORT"] = str(free_port(api.host))
+        except OSError as error:
+            raise SettingsError(f"cannot listen on {api.host}: {error.strerror}") from None
     return Service(*_load(config), options.data, config)
 
 

@@ -1,10 +1,11 @@
 """Loopback ports for servers that are about to start."""
 
+import errno
 import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from random import SystemRandom
 from typing import Final
@@ -21,13 +22,22 @@ def free_ports(count: int, host: str = LOOPBACK) -> list[int]:
 
     So a broker that was killed finds its port free when it starts again: a client that tried to reach it
     meanwhile cannot have been given that port, and so have connected to itself.
+
+    Raises:
+        OSError: nothing can listen on ``host``.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     candidates = _candidates()
     with ExitStack() as held:
         sockets: list[socket.socket] = []
         while len(sockets) < count:
-            with suppress(OSError):
-                sockets.append(held.enter_context(socket.create_server((host, next(candidates)))))
+            try:
+                server = socket.create_server((host, next(candidates)), family=family)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                sockets.append(held.enter_context(server))
         return [each.getsockname()[1] for each in sockets]
 
 

@@ -90,6 +90,25 @@ def test_port_0_is_a_free_one() -> None:
     assert service.url == f"http://127.0.0.1:{service.api.port}"
 
 
+@pytest.mark.parametrize(
+    ("host", "url"), [("127.0.0.1", "http://127.0.0.1:8003"), ("::1", "http://[::1]:8003")]
+)
+def test_the_address_of_the_api_is_one_that_a_browser_takes(
+    host: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_HOST", host)
+    assert configure(Options(bootstrap_servers=KAFKA, port=8003)).url == url
+
+
+def test_a_free_port_of_another_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_HOST", "192.0.2.1")
+    monkeypatch.setenv("API_TOKEN_PEPPER", "p" * 32)
+    with pytest.raises(
+        SettingsError, match=r"cannot listen on 192\.0\.2\.1: Cannot assign requested address"
+    ):
+        configure(Options(bootstrap_servers=KAFKA, port=0))
+
+
 def test_a_configuration_file_reaches_every_process(tmp_path: Path) -> None:
     file = write(tmp_path, f"kafka: {{bootstrap_servers: {KAFKA}}}\n")
     programs = configure(Options(config=file)).programs(tmp_path)

@@ -22,6 +22,11 @@ def test_processes_that_ask_at_once_are_given_different_ports(
     assert len(set(given)) == len(given) == 150
 
 
+def test_a_host_that_is_not_this_machine_is_refused_at_once() -> None:
+    with pytest.raises(OSError, match="Cannot assign requested address"):
+        free_ports(1, "192.0.2.1")
+
+
 def test_without_a_counter_they_differ_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(COUNTER)
     assert len(set(free_ports(20))) == 20
