@@ -119,7 +119,7 @@ class Authenticator:
             return self._tokens.caller(credential)
         if not on_this_machine(request) or not matches(credential, "", digest(self._local, "")):
             raise UnauthenticatedError(invalid="this token is valid on the service's own machine only")
-        return Caller(_user(), Role.OPERATOR, LOCAL)
+        return Caller(named_user("local"), Role.OPERATOR, LOCAL)
 
 
 def on_this_machine(request: Request) -> bool:
@@ -153,8 +153,9 @@ def _local(file: Path | None) -> Credential | None:
     return credential
 
 
-def _user() -> str:
+def named_user(where: str) -> str:
+    """Who runs this process, and where they act; the place alone where the user has no name."""
     try:
-        return f"{getpass.getuser()} (local)"
+        return f"{getpass.getuser()} ({where})"
     except (KeyError, OSError):
-        return "local"
+        return where

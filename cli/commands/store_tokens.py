@@ -1,12 +1,12 @@
 """``deadwatch token --on-store``: the tokens in the store itself, for users who may write to it."""
 
-import getpass
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from api.auth.authenticator import named_user
 from api.auth.tokens import TokenService
 from api.errors import ApiError
 from api.routes.tokens import DAY_MS, NewToken, TokenRequest, token_answer
@@ -31,7 +31,7 @@ class StoreTokens:
         store = Store(settings.store_url)
         pepper = settings.token_pepper.get_secret_value()
         self._service = TokenService(store, Writer(settings.store_url, store), clock_ms, pepper)
-        self._who = f"{getpass.getuser()} (on the store)"
+        self._who = named_user("on the store")
 
     def create(self, body: dict[str, Any]) -> Answer:
         """Create a token; the answer has its text. Raises ``ApiError``, ``TokenError``, ``UsageError``."""

@@ -1,5 +1,6 @@
 """``deadwatch token``, ``audit`` and the options of every command, before a real api."""
 
+import getpass
 import json
 import logging
 import shlex
@@ -46,6 +47,17 @@ def test_the_first_admin_is_made_on_the_store_and_makes_the_others(served: Serve
     done = [(entry["action"], entry["who"]) for entry in entries if entry["outcome"] == "done"]
     assert done[0] == ("tokens.revoke", "ann")
     assert entries[-1]["who"].endswith("(on the store)")
+
+
+def test_a_user_without_a_name_as_in_a_container_may_work_on_the_store(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 54321")
+
+    monkeypatch.setattr(getpass, "getuser", nameless)
+    made = served.on_store("create", "ann", "--role", "admin", "--json")
+    assert json.loads(made.stdout)["created_by"] == "on the store"
 
 
 def test_on_its_own_machine_nothing_has_to_be_typed(served: Served, order: str) -> None:
