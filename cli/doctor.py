@@ -172,12 +172,15 @@ def connect(service: Service) -> Iterator[Finding]:
     for cluster in service.collector.connect:
         try:
             answer = _get(cluster.url)
-            workers = _workers(cluster)
-        except (httpx2.HTTPError, ValueError) as error:
+            version, workers = answer.json().get("version", "unknown"), _workers(cluster)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             seen = f"{cluster.url} does not answer: {short(error)}"
             yield fail("Connect", seen, "check --connect-url and the worker")
             continue
-        yield ok("Connect", f"{cluster.url} is version {answer.json().get('version', 'unknown')}")
+        except (AttributeError, LookupError, TypeError):
+            yield fail("Connect", f"{cluster.url} is not Connect", "check --connect-url and the worker")
+            continue
+        yield ok("Connect", f"{cluster.url} is version {version}")
         yield from _clock(cluster, answer)
         for worker in workers:
             yield _jolokia(cluster, worker)
@@ -223,6 +226,6 @@ def _jolokia(cluster: ConnectSettings, worker: str) -> Finding:
     try:
         version = _get(f"{url.rstrip('/')}/version").json()["value"]["agent"]
         return ok("Jolokia", f"{url} is version {version}")
-    except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, LookupError, TypeError) as error:
         seen = f"{url} does not answer: {short(error)}"
         return warn("Jolokia", seen, "start the worker with the Jolokia agent")

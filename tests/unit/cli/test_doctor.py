@@ -17,6 +17,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import versions
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
+from tests.http_server import Serve
 from tests.unit.cli.terminal import printed
 
 FINDINGS = [
@@ -66,6 +67,15 @@ def test_connect_that_asks_for_a_password_does_not_show_it(tmp_path: Path) -> No
     lines = [line(finding) for finding in doctor.connect(service(tmp_path, collector))]
     assert "ann:***@127.0.0.1" in "".join(lines)
     assert "s3cret" not in "".join(lines)
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"a": 1}', b'{"a": {"b": 1}}'])
+def test_what_answers_and_is_not_connect_fails(body: bytes, serve: Serve, tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{serve(lambda *_: (200, body))}"
+    other = CollectorSettings(connect=(ConnectSettings(url=url),))
+    told(
+        doctor.connect(service(tmp_path, other)), f"FAIL  Connect: {url} is not Connect; check --connect-url"
+    )
 
 
 def test_the_table_shows_everything() -> None:
@@ -121,8 +131,9 @@ def test_what_is_there_is_told_from_what_is_not(tmp_path: Path) -> None:
         told(doctor.logs(service(tmp_path, settings)), found)
     told(doctor.logs(service(tmp_path, CollectorSettings(log_topics=(LogTopicSettings(topic="lines"),)))))
     told(doctor.data(service(tmp_path / "a.log" / "data")), "FAIL  data directory: ")
-    away = CollectorSettings(connect=(ConnectSettings(url="http://127.0.0.1:1"),))
-    told(doctor.connect(service(tmp_path, away)), "FAIL  Connect: http://127.0.0.1:1 does not answer")
+    for url in ("http://127.0.0.1:1", "http://c:port"):
+        away = CollectorSettings(connect=(ConnectSettings(url=url),))
+        told(doctor.connect(service(tmp_path, away)), f"FAIL  Connect: {url} does not answer")
 
 
 def test_a_taken_port_fails(tmp_path: Path) -> None:
