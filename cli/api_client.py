@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -139,16 +139,17 @@ class Api:
 
     def _refused(self, answer: "httpx2.Response") -> RefusedError:
         problem = self._json(answer) if answer.content else {}
-        detail = problem.get("detail") if isinstance(problem, dict) else None
+        detail = problem.get("detail")
         error = ERRORS.get(answer.status_code, RefusedError)
         hint = HINT if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
         return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
 
-    def _json(self, answer: "httpx2.Response") -> Any:  # noqa: ANN401 -- JSON
-        try:
-            return answer.json()
-        except ValueError:
-            raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON") from None
+    def _json(self, answer: "httpx2.Response") -> dict[str, Any]:
+        with suppress(ValueError):
+            found = answer.json()
+            if isinstance(found, dict):
+                return found
+        raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON object")
 
 
 def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
@@ -157,19 +158,26 @@ def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
     Raises:
         UsageError: the address or the token cannot be one.
     """
+    if token and not (token.isascii() and token.isprintable()):
+        raise UsageError("the token has characters that no token has: was it copied whole?")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return Api(http_client(url, timeout_s, headers))
+
+
+def http_client(url: str, timeout_s: float, headers: Mapping[str, str] | None = None) -> "httpx2.Client":
+    """A client for what is below ``url``, without the proxies of the environment.
+
+    The authorities, which takes 50 ms to read, are read for https:// alone; else none is trusted.
+
+    Raises:
+        UsageError: the address cannot be one.
+    """
     import ssl
 
     import httpx2
 
-    if token and not (token.isascii() and token.isprintable()):
-        raise UsageError("the token has characters that no token has: was it copied whole?")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        # to read the authorities takes 50 ms; over http:// nobody needs them, and this context trusts none
         verify = httpx2.URL(url).scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        client = httpx2.Client(
-            base_url=url, headers=headers, timeout=timeout_s, trust_env=False, verify=verify
-        )
-        return Api(client)
+        return httpx2.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False, verify=verify)
     except httpx2.InvalidURL as error:
         raise UsageError(f"--url {url!r} is no address: {error}") from None

@@ -5,7 +5,7 @@ from typing import Final
 
 import httpx2
 
-from cli.api_client import DONE, UNDONE
+from cli.api_client import DONE, UNDONE, http_client
 
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
@@ -20,9 +20,13 @@ def run(
     now_s: Callable[[], float],
     pause_s: Callable[[float], None],
 ) -> int:
-    """Poll until nothing is missing or time is up, then print the result; the exit code."""
+    """Poll until nothing is missing or time is up, then print the result; the exit code.
+
+    Raises:
+        UsageError: the address cannot be one.
+    """
     end_s = now_s() + within_s
-    with httpx2.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
+    with http_client(url, TIMEOUT_S) as client:
         while missing := look(client, sources):
             if now_s() >= end_s:
                 for line in missing:
@@ -76,7 +80,6 @@ def _state(value: float | None) -> str:
 
 def _reasons(answer: httpx2.Response) -> list[str]:
     try:
-        missing = answer.json().get("missing", [])
-    except ValueError:
+        return [str(reason) for reason in answer.json().get("missing", [])]
+    except (ValueError, AttributeError, TypeError):
         return ["it is not Deadwatch"]
-    return [str(reason) for reason in missing]

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx2
-
+from cli.api_client import http_client
 from cli.commands.ready import look
 from cli.service import Service
 from cli.supervisor import Supervisor
 from deadwatch.runtime.process import OTHERS, SettingsError, configure_logging
 
 READY_POLL_S = 0.2
+READY_WITHIN_S = 2
 TEMPORARY = "deadwatch-tmp"
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def _announce(url: str) -> None:
-    with httpx2.Client(base_url=url, timeout=2, trust_env=False) as client:
+    with http_client(url, READY_WITHIN_S) as client:
         while look(client, ()):
             time.sleep(READY_POLL_S)
     print(f"Deadwatch is up: {url}/docs  console: {url}/console/  metrics: {url}/metrics", flush=True)

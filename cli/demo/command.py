@@ -22,11 +22,10 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Final
 
-import httpx2
 from rich.console import Console
 
-from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, RefusedError, connect
-from cli.commands.ready import look
+from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, RefusedError, connect, http_client
+from cli.commands.ready import TIMEOUT_S, look
 from cli.commands.redrives import PATH, follow, plan
 from cli.commands.up import require_free, temporary_files
 from cli.demo.figures import Row, Screen, Watch, plain, record_times, save_picture, summary
@@ -119,7 +118,7 @@ class _Demo:
         self._watch.start()
         sources = [*(f"log:{log.path}" for log in self._service.collector.logs), "connect", "redrive"]
         deadline_s = time.monotonic() + READY_WITHIN_S
-        with httpx2.Client(base_url=self._service.url, trust_env=False) as client:
+        with http_client(self._service.url, TIMEOUT_S) as client:
             while missing := look(client, sources):
                 if time.monotonic() > deadline_s:
                     raise RefusedError(f"the service was not ready within {READY_WITHIN_S} s: {missing[0]}")

@@ -42,6 +42,7 @@ BAD_INPUT = {
     "doctor --config bad.yaml": "bad.yaml is not YAML",
     "up --config sasl.yaml": "SASL_SSL needs sasl_mechanism",
     "up --bootstrap-servers x:1 --jolokia-url http://x": "--jolokia-url goes with --connect-url",
+    "ready --url http://x:port": "--url 'http://x:port' is no address",
     "redrive dlq.t --reason x": "which records? say --all",
     "policies create gone.yaml": "gone.yaml cannot be read",
     "backfill --from 2026-11-21": "no time with its zone",

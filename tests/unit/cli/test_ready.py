@@ -23,6 +23,7 @@ READY, METRICS_OK = httpx2.Response(200, json={"ready": True}), httpx2.Response(
 AWAY = httpx2.Response(503, json={"missing": ["the store"]})
 ANOTHER = httpx2.Response(404, text="<html>")
 BROKEN = httpx2.Response(503)
+ELSE, NOT_OURS = "/readyz answers", ": it is not Deadwatch"
 UNHEARD = "collector:a has never been heard of: see its log"
 CASES: list[tuple[str, httpx2.Response, httpx2.Response, tuple[str, ...], list[str]]] = [
     ("all is well", READY, METRICS_OK, ("streaming",), []),
@@ -30,7 +31,8 @@ CASES: list[tuple[str, httpx2.Response, httpx2.Response, tuple[str, ...], list[s
     ("a source is down", READY, METRICS_OK, ("streaming", "redrive"), ["redrive is down: see its log"]),
     ("a source was never there", READY, METRICS_OK, ("collector:a",), [UNHEARD]),
     ("the store is away", AWAY, METRICS_OK, ("streaming",), ["/readyz answers 503: the store"]),
-    ("somebody else answers", ANOTHER, METRICS_OK, (), ["/readyz answers 404: it is not Deadwatch"]),
+    ("somebody else answers", ANOTHER, METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
+    ("somebody else answers JSON", httpx2.Response(404, json=[]), METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
     ("metrics fail", READY, BROKEN, ("streaming",), ["/metrics answers 503"]),
 ]
 

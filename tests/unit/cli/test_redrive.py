@@ -145,7 +145,11 @@ def test_an_answer_of_another_program_differs_from_no_answer() -> None:
     def away(request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("refused", request=request)
 
-    for handler, complaint in ((broken, "is not Deadwatch"), (away, "no answer from http://x")):
+    def another(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=["not ours"])
+
+    not_ours = "is not Deadwatch"
+    for handler, complaint in ((broken, not_ours), (another, not_ours), (away, "no answer from http://x")):
         with pytest.raises(RefusedError, match=complaint):
             api_that(handler).get("/redrives")
 
