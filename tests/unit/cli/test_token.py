@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from api.signals.redrives import COUNTING_MS
 from cli import local_token
+from cli.commands import api as api_command
 from cli.main import app
 from deadwatch.orders.order import Status
 from deadwatch.runtime.clock import clock_ms
@@ -153,7 +154,10 @@ def test_help_shows_an_example_and_the_exit_codes(command: str) -> None:
     assert "Exit codes: 0 done" in page
 
 
-def test_a_shell_is_offered_the_ids_there_are(served: Served, order: str) -> None:
+def test_a_shell_is_offered_the_ids_there_are(
+    served: Served, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_command, "COMPLETION_TIMEOUT_S", 60)  # a busy machine takes longer
     environment = {
         "_DEADWATCH_COMPLETE": "complete_zsh",
         "_TYPER_COMPLETE_ARGS": "deadwatch cancel ",
