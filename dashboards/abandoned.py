@@ -3,6 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
+from dashboards.figures import now
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, GREEN, RED, TIME, Column, Page, curves, number, rows
 
@@ -20,29 +21,29 @@ BOARD: Final = Board(
             "Abandoned tasks now",
             "Instances of tasks that their worker has let go of and that still run: they hold threads, "
             "connections, locks.",
-            CONNECTOR.or_zero(CONNECTOR.gauge(catalog.ABANDONED_TASKS).sum()),
+            now(CONNECTOR, catalog.ABANDONED_TASKS),
         ),
         number(
             "Abandoned connectors now",
             "Instances of connectors that their worker has let go of and that still run.",
-            CONNECTOR.or_zero(CONNECTOR.gauge(catalog.ABANDONED_CONNECTORS).sum()),
+            now(CONNECTOR, catalog.ABANDONED_CONNECTORS),
         ),
         number(
             "Stalled while RUNNING",
             "Tasks that REST calls RUNNING, for which records wait, and in which nothing moves.",
-            CONNECTOR.or_zero(CONNECTOR.gauge(catalog.CONNECT_TASK_STALLED).sum()),
+            now(CONNECTOR, catalog.CONNECT_TASK_STALLED),
             page=Page.CONNECT_TASKS,
         ),
         number(
             "Tasks FAILED",
             "Tasks whose state is FAILED: read the trace, restart the task.",
-            CONNECTOR.or_zero(CONNECTOR.gauge(catalog.CONNECT_TASK_STATE, state="FAILED").sum()),
+            now(CONNECTOR, catalog.CONNECT_TASK_STATE, state="FAILED"),
             page=Page.TASKS,
         ),
         number(
             "Connectors FAILED",
             "Connectors whose own state is FAILED: read the trace, restart the connector.",
-            CONNECTOR.or_zero(CONNECTOR.gauge(catalog.CONNECT_CONNECTOR_STATE, state="FAILED").sum()),
+            now(CONNECTOR, catalog.CONNECT_CONNECTOR_STATE, state="FAILED"),
             page=Page.TASKS,
         ),
     ),

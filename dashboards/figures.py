@@ -37,6 +37,11 @@ def in_this_time(scope: Scope, metric: Metric, **only: Value) -> Expr:
     return scope.or_zero(scope.grown(metric, RANGE, **only).sum())
 
 
+def now(scope: Scope, metric: Metric, **only: Value) -> Expr:
+    """The sum of a gauge, as one number."""
+    return scope.or_zero(scope.gauge(metric, "", **only).sum())
+
+
 def of_signals(uid: str, choices: Sequence[Choice]) -> Iterator[AnyPanel]:
     """A number for each signal that this dashboard shows, narrowed by those variables that it has."""
     for signal in signals.ALL:

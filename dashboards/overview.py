@@ -4,7 +4,7 @@ from typing import Final
 
 from api.metrics import catalog
 from dashboards import figures
-from dashboards.figures import in_this_time
+from dashboards.figures import in_this_time, now
 from dashboards.frame import RANGE, SCOPE, Board
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, Column, Page, curves, number, rows
 from dashboards.self_monitoring import sources
@@ -33,15 +33,13 @@ BOARD: Final = Board(
             "Abandoned and still running",
             "Connectors and tasks that their Connect worker has let go of and that still hold threads "
             "and locks.",
-            SCOPE.or_zero(SCOPE.gauge(catalog.ABANDONED_TASKS).sum()).plus(
-                SCOPE.or_zero(SCOPE.gauge(catalog.ABANDONED_CONNECTORS).sum())
-            ),
+            now(SCOPE, catalog.ABANDONED_TASKS).plus(now(SCOPE, catalog.ABANDONED_CONNECTORS)),
             page=Page.ABANDONED,
         ),
         number(
             "Stalled while RUNNING",
             "Connect tasks that REST calls RUNNING, for which records wait, and in which nothing moves.",
-            SCOPE.or_zero(SCOPE.gauge(catalog.CONNECT_TASK_STALLED).sum()),
+            now(SCOPE, catalog.CONNECT_TASK_STALLED),
             page=Page.CONNECT_TASKS,
         ),
         number(
@@ -74,8 +72,8 @@ BOARD: Final = Board(
             "What still is wrong",
             "Levels over time: dead letters waiting, abandoned tasks still running, task timers running.",
             (SCOPE.or_zero(figures.unhandled(SCOPE).sum()), "dead letters waiting"),
-            (SCOPE.or_zero(SCOPE.gauge(catalog.ABANDONED_TASKS).sum()), "abandoned tasks"),
-            (SCOPE.or_zero(SCOPE.gauge(catalog.TASK_TIMERS).sum()), "task timers"),
+            (now(SCOPE, catalog.ABANDONED_TASKS), "abandoned tasks"),
+            (now(SCOPE, catalog.TASK_TIMERS), "task timers"),
         ),
     ),
     which=(

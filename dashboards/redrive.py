@@ -4,7 +4,7 @@ from typing import Final
 
 from api.metrics import catalog
 from dashboards import figures
-from dashboards.figures import in_this_time
+from dashboards.figures import in_this_time, now
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import (
     ANY_IS_ODD,
@@ -42,13 +42,13 @@ BOARD: Final = Board(
             "Orders that wait",
             "PAUSED: one waits for somebody, status_reason says for what. CANCELLING that stays: no "
             "worker runs.",
-            SCOPE.or_zero(SCOPE.gauge(catalog.REDRIVE_JOBS, status=WAITING).sum()),
+            now(SCOPE, catalog.REDRIVE_JOBS, status=WAITING),
             steps=ANY_IS_ODD,
         ),
         number(
             "Orders running",
             "Redrives that move records now.",
-            SCOPE.or_zero(SCOPE.gauge(catalog.REDRIVE_JOBS, status="RUNNING").sum()),
+            now(SCOPE, catalog.REDRIVE_JOBS, status="RUNNING"),
             steps=NEUTRAL,
         ),
         number(

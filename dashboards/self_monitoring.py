@@ -3,7 +3,7 @@
 from typing import Final
 
 from api.metrics import catalog
-from dashboards.figures import in_this_time
+from dashboards.figures import in_this_time, now
 from dashboards.frame import RANGE, SCOPE, Board
 from dashboards.panels import (
     ANY_IS_BAD,
@@ -65,7 +65,7 @@ BOARD: Final = Board(
         number(
             "Records behind",
             "Offsets that streaming had still to read at its last look.",
-            SCOPE.or_zero(SCOPE.gauge(catalog.STREAM_BEHIND).sum()),
+            now(SCOPE, catalog.STREAM_BEHIND),
             steps=BEHIND,
         ),
         number(

@@ -4,6 +4,7 @@ from typing import Final
 
 from api.metrics import catalog
 from dashboards.delivery_timeouts import client_timeouts
+from dashboards.figures import now
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, Column, Page, curves, number, rows
 
@@ -20,7 +21,7 @@ BOARD: Final = Board(
             "Timers running",
             "Tasks for which a call timed out and that made no progress since. In task.timeout.ms each "
             "ends in a timeout.",
-            APPLICATION.or_zero(APPLICATION.gauge(catalog.TASK_TIMERS).sum()),
+            now(APPLICATION, catalog.TASK_TIMERS),
             steps=ANY_IS_ODD,
         ),
     ),
