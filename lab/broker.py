@@ -9,6 +9,8 @@ import signal
 import tempfile
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Self
@@ -103,6 +105,15 @@ class Broker:
             lambda: read(log).count(_STARTED) >= starts, "the broker did not start", _UP_WITHIN_S
         )
         self.process.until(lambda: answers(self.jolokia_url), "its Jolokia agent is silent", _UP_WITHIN_S)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """A context in which it answers nobody, as a machine that hangs; its connections stay open."""
+        self.process.popen.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.popen.send_signal(signal.SIGCONT)
 
     def _properties(self) -> Properties:
         properties = server_properties(
@@ -223,13 +234,9 @@ class LoneBroker:
         """End the broker as a crash does; its files stay."""
         self._processes.end(self._broker.process)
 
-    def freeze(self) -> None:
-        """Stop the broker as a machine that hangs does; its connections stay."""
-        self._broker.process.popen.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        """Let the broker go on after ``freeze``."""
-        self._broker.process.popen.send_signal(signal.SIGCONT)
+    def stopped(self) -> AbstractContextManager[None]:
+        """A context in which the broker hangs."""
+        return self._broker.stopped()
 
     def start_again(self) -> None:
         """Start the broker after ``kill``; returns when it takes requests."""

@@ -4,7 +4,6 @@ Every act provokes one kind of failure, returns when it has happened and adds it
 repeated and mixed; call them from one thread at a time.
 """
 
-import signal
 import tempfile
 import time
 from collections import Counter
@@ -40,12 +39,12 @@ class Lab:
 
     A Spring application, and one of Streams that drops records, join them with the first act that needs them.
 
-    With ``directory`` the files are made there and stay; else they are temporary and end with the lab.
+    Its files are temporary and end with it.
     ``stalls`` tells from when until when the broker was stopped, in milliseconds since the epoch.
     """
 
-    def __init__(self, directory: Path | None = None, *, sasl: bool = True) -> None:
-        self._directory, self._with_sasl = directory, sasl
+    def __init__(self, *, sasl: bool = True) -> None:
+        self._with_sasl = sasl
         self._abandoned: Counter[str] = Counter()
         self._abandoned_total = 0
         self._dead_letters: Counter[str] = Counter()
@@ -64,10 +63,8 @@ class Lab:
         return self
 
     def _start(self) -> None:
-        if self._directory:
-            self._directory.mkdir(parents=True, exist_ok=True)
-        directory = Path(tempfile.mkdtemp(prefix="deadwatch-lab-", dir=self._directory))
-        self._processes = Processes(remove=None if self._directory else directory)
+        directory = Path(tempfile.mkdtemp(prefix="deadwatch-lab-"))
+        self._processes = Processes(remove=directory)
         try:
             self._prepare(directory)
             self._launch()
@@ -211,13 +208,11 @@ class Lab:
     @contextmanager
     def broker_stopped(self) -> Iterator[None]:
         """A context in which the broker is stopped: it answers nobody, its connections stay open."""
-        broker = self._broker.process.popen
         from_ms = time.time_ns() // 1_000_000
-        broker.send_signal(signal.SIGSTOP)
         try:
-            yield
+            with self._broker.stopped():
+                yield
         finally:
-            broker.send_signal(signal.SIGCONT)
             self.stalls.append((from_ms, time.time_ns() // 1_000_000))
 
     def reject_share_records(self, count: int) -> None:

@@ -52,9 +52,7 @@ class Process:
         """The last lines of its log, or of its output where it has logged nothing yet."""
         source = self.log if read(self.log) else self.output
         lines = read(source).splitlines()[-_TAIL_LINES:]
-        return "\n".join(
-            [f"  the end of {source} (kept only by Lab(directory=...)):", *(f"  | {line}" for line in lines)]
-        )
+        return "\n".join([f"  the end of {source}:", *(f"  | {line}" for line in lines)])
 
     def _alive(self) -> bool:
         status = self.popen.poll()
@@ -66,15 +64,14 @@ class Process:
 
 
 class Processes:
-    """All processes of one lab and the watchdog that outlives the owner."""
+    """All processes of one lab and the watchdog that outlives the owner, and removes the lab's directory."""
 
-    def __init__(self, remove: Path | None) -> None:
+    def __init__(self, remove: Path) -> None:
         self._started: list[Process] = []
         reading, writing = os.pipe()
         self._line = os.fdopen(writing, "wb", buffering=0)
-        directories = [str(remove)] if remove else []
         self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", watchdog.__file__, *directories], stdin=reading, start_new_session=True
+            [sys.executable, "-I", watchdog.__file__, remove], stdin=reading, start_new_session=True
         )
         os.close(reading)
 

@@ -2,8 +2,8 @@
 
 Every process of the lab writes its own pid, a line, before it becomes what it is meant to be; a line
 ``-<pid>`` says that one has ended and been waited for. At end of file, however the owner ended, every process
-group still listed is killed (SIGKILL: a stopped process dies of nothing else) and the directories given as
-arguments are removed.
+group still listed is killed (SIGKILL: a stopped process dies of nothing else) and the directory given as
+argument is removed.
 """
 
 import os
@@ -49,8 +49,7 @@ def main() -> None:
     """Wait for the end of the owner, then clean up."""
     for pid in living(sys.stdin):
         _kill_group(pid)
-    for directory in sys.argv[1:]:
-        _remove(Path(directory))
+    _remove(Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

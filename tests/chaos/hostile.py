@@ -142,9 +142,8 @@ def freeze_broker(rng: Random) -> Act:
     lasts_s = rng.uniform(0.5, 6)
 
     def act(scene: Scene) -> bool:
-        scene.broker.freeze()
-        PAUSE.wait(lasts_s)
-        scene.broker.thaw()
+        with scene.broker.stopped():
+            PAUSE.wait(lasts_s)
         return True
 
     return act

@@ -58,11 +58,6 @@ def test_closing_ends_what_was_started_and_removes_the_directory(directory: Path
     assert not directory.exists()
 
 
-def test_a_directory_that_is_to_be_kept_is_kept(directory: Path) -> None:
-    Processes(remove=None).close()
-    assert directory.exists()
-
-
 def test_nothing_outlives_an_owner_that_is_killed(directory: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(directory)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
