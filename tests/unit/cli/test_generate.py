@@ -1,14 +1,16 @@
-"""The chart knows every setting of the processes: what it sets, what it lets through, what is secret."""
+"""What is generated is what the models say: the page of settings, and what the chart knows of them all."""
 
 import json
 
 import pytest
 
-from cli.generate.chart import OWN_VALUES, UNNAMED, definitions, files, names, page
+from cli.generate import chart, settings_page
+from cli.generate.chart import OWN_VALUES, UNNAMED, definitions, files, names
 from cli.generate.settings_page import PROCESSES
 from deadwatch.runtime.settings_file import SHARED, ProcessSettings
 from tests.paths import ROOT
 
+PAGE = ROOT / "docs" / "configuration.md"
 SCHEMA = ROOT / "helm" / "deadwatch" / "values.schema.json"
 CONFIG = SCHEMA.parent / "templates" / "_config.tpl"
 
@@ -16,13 +18,28 @@ processes = pytest.mark.parametrize("process", PROCESSES, ids=lambda process: pr
 
 
 def test_the_committed_schema_is_up_to_date() -> None:
-    assert page(SCHEMA.read_text()) == SCHEMA.read_text(), "run: make docs"
+    assert chart.page(SCHEMA.read_text()) == SCHEMA.read_text(), "run: make docs"
+
+
+def test_the_committed_page_is_up_to_date() -> None:
+    assert settings_page.page(PAGE.read_text()) == PAGE.read_text(), "run: make docs"
+
+
+@processes
+def test_every_setting_of_a_process_stands_on_the_page(process: type[ProcessSettings]) -> None:
+    rows = PAGE.read_text().splitlines()
+    assert all(any(row.startswith(f"| `{name}` |") for row in rows) for name in process.model_fields)
+
+
+def test_a_page_without_marker_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no line"):
+        settings_page.page("# nothing")
 
 
 def test_the_committed_dashboards_and_rules_are_up_to_date() -> None:
-    chart = SCHEMA.parent
-    made = {chart / name: text for name, text in files()}
-    there = [*chart.glob("files/dashboards/*"), chart / "files" / "rules.yaml"]
+    place = SCHEMA.parent
+    made = {place / name: text for name, text in files()}
+    there = [*place.glob("files/dashboards/*"), place / "files" / "rules.yaml"]
     assert {path: path.read_text() for path in there} == made, "run: make docs"
 
 
