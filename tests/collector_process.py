@@ -4,16 +4,17 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.kafka_events import Event, counted_once, events
+from tests.kafka_topics import messages
 
 ENDS_WITHIN_S = 20
+Event = dict[str, Any]
 
 
 class Collector:
@@ -71,3 +72,23 @@ class Collector:
             rows = connection.execute("SELECT state FROM positions WHERE source = ?", (source,)).fetchall()
         found: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
         return found
+
+
+def events(bootstrap_servers: str, topic: str) -> list[Event]:
+    """Everything committed, in the order of each partition."""
+    return [_event(message.key(), message.value()) for message in messages(bootstrap_servers, topic)]
+
+
+def counted_once(every: Iterable[Event]) -> Iterator[Event]:
+    """What is left when a reader drops all that is at or below what it has seen of a source."""
+    highest: dict[str, list[int]] = {}
+    for event in every:
+        if event["position"] > highest.get(event["source"], []):
+            highest[event["source"]] = event["position"]
+            yield event
+
+
+def _event(key: bytes | None, value: bytes | None) -> Event:
+    event: Event = json.loads(value or b"")
+    assert key == event["source"].encode()
+    return event

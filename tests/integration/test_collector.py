@@ -16,8 +16,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from lab import Lab
 from lab.topics import Topics
 from lab.truth import abandonments
-from tests.collector_process import Collector
-from tests.kafka_events import counted_once
+from tests.collector_process import Collector, counted_once
 from tests.kafka_topics import headers_of, messages
 from tests.names import fresh
 from tests.waiting import until

@@ -6,8 +6,7 @@ import httpx2
 import pytest
 
 from lab import Lab
-from tests.collector_process import Collector
-from tests.kafka_events import counted_once
+from tests.collector_process import Collector, counted_once
 from tests.names import fresh
 from tests.waiting import until
 
