@@ -50,6 +50,14 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
+def lives(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def kill(process: subprocess.Popen[bytes]) -> None:
     """A process and its descendants, at once (SIGKILL); returns when they are gone."""
     descendants: list[psutil.Process] = []

@@ -10,12 +10,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import psutil
 import pytest
 
 from cli.supervisor import Policy, Program, Step, Supervisor, next_step, running
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.clock import monotonic_ms
+from tests.families import lives
 from tests.waiting import until
 
 QUICK = Policy(Backoff(initial_ms=10, max_ms=50), settled_ms=60_000)
@@ -109,7 +109,7 @@ def test_what_a_killed_child_left_behind_is_gone_before_the_next_one(modules: Pa
         _, pid, grandchild = words(modules, "deaf")[0]
         os.kill(int(pid), signal.SIGKILL)
         until(lambda: len(words(modules, "deaf")) == 2)
-        until(lambda: not _runs(int(grandchild)))
+        until(lambda: not lives(int(grandchild)))
 
 
 def test_a_deaf_child_is_killed_after_one_limit_for_all_and_named(
@@ -120,7 +120,7 @@ def test_a_deaf_child_is_killed_after_one_limit_for_all_and_named(
     def clock_ms() -> int:
         """Passes a limit at every look, as soon as the obedient one has ended."""
         began = words(modules, "obedient")
-        return monotonic_ms() + (0 if not began or _runs(int(began[0][1])) else LIMIT_MS * next(looks))
+        return monotonic_ms() + (0 if not began or lives(int(began[0][1])) else LIMIT_MS * next(looks))
 
     supervisor = Supervisor(programs, policy=QUICK, graceful_ms=LIMIT_MS, clock_ms=clock_ms)
     with running(supervisor):
@@ -128,7 +128,7 @@ def test_a_deaf_child_is_killed_after_one_limit_for_all_and_named(
     errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert errors == ["Graceful stop of deaf failed."]
     assert words(modules, "obedient")[-1] == ["stopped"]
-    until(lambda: not any(_runs(int(pid)) for pid in words(modules, "deaf")[0][1:]))
+    until(lambda: not any(lives(int(pid)) for pid in words(modules, "deaf")[0][1:]))
 
 
 def test_asking_twice_does_not_wait_for_the_limit(modules: Path) -> None:
@@ -138,7 +138,7 @@ def test_asking_twice_does_not_wait_for_the_limit(modules: Path) -> None:
         supervisor.stop()
         supervisor.stop()
         until(
-            lambda: not _runs(int(words(modules, "deaf")[0][1])),
+            lambda: not lives(int(words(modules, "deaf")[0][1])),
             "the limit never comes: it is killed at once",
         )
 
@@ -161,11 +161,4 @@ def test_children_end_with_a_supervisor_that_was_killed(modules: Path) -> None:
         supervisor.kill()
     until(lambda: words(modules, "obedient")[-1] == ["stopped"])
     pids = [words(modules, "obedient")[0][1], *words(modules, "deaf")[0][1:]]
-    until(lambda: not any(_runs(int(pid)) for pid in pids))
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    until(lambda: not any(lives(int(pid)) for pid in pids))

@@ -12,6 +12,7 @@ import pytest
 
 from lab.processes import LabError, PortTakenError, Processes
 from lab.watchdog import living
+from tests.families import lives
 from tests.waiting import until
 
 SLEEP = ["sleep", "60"]
@@ -27,13 +28,6 @@ for name in ("one", "two"):
     print(processes.start(name, ["sleep", "60"], directory, directory / f"{name}.log").popen.pid, flush=True)
 time.sleep(60)
 """
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @pytest.fixture
@@ -67,7 +61,7 @@ def test_nothing_outlives_an_owner_that_is_killed(directory: Path) -> None:
         until(lambda: all(psutil.Process(pid).name() == "sleep" for pid in pids))
         os.kill(pids[0], signal.SIGSTOP)
         owner.kill()
-    until(lambda: all(map(is_gone, pids)) and not directory.exists())
+    until(lambda: not any(map(lives, pids)) and not directory.exists())
 
 
 FAILING: dict[str, tuple[list[str], float, type[LabError], str]] = {
