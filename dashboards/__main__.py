@@ -47,7 +47,7 @@ def rules(
     try:
         given = yaml.safe_load(values.read_text()) if values else {}
         print(generate.as_yaml(all_rules(Values.model_validate(given or {}))), end="")
-    except (OSError, yaml.YAMLError, RulesError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RulesError) as error:
         _refuse(f"{values}: {error}")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

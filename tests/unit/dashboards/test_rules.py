@@ -1,12 +1,13 @@
 """Rules as values make them, without Prometheus; what it makes of them is tests/contract/test_alerts.py."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from typer.testing import CliRunner
 
+from dashboards.__main__ import app
 from dashboards.generate import as_yaml
-from dashboards.rules.alert import RulesError
 from dashboards.rules.groups import NAMES, rules
 from dashboards.rules.values import AlertValues, Values
 from deadwatch.contract.signals.signal import Severity
@@ -32,19 +33,31 @@ def test_thresholds_and_switches_are_values() -> None:
     assert "DeadwatchWatchdog" not in as_yaml(made)
 
 
-def test_an_alert_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(RulesError, match="no alert is called DeadwatchTypo; there are DeadwatchDeadLetters"):
-        rules(Values(alerts={"DeadwatchTypo": AlertValues()}))
-
-
 @pytest.mark.parametrize(
-    "wrong",
-    [{"alert": {}}, {"alerts": {"DeadwatchDown": {"for": "5 minutes"}}}, {"objective": {"target": 1}}],
-    ids=str,
+    ("content", "complaint"),
+    [
+        (b"alerts: [", "while parsing"),
+        (b"\xff\xfe", "can't decode byte"),
+        (b"- 1", "a valid dictionary"),
+        (b"alert: {}", "alert: Extra inputs are not permitted"),
+        (
+            b"alerts: {DeadwatchDown: {for: 5 minutes}}",
+            "alerts.DeadwatchDown.for: String should match pattern",
+        ),
+        (b"objective: {target: 1}", "objective.target: Input should be less than 1"),
+        (b"alerts: {DeadwatchTypo: {}}", "no alert is called DeadwatchTypo; there are DeadwatchDeadLetters"),
+    ],
+    ids=["no YAML", "no text", "a list", "no such value", "no duration", "no share", "no such alert"],
 )
-def test_a_value_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        Values.model_validate(wrong)
+def test_a_file_of_values_that_cannot_be_used_is_refused(
+    content: bytes, complaint: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_bytes(content)
+    refused = CliRunner().invoke(app, ["rules", "--values", str(file)])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"dashboards: {file}: ")
+    assert complaint in refused.stderr
 
 
 def test_severities_are_those_that_routes_know() -> None:
