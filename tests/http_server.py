@@ -4,9 +4,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseServer
 from typing import TypeVar
 
-Server = TypeVar("Server", bound=ThreadingHTTPServer)
+Server = TypeVar("Server", bound=BaseServer)
 
 Answer = Callable[[str, str, bytes], tuple[int, bytes] | None]
 """Status and body for method, path and body; None closes the connection without an answer."""

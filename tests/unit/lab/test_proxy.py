@@ -3,7 +3,6 @@
 import socket
 import socketserver
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -13,6 +12,7 @@ import pytest
 from lab.faults import Api, At, Cut, Delay, Forged, Late, Partition
 from lab.ports import free_port
 from lab.proxy import Proxy
+from tests.http_server import running
 from tests.waiting import until
 
 HEADER = struct.Struct(">ihhi")
@@ -65,10 +65,8 @@ class Client:
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    with Broker() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with running(Broker()) as server:
         yield server
-        server.shutdown()
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 import base64
 import io
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import fastavro
@@ -15,6 +14,7 @@ from pydantic import SecretStr, ValidationError
 from api.browsing.payload import Format, Renderer
 from api.browsing.registry import AGAIN_MS, MOST_BYTES, Registry, RegistryError
 from api.settings import SchemaRegistry
+from tests.http_server import QuietHandler, running
 
 MONEY = {"type": "record", "name": "shop.Money", "fields": [{"name": "cents", "type": "long"}]}
 FIELDS = [{"name": "name", "type": "string"}, {"name": "sum", "type": "shop.Money"}]
@@ -38,30 +38,19 @@ class Double(ThreadingHTTPServer):
         self.answers[f"/schemas/ids/{schema_id}"] = (200, body)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Double)
         self.server.asked.append((self.path, self.headers.get("Authorization", "")))
         unknown = {"error_code": 40403, "message": "Schema not found"}
         status, body = self.server.answers.get(self.path, (404, json.dumps(unknown).encode()))
-        self.send_response(status)
-        self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.send(status, body, content_type="application/vnd.schemaregistry.v1+json")
 
 
 @pytest.fixture
 def double() -> Iterator[Double]:
-    with Double() as server:
-        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        serving.start()
+    with running(Double()) as server:
         yield server
-        server.shutdown()
-        serving.join()
 
 
 def registry(double: Double, now_ms: int = 0, **settings: Any) -> Registry:  # noqa: ANN401

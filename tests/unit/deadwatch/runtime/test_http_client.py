@@ -1,15 +1,15 @@
 """Answers without an end: bounded memory, and refused as no answer."""
 
 import gzip
-import threading
 import tracemalloc
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
 
 from collector.sources import jolokia
 from deadwatch.runtime.http_client import client
+from tests.http_server import QuietHandler, running
 
 PIECE = b"<p>a page of a proxy</p>" * 40_000
 PACKED = gzip.compress(bytes(50_000_000))
@@ -21,9 +21,9 @@ FLAT_BYTES = 8 << 20
 def url() -> Iterator[str]:
     """A server that never comes to an end, or packs what it has to say when the path says so."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.body()
             self.send_response(200)
             if self.path == "/packed/":
                 self.send_header("Content-Encoding", "gzip")
@@ -38,15 +38,8 @@ def url() -> Iterator[str]:
             except ConnectionError:
                 self.close_connection = True
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("path", ["/endless", "/packed"])
