@@ -126,9 +126,8 @@ class _Demo:
 
     def provoke(self) -> bool:
         """Let everything fail and put it back; whether every figure then was exact and stayed so."""
-        acts = Thread(
-            target=self._play, name="acts", daemon=True
-        )  # no act can be interrupted, its lab can end
+        # a daemon: no act can be interrupted, its lab can end
+        acts = Thread(target=self._play, name="acts", daemon=True)
         acts.start()
         began_s = exact_since_s = time.monotonic()
         while time.monotonic() < began_s + ALL_WITHIN_S:
