@@ -110,14 +110,18 @@ class EventFields:
     """Kafka's id of the dead letter topic; "" where the broker knows none."""
 
 
-def events(batch: Batch, runs: Runs, shared: EventFields, number: int, now_ms: int) -> Iterator[Event]:
-    """The events of transaction ``number``, whose records were written to ``runs``."""
+def events(batch: Batch, runs: Runs, shared: EventFields, at: int, now_ms: int) -> Iterator[Event]:
+    """The events of a transaction, whose records were written to ``runs``.
+
+    ``at`` has to grow with each transaction of an epoch, whoever has it: streaming takes for a copy what is
+    not behind the last position of its source.
+    """
     ordinals = count()
     source = {"source": f"redrive:{shared.name}", "kafka_cluster": shared.kafka_cluster}
     order = {"order": shared.order, "dlq_topic": shared.dlq_topic}
 
     def common() -> dict[str, Any]:
-        position = Position(shared.epoch, number, next(ordinals))
+        position = Position(shared.epoch, at, next(ordinals))
         return {**source, **order, "position": position, "happened_at_ms": now_ms, "observed_at_ms": now_ms}
 
     for outcome, records in batch.outcomes.items():

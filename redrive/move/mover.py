@@ -234,7 +234,7 @@ class Mover:
     def _write_events_and_commit(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
         self._number += 1
         written, topic = self._producer.flush(), self._event_fields.events_topic
-        for event in list(events(batch, written, self._event_fields, self._number, now_ms)):
+        for event in list(events(batch, written, self._event_fields, self._reader.closed, now_ms)):
             key, value = encode(event)
             self._producer.write(ProducerRecord(topic, None, now_ms, key, value, ()))
         self._producer.commit(self._reader.offsets_to_commit(partitions), self._reader.group)

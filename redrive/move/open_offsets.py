@@ -51,6 +51,12 @@ class OpenOffsets:
         moved, gap, holes = decode(metadata)
         return cls(offset + gap, moved, {offset + hole for hole in holes}, offset + gap)
 
+    @property
+    def closed(self) -> int:
+        """How many offsets are done, counted from 0: more with every commit, and as many for who resumes."""
+        holes = sum(offset < self.done_to for offset in self.open)
+        return self.done_to - holes if holes else min(self.open, default=self.position)
+
     def room(self, offset: int) -> bool:
         """Whether the record at ``offset`` may be read."""
         if len(self.open) < MAX_OPEN or offset < self.first + MAX_SPAN:
@@ -74,6 +80,10 @@ class OpenOffsets:
         self.open.difference_update(offsets)
         self.done_to = max(self.done_to, offsets[-1] + 1)
 
+    def expired(self, low: int) -> None:
+        """Nothing before ``low`` is there to be read any more."""
+        self.position = self.done_to = low
+
     def undone(self, offset: int) -> None:
         """The record is open again: the transaction that was to close it was aborted."""
         self.open.add(offset)
@@ -95,7 +105,7 @@ def encode(moved: int, gap: int, holes: list[int]) -> str:
     if len(holes) <= MAX_OPEN:
         body = bytes([RUNS]) + _encode_runs(holes)
     else:
-        body = bytes([BITMAP]) + sum(1 << hole for hole in holes).to_bytes(gap // 8 + 1, "little")
+        body = bytes([BITMAP]) + sum(1 << hole for hole in holes).to_bytes(holes[-1] // 8 + 1, "little")
     return b85encode(_encode_number(moved) + _encode_number(gap) + body).decode()
 
 

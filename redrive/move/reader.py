@@ -66,6 +66,11 @@ class Reader:
         )
 
     @property
+    def closed(self) -> int:
+        """How many offsets of all partitions are done: more with every commit, whoever makes it."""
+        return sum(state.offsets.closed for state in self.partitions.values())
+
+    @property
     def group(self) -> object:
         """The consumer group's metadata, for the transaction."""
         return self._consumer.consumer_group_metadata()
@@ -126,7 +131,7 @@ class Reader:
             self.expired[place.partition] = sum(
                 max(min(stop, low) - max(start, offsets.position), 0) for start, stop in intervals
             )
-            offsets.position = min(low, end)
+            offsets.expired(min(low, end))
         return PartitionState(offsets, end)
 
     def _resume_paused(self) -> None:

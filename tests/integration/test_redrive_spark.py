@@ -18,7 +18,7 @@ from deadwatch.store.write.orders import OrderBook
 from tests.integration.redrive_place import Place, outcomes
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 from tests.integration.redrive_process import ordered, working
-from tests.kafka_records import event_of
+from tests.kafka_records import counted
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -46,9 +46,13 @@ class Spark:
         until(lambda: len(self.place.read()) >= count, within_s=WITHIN_S)
 
     def tell_streaming(self) -> None:
-        """What it would have read of the topic by now is in the store."""
-        events = [event_of(record.value) for record in self.place.read("deadwatch.events")]
-        told = tuple(one for one in events if isinstance(one, RedriveHandled))
+        """What it would have read of the topic by now is in the store, but for what it takes for copies."""
+        records = [
+            {"partition": record.partition, "offset": record.offset, "value": record.value}
+            for record in self.place.read("deadwatch.events")
+        ]
+        changes = counted(records).events.state_changes()
+        told = tuple(one for one in changes if isinstance(one, RedriveHandled))
         with Store(self.url) as store:
             store.apply(Batch(query_id="q", batch_id=1, committed_at_ms=1, offsets={}, marks={}, events=told))
 

@@ -91,6 +91,10 @@ class FakeReader:
             state.read(offset)
         return [self._found(partition, offset) for offset in offsets]
 
+    @property
+    def closed(self) -> int:
+        return sum(state.offsets.closed for state in self.partitions.values())
+
     def offsets_to_commit(self, partitions: set[int]) -> list[TopicPartition]:
         return [TopicPartition(DLQ, one, *self.partitions[one].offsets.commit()) for one in partitions]
 

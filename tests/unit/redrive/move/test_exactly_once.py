@@ -17,7 +17,7 @@ from confluent_kafka import TopicPartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deadwatch.contract.events import Event, RedriveOutcome
+from deadwatch.contract.events import Event, Position, RedriveOutcome
 from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.handled import NOTHING
 from deadwatch.orders.order import Order
@@ -33,6 +33,7 @@ from redrive.move.failures import AbortedError
 from redrive.move.mover import Finished, Idle, Mover
 from redrive.move.record_queue import RecordQueue
 from redrive.plan.plan import Plan, PlanBuilder
+from streaming.kernel import NO_POSITION
 from tests.kafka_records import event_of
 from tests.unit.redrive.move.fakes import (
     DLQ,
@@ -72,6 +73,7 @@ class Kafka(FakeProducer):
 
     offsets: dict[int, tuple[int, str]] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    told_to: Position = NO_POSITION
     written: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
@@ -85,6 +87,8 @@ class Kafka(FakeProducer):
         for record in done:
             event = event_of(record.value) if record.topic == EVENTS else None
             if event is not None:
+                assert event.position > self.told_to, "streaming would take it for a copy"
+                self.told_to = event.position
                 self.events.append(event)
             else:
                 self.written[record.topic, int(record.value or b"")] += 1
@@ -122,21 +126,21 @@ class History:
 
     def carry_out(self, order: Order) -> Kafka:
         kafka = Kafka(self.rng, may_fail=3)
-        for epoch in range(1, 100):
-            if self._claim(order, kafka, epoch):
+        for number in range(100):
+            if self._task(order, kafka, kills=number < 3):
                 return kafka
         raise AssertionError("it does not end")
 
-    def _claim(self, order: Order, kafka: Kafka, epoch: int) -> bool:
-        """Until it is done, or the worker is killed."""
+    def _task(self, order: Order, kafka: Kafka, *, kills: bool) -> bool:
+        """Until it is done, or killed: all are of one claim, as those are that Spark runs again."""
         handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
         reader = cast("Reader", FakeReader(order, self.rng, dead_letter, kafka.offsets))
         fetcher, selects = cast("Fetcher", FakeFetcher(dead_letter)), selector(order, matcher(order))
         queue = RecordQueue(DLQ, reader, fetcher, selects, handled)
         queue.resume()
         context = task_context(reader, queue, kafka, ParkingRouter(), self.rng)
-        fields = EventFields(order.id, order.id, epoch, DLQ, "c", EVENTS, self.topic_id)
-        moving, now_ms, kills = Mover(order, fields, context, "us", 0), NOW_MS, epoch < 4
+        fields = EventFields(order.id, order.id, 1, DLQ, "c", EVENTS, self.topic_id)
+        moving, now_ms = Mover(order, fields, context, "us", 0), NOW_MS
         for _ in range(5_000):
             step = moving.step(now_ms)
             if isinstance(step, Finished):

@@ -27,9 +27,9 @@ def remaining(offsets: OpenOffsets, end: int) -> set[int]:
 )
 def test_what_is_encoded_is_decoded(holes: set[int], gap: int, moved: int) -> None:
     wanted = sorted(holes | {0})
-    if len(wanted) > MAX_OPEN:
-        gap = gap % MAX_SPAN + 3_001
-    assert decode(encode(moved, gap, wanted)) == (moved, gap, wanted)
+    metadata = encode(moved, gap, wanted)
+    assert decode(metadata) == (moved, gap, wanted)
+    assert len(metadata) <= METADATA_BYTES
 
 
 @given(count=st.integers(1, 60), data=st.data())
@@ -43,11 +43,15 @@ def test_any_order_of_completion_resumes_to_exactly_what_is_not_done(count: int,
     done: set[int] = set()
     for step, number in enumerate(order):
         if step in cuts:
+            closed = offsets.closed
             offsets = resumed(offsets)
+            assert offsets.closed == closed
             assert remaining(offsets, BEGIN + count) == {BEGIN + n for n in set(range(count)) - done}
             for offset in range(offsets.position, BEGIN + count):
                 offsets.read(offset)
+        closed = offsets.closed
         offsets.done(BEGIN + number)
+        assert offsets.closed > closed
         done.add(number)
     assert resumed(offsets).commit() == (BEGIN + count, "")
 
@@ -91,6 +95,23 @@ def test_few_holes_never_stop_the_reading() -> None:
     for offset in range(0, 10**12, 10**10):
         assert offsets.room(offset)
         offsets.read(offset)
+
+
+def test_what_retention_took_is_passed_over_once_and_what_waits_is_kept() -> None:
+    """Also where the distance is more than a bitmap has bits for."""
+    offsets = OpenOffsets(0)
+    for offset in range(4 * MAX_OPEN):
+        offsets.read(offset)
+    waiting = set(range(0, 4 * MAX_OPEN, 2))
+    for offset in range(1, 4 * MAX_OPEN, 2):
+        offsets.done(offset)
+    offsets = resumed(offsets)
+    closed = offsets.closed
+    offsets.expired(10**9)
+    assert offsets.closed > closed
+    after = resumed(offsets)
+    assert (after.position, after.open) == (10**9, waiting)
+    assert len(offsets.commit()[1]) <= METADATA_BYTES
 
 
 def test_what_came_to_nothing_is_open_again() -> None:
