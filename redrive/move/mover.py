@@ -97,7 +97,7 @@ class Mover:
         self._expired_offsets = sum(context.reader.expired.values())
 
     def step(self, now_ms: int) -> Step:
-        """Have at most one transaction."""
+        """Have at most one transaction. Once this has raised, the claim is over: the next one reads anew."""
         limits = self._limits
         limits.refill(now_ms)
         reason, room = self._guard.trip(now_ms, frozenset(self._targets))
@@ -136,8 +136,8 @@ class Mover:
             failed = raised.with_traceback(None)
         else:
             return self._filled(batch, now_ms)
-        self._queue.put_all_back(batch, now_ms)
         if isinstance(failed, AbortedError):
+            self._queue.put_all_back(batch, now_ms)
             self._report(batch, now_ms, failed)
             return self._aborted(failed, batch, now_ms)
         self._producer.abort()
@@ -185,11 +185,7 @@ class Mover:
             pending = self._queue.take()
             if pending is None:
                 return True
-            try:
-                verdict = self._decider.decide(pending, batch, now_ms)
-            except KafkaException:
-                self._queue.put_back([pending])
-                raise
+            verdict = self._decider.decide(pending, batch, now_ms)
             if verdict is Verdict.NOT_TAKEN:
                 self._queue.put_back([pending])
             if verdict is not Verdict.TAKEN:

@@ -10,8 +10,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaException
-
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.handled import NOTHING, Handled
@@ -196,12 +194,7 @@ class RecordQueue:
         wanted: dict[tuple[str, int], list[int]] = defaultdict(list)
         for topic, partition, offset in by_place:
             wanted[topic, partition].append(offset)
-        try:
-            found = self._fetcher.fetch(wanted)
-        except KafkaException:
-            for one in due:
-                self._delayed.hold(one)
-            raise
+        found = self._fetcher.fetch(wanted)
         dead_letters = [
             self.decoder.decode(record) for record in found.values() if not isinstance(record, Absence)
         ]
@@ -224,15 +217,12 @@ class RecordQueue:
 
     def _pending(self, dead_letters: list[DeadLetter], now_ms: int) -> list[PendingRecord]:
         """The records to decide; a dead letter whose origin cannot be read yet is put off."""
-        left_out, later = self._left_out(dead_letters) if self.handled else [], dead_letters
+        left_out = self._left_out(dead_letters) if self.handled else []
         known = {place_of(pending.dead_letter) for pending in left_out}
         wanted = [one for one in dead_letters if place_of(one) not in known] if known else dead_letters
-        try:
-            pending, later = rehydrate(self._fetcher, wanted)
-        finally:
-            for one in later:
-                at_ms = now_ms + LATER_MS
-                self._delayed.hold(DelayedRecord(one.partition, one.offset, at_ms, reserved=False))
+        pending, later = rehydrate(self._fetcher, wanted)
+        for one in later:
+            self._delayed.hold(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS, reserved=False))
         return left_out + pending
 
     def _left_out(self, dead_letters: list[DeadLetter]) -> list[PendingRecord]:
