@@ -1,7 +1,8 @@
 """What Kafka says of its topics: partitions, ids, offsets, and how far a consumer group is behind on them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,12 +34,21 @@ RIGHTS: Final = {
 }
 
 
-def unavailable(what: str, error: KafkaError, connection: KafkaConnection) -> KafkaUnavailableError:
-    """An error that says what was asked, Kafka's answer, and what to do: who lacks which right, if any."""
-    right = RIGHTS.get(error.code())
-    user = connection.sasl_username or "us"
-    to_do = "try again when it is back" if right is None else f"allow {user} {right}"
-    return KafkaUnavailableError(f"{what}: {error.str()}; {to_do}")
+@contextmanager
+def asking(connection: KafkaConnection, trouble: str) -> Iterator[None]:
+    """Inside, an error of Kafka becomes one that says what the ``trouble`` is and what to do about it.
+
+    Raises:
+        KafkaUnavailableError: with Kafka's answer, and who lacks which right, if any.
+    """
+    try:
+        yield
+    except KafkaException as raised:
+        error: KafkaError = raised.args[0]
+        right = RIGHTS.get(error.code())
+        user = connection.sasl_username or "us"
+        to_do = "try again when it is back" if right is None else f"allow {user} {right}"
+        raise KafkaUnavailableError(f"{trouble}: {error.str()}; {to_do}") from raised
 
 
 def topic_id(client: AdminClient, topic: str) -> str:
@@ -59,12 +69,10 @@ class Cluster:
 
     def partitions(self) -> dict[str, int]:
         """How many partitions each topic has. Raises ``KafkaUnavailableError``."""
-        try:
+        servers = self._connection.bootstrap_servers
+        with asking(self._connection, f"Kafka at {servers} does not tell its topics"):
             # of all topics: asking for one may create it
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
-        except KafkaException as error:
-            what = f"Kafka at {self._connection.bootstrap_servers} does not tell its topics"
-            raise unavailable(what, error.args[0], self._connection) from error
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def extents(self, topic: str, partitions: int, isolation: IsolationLevel = COMMITTED) -> Extents:
@@ -78,11 +86,8 @@ class Cluster:
 
     def topic_id(self, topic: str) -> str:
         """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
-        try:
+        with asking(self._connection, f"topic {topic} is not described"):
             return topic_id(self._admin, topic)
-        except KafkaException as error:
-            what = f"topic {topic} is not described"
-            raise unavailable(what, error.args[0], self._connection) from error
 
     def begin_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
         """The first offset of each partition whose record is not before a time; -1 where there is none.
@@ -95,11 +100,8 @@ class Cluster:
         self, topic: str, partitions: Iterable[int], spec: OffsetSpec, isolation: IsolationLevel = COMMITTED
     ) -> dict[int, int]:
         places = [TopicPartition(topic, partition) for partition in partitions]
-        try:
+        with asking(self._connection, f"topic {topic} does not tell its offsets"):
             found = _list_offsets(self._admin, places, spec, isolation, self._timeout_s)
-        except KafkaException as error:
-            what = f"topic {topic} does not tell its offsets"
-            raise unavailable(what, error.args[0], self._connection) from error
         return {partition: offset for (_, partition), offset in found.items()}
 
 

@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.order import Interval
 from deadwatch.runtime.kafka import KafkaConnection
-from redrive.cluster import LIBRARY, unavailable
+from redrive.cluster import LIBRARY, asking
 from redrive.librdkafka import PARTITION_EOF, ConsumerRecord, consume, decoded
 
 GROUP: Final = "deadwatch-browse"
@@ -97,16 +97,13 @@ class WindowReader:
         left = {partition: end for partition, (first, end) in windows.items() if first < end}
         if not left:
             return found
-        try:
+        with asking(self._connection, f"topic {self._topic} cannot be read"):
             places = [TopicPartition(self._topic, partition, windows[partition][0]) for partition in left]
             self._consumer.assign(places)
             bytes_before = budget.bytes
             while left and not budget.late and bytes_before - budget.bytes < ROUND_BYTES:
                 for message in consume(self._consumer, AT_ONCE, POLL_S):
                     self._take(message, left, found, budget)
-        except KafkaException as error:
-            what = f"topic {self._topic} cannot be read"
-            raise unavailable(what, error.args[0], self._connection) from error
         return found
 
     def _take(

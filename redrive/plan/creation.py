@@ -6,6 +6,7 @@ the order's cut-off, after so many records or after so long, whichever comes fir
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
@@ -20,7 +21,7 @@ from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.audit import Witness, unwitnessed
 from deadwatch.store.write.orders import OrderBook, StoredOrder
-from redrive.cluster import LIBRARY, Cluster, unavailable
+from redrive.cluster import LIBRARY, Cluster, asking
 from redrive.librdkafka import (
     PARTITION_EOF,
     READ_COMMITTED,
@@ -153,13 +154,9 @@ def scan(
     if not selected:
         return False
     consumer = Consumer(connection.librdkafka() | LIBRARY | READ_COMMITTED | {"group.id": GROUP})
-    try:
-        return _Scan(consumer, order.request.dlq_topic, selected, plan).run(bounds, now_ms)
-    except KafkaException as error:
-        what = f"topic {order.request.dlq_topic} cannot be read"
-        raise unavailable(what, error.args[0], connection) from error
-    finally:
-        consumer.close()
+    topic = order.request.dlq_topic
+    with closing(consumer), asking(connection, f"topic {topic} cannot be read"):
+        return _Scan(consumer, topic, selected, plan).run(bounds, now_ms)
 
 
 class _Scan:

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
-from deadwatch.orders.errors import ConfirmError, RefusedOrderError
+from deadwatch.orders.errors import ConfirmError, KafkaUnavailableError, RefusedOrderError
 from deadwatch.orders.order import OrderRequest
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
-from redrive.cluster import unavailable
+from redrive.cluster import asking
 from redrive.plan.admission import admit, check_plan
 from redrive.plan.plan import Plan
 
@@ -165,7 +165,10 @@ def test_an_order_moves_something_and_not_much_unconfirmed(
 def test_a_right_that_is_missing_is_named_and_for_whom(code: int, user: str | None, text: str) -> None:
     sasl = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_password": "secret"}
     connection = KafkaConnection.model_validate({"sasl_username": user, **sasl} if user else {})
-    error = str(unavailable("topic dlq.t cannot be read", KafkaError(code), connection))
+    refused: Any = KafkaError(code)
+    with pytest.raises(KafkaUnavailableError) as raised, asking(connection, "topic dlq.t cannot be read"):
+        raise KafkaException(refused)
+    error = str(raised.value)
     assert error.startswith("topic dlq.t cannot be read: ")
     assert text in error
     assert "secret" not in error
