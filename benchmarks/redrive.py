@@ -104,7 +104,7 @@ def ours(
     """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
     moments: list[tuple[float, int]] = []
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    context = WorkerContext(settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random())
+    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random())
     with OrderTask(context, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:

@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import uuid
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -17,7 +18,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.deadletter.dialects import read_as
-from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
@@ -40,7 +40,7 @@ from redrive.plan.creation import Bounds, OrderService
 from redrive.plan.history import History, Notes
 from redrive.plan.policy_round import PolicyRounds
 from redrive.settings import RedriveSettings
-from redrive.spark import SparkEngine
+from redrive.spark import work_in_executors
 from redrive.telemetry import telemetry_of
 from redrive.worker import run
 
@@ -108,16 +108,15 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     try:
         context = WorkerContext(
             settings,
-            Filter,
             Watch(engine),
             clock_ms,
             Random(),
-            health.beat,
+            beat=health.beat,
             telemetry=telemetry,
             handled=book.before,
             note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
         )
-        run(OrderClaims(engine), context, stop, name, SparkEngine(settings).work)
+        run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings))
         if settings.name:
             heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
     finally:

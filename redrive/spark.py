@@ -1,10 +1,10 @@
 """The engine spark: an order's partitions are worked on in Spark executors, each by a task of its own.
 
-The worker holds the claim and waits for the job (``SparkEngine``). A task (``work``) is the worker's own work
-on an order that has one partition, with a transactional id of its own: whoever takes the order over opens
-these ids anew and so fences the tasks before. What users want, and whether the claim is still the latest, a
-task looks up in the store. A task that is lost is run again by Spark, and goes on where its last transaction
-ended.
+The worker holds the claim and waits for the job (``work_in_executors``). A task (``work``) is the worker's
+own work on an order that has one partition, with a transactional id of its own: whoever takes the order over
+opens these ids anew and so fences the tasks before. What users want, and whether the claim is still the
+latest, a task looks up in the store. A task that is lost is run again by Spark, and goes on where its last
+transaction ended.
 """
 
 import logging
@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
 from deadwatch.orders.selection import intervals
 from deadwatch.runtime.clock import clock_ms
@@ -53,48 +52,45 @@ class PartitionTask:
     """How many run at the same time: they share the order's rates."""
 
 
-class SparkEngine:
-    """The engine of one worker; its session begins with the first order that asks for it."""
+def work_in_executors(
+    settings: RedriveSettings, claim: Claim, lease: LeaseKeeper, stop: threading.Event
+) -> Ending:
+    """As a worker works on an order of its own, but in executors."""
+    try:
+        context = _context(settings.spark_master)
+    except Exception as error:
+        logger.exception("no Spark session")
+        return Status.PAUSED, FAILED.format(type(error).__name__)
+    job = _Job(context, partition_tasks(settings, claim, context.defaultParallelism), claim)
+    job.start()
+    while not job.done.wait(LOOK_S):
+        if stop.is_set() or lease.lost:
+            context.cancelJobGroup(claim.order.id)
+            job.done.wait(settings.shutdown_graceful_timeout_ms / 1_000)
+            return None
+    if job.error is not None:
+        return Status.PAUSED, FAILED.format(type(job.error).__name__)
+    return combined(job.endings)
 
-    def __init__(self, settings: RedriveSettings) -> None:
-        self._settings = settings
 
-    def work(self, claim: Claim, lease: LeaseKeeper, stop: threading.Event) -> Ending:
-        """As a worker works on an order of its own, but in executors."""
-        try:
-            context = self._context()
-        except Exception as error:
-            logger.exception("no Spark session")
-            return Status.PAUSED, FAILED.format(type(error).__name__)
-        job = _Job(context, partition_tasks(self._settings, claim, context.defaultParallelism), claim)
-        job.start()
-        while not job.done.wait(LOOK_S):
-            if stop.is_set() or lease.lost:
-                context.cancelJobGroup(claim.order.id)
-                job.done.wait(self._settings.shutdown_graceful_timeout_ms / 1_000)
-                return None
-        if job.error is not None:
-            return Status.PAUSED, FAILED.format(type(job.error).__name__)
-        return combined(job.endings)
+def _context(master: str) -> "SparkContext":
+    """Of the session of this process, which begins with the first order that asks for it."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 -- only who needs it pays for it
 
-    def _context(self) -> "SparkContext":
-        from pyspark.sql import SparkSession  # noqa: PLC0415 -- only who needs it pays for it
-
-        master = self._settings.spark_master
-        builder = SparkSession.builder.master(master).appName("deadwatch-redrive")
-        options = {
-            "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={tempfile.gettempdir()}"',
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-        }
-        if master.startswith("local"):
-            os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-            options["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(sys.path)
-        session = builder.config(map={**options}).getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        return session.sparkContext
+    builder = SparkSession.builder.master(master).appName("deadwatch-redrive")
+    options = {
+        "spark.driver.extraJavaOptions": f'"-Djava.io.tmpdir={tempfile.gettempdir()}"',
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        options |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+        options["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(sys.path)
+    session = builder.config(map={**options}).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session.sparkContext
 
 
 class _Job(threading.Thread):
@@ -190,7 +186,6 @@ def work(task: PartitionTask) -> Ending:
     telemetry = telemetry_of(task.settings.otel_endpoint, name, os.environ)
     context = WorkerContext(
         settings=task.settings,
-        compile_filter=Filter,
         watch=Watch(engine),
         clock=clock_ms,
         rng=Random(),

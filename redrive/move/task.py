@@ -10,6 +10,7 @@ from typing import Self, cast
 from confluent_kafka.admin import AdminClient
 
 from deadwatch.contract.backoff import Backoff
+from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.guards import Guard, Watch
 from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.order import Claim, Order
@@ -31,8 +32,6 @@ from redrive.telemetry import DISABLED, Telemetry
 AdminOptions = dict[str, str | int | float | bool]
 HandledBefore = Callable[[Order, str], Handled]
 """What earlier orders have done with the records of an order's topic, which has this id."""
-
-
 Note = Callable[[str, bool], None]
 """``redrive.plan.history.Notes.note``: called before an order of the topic is let go of."""
 
@@ -42,10 +41,10 @@ class WorkerContext:
     """What all orders of a worker share; ``beat`` tells the health check that the worker goes on."""
 
     settings: RedriveSettings
-    compile_filter: Callable[[str], Matcher]
     watch: Watch
     clock: Callable[[], int]
     rng: Random
+    compile_filter: Callable[[str], Matcher] = Filter
     beat: Callable[[], None] = unheard
     id_suffix: str = ""
     """Of the transactional id: tells this part of an order from the others; "": it is the whole."""

@@ -229,8 +229,10 @@ class Place:
         own = RedriveSettings.model_validate(
             {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
         )
-        house = WorkerContext(own, lambda _: matches, lambda _: self.returns, clock, Random(1))
-        thread = threading.Thread(target=run, args=(orders, house, stop, "test"))
+        context = WorkerContext(
+            own, lambda _: self.returns, clock, Random(1), compile_filter=lambda _: matches
+        )
+        thread = threading.Thread(target=run, args=(orders, context, stop, "test"))
         thread.start()
         try:
             yield stop

@@ -6,12 +6,12 @@ Prints the state that it left the order in.
 
 import sys
 import threading
-import time
 from pathlib import Path
 from random import Random
 
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Order, Status
+from deadwatch.runtime.clock import clock_ms
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import run
@@ -45,14 +45,8 @@ class OneOrder:
 def main(order_file: str, epoch: str) -> None:
     stop = threading.Event()
     orders = OneOrder(Order.model_validate_json(Path(order_file).read_text()), int(epoch), stop)
-    house = WorkerContext(
-        RedriveSettings(),
-        lambda _: lambda _: True,
-        lambda _: Returns(0, 0),
-        lambda: time.time_ns() // 1_000_000,
-        Random(),
-    )
-    run(orders, house, stop, "test")
+    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random())
+    run(orders, context, stop, "test")
     sys.stdout.write(orders.left + "\n")
 
 

@@ -77,15 +77,8 @@ def redriven(place: Place, order: Order, most_steps: int = WITHIN_STEPS, epoch: 
     """Work on it in so many steps at most; what each transaction that came to nothing was undone for."""
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": place.servers}})
     counting = Counting()
-    house = WorkerContext(
-        settings,
-        lambda _: lambda _: True,
-        lambda _: Returns(0, 0),
-        clock_ms,
-        Random(1),
-        telemetry=counting,
-    )
-    with no_client_is_left(), OrderTask(house, Claim(order, epoch, 0), lambda: None) as work:
+    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), telemetry=counting)
+    with no_client_is_left(), OrderTask(context, Claim(order, epoch, 0), lambda: None) as work:
         for _ in range(most_steps):
             step = work.step()
             if isinstance(step, Finished):

@@ -79,13 +79,11 @@ class Room:
         settings = RedriveSettings.model_validate(
             {"kafka": {"bootstrap_servers": self.place.servers}, "lease_ms": LEASE_MS}
         )
-        house = WorkerContext(
-            settings, lambda _: lambda _: True, lambda _: Returns(0, 0), clock_ms, Random(1), note=note
-        )
+        context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), note=note)
 
         def live() -> None:
             with suppress(SystemExit):  # it dies
-                run(OrderClaims(self._engine), house, stop, "w")
+                run(OrderClaims(self._engine), context, stop, "w")
 
         worker = threading.Thread(target=live)
         worker.start()
