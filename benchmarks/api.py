@@ -7,10 +7,7 @@ after the other with a second between. A peer is the bound that the house has se
 
 import http.client
 import os
-import re
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +21,8 @@ import psutil
 from sqlalchemy import insert
 
 from benchmarks.row import Row
+from benchmarks.service import up
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.store import schema
 from deadwatch.store.batch import Batch, SeriesDelta
 from deadwatch.store.engine import connect
@@ -83,7 +82,7 @@ def labels(number: int) -> dict[str, str]:
 
 
 def fill(url: str) -> None:
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     times = {"first_ms": now_ms - 60_000, "last_ms": now_ms}
     name = DEAD_LETTERS.name
     series = [
@@ -139,7 +138,7 @@ class Stream:
 
 
 def _batch(number: int) -> Batch:
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = clock_ms()
     deltas = tuple(
         SeriesDelta(DEAD_LETTERS, DEAD_LETTERS.key(labels(one)), 1, now_ms, now_ms, "{}")
         for one in range(number % 9 * 1_000, number % 9 * 1_000 + 1_000)
@@ -150,25 +149,12 @@ def _batch(number: int) -> Batch:
 
 
 @contextmanager
-def served(url: str) -> Iterator[tuple[int, psutil.Process]]:
+def served(url: str, log: Path) -> Iterator[tuple[int, psutil.Process]]:
     """The port of an api on the store, and its process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "api"],
-        env={**inherited, "API_PORT": "0", "API_STORE_URL": url},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None  # noqa: S101 -- it was asked for
-        for line in process.stderr:
-            if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", line):
-                yield int(found[1]), psutil.Process(process.pid)
-                return
-        raise RuntimeError("the api did not begin")
-    finally:
-        process.terminate()
-        process.wait(START_S)
+    environment = {**inherited, "API_PORT": "0", "API_STORE_URL": url}
+    with up(r"listening on http://127\.0\.0\.1:(\d+)", log, environment, "api") as (process, port):
+        yield int(port), psutil.Process(process.pid)
 
 
 class Caller:
@@ -259,7 +245,7 @@ def rows() -> Iterator[Row]:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
         with Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store, ExitStack() as stack:
             fill(url)
-            port, process = stack.enter_context(served(url))
+            port, process = stack.enter_context(served(url, Path(name) / "api.log"))
             stream = stack.enter_context(Stream(store))
             yield latency(port, METRICS, METRICS_MS, stream)
             for path in LISTS:

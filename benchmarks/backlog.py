@@ -11,6 +11,7 @@ from random import Random
 from typing import Final, NamedTuple, Self
 
 from benchmarks.traffic import Totals
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.store import Store
 from streaming import session
@@ -123,8 +124,3 @@ class _Watch(threading.Thread):
             self.began_ms = self.began_ms or (rows[0][0] if rows else 0)
             self.totals = dict(connection.execute("SELECT name, sum(value) FROM series GROUP BY name"))
         return self.totals.get(self._name, 0) >= self._records
-
-
-def clock_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000

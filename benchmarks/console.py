@@ -41,7 +41,7 @@ def rows() -> Iterator[Row]:
         url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
         with Store(url, max_groups=2 * GROUPS):
             fill(url)
-        with served(url) as (port, _), sync_playwright() as playwright:
+        with served(url, Path(name) / "api.log") as (port, _), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             for page, path in PAGES.items():
                 yield from _page(browser, page, f"http://127.0.0.1:{port}/console{path}")

@@ -7,7 +7,6 @@ begin to its end, beside that before it. ``DEADWATCH_FLOOD`` and ``DEADWATCH_FLO
 """
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,9 +16,8 @@ from typing import Final
 
 from benchmarks import dead_letters, letters, probe
 from benchmarks.dead_letters import Written
-from benchmarks.row import Row
+from benchmarks.row import Row, place
 from benchmarks.service import Service, ServiceError
-from lab.broker import LoneBroker
 from lab.topics import Topics
 from streaming import session
 from streaming.settings import StreamingSettings
@@ -40,8 +38,7 @@ LATENCY: Final = 1 / 1.5
 
 def rows() -> Iterator[Row]:
     """A row for the time, the store, the memory and the latency."""
-    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        servers, directory = broker.bootstrap_servers, Path(name)
+    with place() as (servers, directory):
         Topics(servers).create(EVENTS, partitions=3)
         Topics(servers).create(QUEUE, partitions=6)
         with Service(servers, EVENTS, directory) as service:

@@ -7,15 +7,13 @@ of dead letters.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from benchmarks import dead_letters, traffic
 from benchmarks.backlog import Ours
-from benchmarks.row import Row
-from lab.broker import LoneBroker
+from benchmarks.row import Row, place
 from lab.topics import Topics
 
 EVENTS: Final = int(os.environ.get("DEADWATCH_BENCH_GROWTH", "1000000"))
@@ -27,9 +25,9 @@ MEMORY: Final = 0.8
 
 
 def rows() -> Iterator[Row]:
-    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        yield from _events(broker.bootstrap_servers, Path(name))
-        yield from _groups(broker.bootstrap_servers, Path(name))
+    with place() as (servers, directory):
+        yield from _events(servers, directory)
+        yield from _groups(servers, directory)
 
 
 def _events(servers: str, directory: Path) -> Iterator[Row]:

@@ -8,10 +8,6 @@ resident bytes. The broker does not count.
 
 import contextlib
 import os
-import re
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -22,15 +18,13 @@ import httpx2
 import psutil
 
 from benchmarks import dead_letters, traffic
-from benchmarks.row import Row
-from benchmarks.service import ServiceError
-from lab.broker import LoneBroker
+from benchmarks.row import Row, place
+from benchmarks.service import WITHIN_S, up
 from lab.processes import until
 from lab.topics import Topics
 
 QUIET_S: Final = 60 * float(os.environ.get("DEADWATCH_BENCH_QUIET_MINUTES", "10"))
 WATCHED_S: Final = 120.0
-UP_WITHIN_S: Final = 240.0
 CPU_MS: Final = 0.12 * 60_000
 """Of a minute: 0.12 of a core."""
 BYTES: Final = 1_100_000_000
@@ -47,10 +41,19 @@ class Used(NamedTuple):
 
 def rows() -> Iterator[Row]:
     """Processor time and memory, beside their limits."""
-    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        servers = broker.bootstrap_servers
+    with place() as (servers, directory):
         Topics(servers).create("deadwatch.events", "dlq.idle", partitions=3)
-        with _up(servers, Path(name)) as (process, url):
+        command = (
+            "cli",
+            "up",
+            "--bootstrap-servers",
+            servers,
+            "--data",
+            str(directory / "data"),
+            "--port",
+            "0",
+        )
+        with up(r"Deadwatch is up: (\S+)/docs", directory / "up.log", os.environ, *command) as (process, url):
             traffic.produce(servers, "deadwatch.events", 1)
             dead_letters.produce(servers, "dlq.idle", 1, 1)
             _wait_for(url)
@@ -74,26 +77,6 @@ def _rows(before: dict[int, Used], after: dict[int, Used]) -> Iterator[Row]:
     yield Row.fewer(f"deadwatch up at rest: bytes ({kind}), beside the limit", memory, BYTES)
 
 
-@contextlib.contextmanager
-def _up(servers: str, directory: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    """The service and its address, once it is up."""
-    command = [sys.executable, "-m", "cli", "up", "--bootstrap-servers", servers]
-    command += ["--data", str(directory / "data"), "--port", "0"]
-    output = directory / "up.log"
-    with output.open("wb") as log:
-        process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log)
-    try:
-        deadline_s = time.monotonic() + UP_WITHIN_S
-        while not (found := re.search(r"Deadwatch is up: (\S+)/docs", output.read_text())):
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                raise ServiceError(f"deadwatch up did not come up: {output.read_text()[-2_000:]}")
-            time.sleep(0.2)
-        yield process, found[1]
-    finally:
-        process.terminate()
-        process.wait()
-
-
 def _wait_for(url: str) -> None:
     """Until ``/metrics`` tells of an event and of a dead letter."""
 
@@ -101,7 +84,7 @@ def _wait_for(url: str) -> None:
         text = httpx2.get(f"{url}/metrics", trust_env=False).text
         return all(name in text for name in COUNTED)
 
-    until(counted, "an event and a dead letter are counted", UP_WITHIN_S)
+    until(counted, "an event and a dead letter are counted", WITHIN_S)
 
 
 def _used(pid: int) -> dict[int, Used]:

@@ -56,12 +56,10 @@ class Loop:
         self._marks: dict[str, list[int]] = {}
         self._offsets: dict[int, int] = {}
 
-    def add(self, records: Records) -> int:
-        """Count the records; how many there were."""
+    def add(self, records: Records) -> None:
+        """Count the records."""
         parse, marks, offsets, add = self._parse, self._marks, self._offsets, self._grow
-        number = 0
         for partition, offset, value in records:
-            number += 1
             offsets[partition] = offset + 1
             event = parse(value)
             source, position = event["source"], event["position"]
@@ -73,7 +71,6 @@ class Loop:
             for name, labels in SERIES[kind]:
                 grows = event["records"] if name == "delivery_timeout_records" else 1
                 add((name, *(event[label] for label in labels)), grows, happened_ms)
-        return number
 
     def _grow(self, key: tuple[str, ...], value: int, happened_ms: int) -> None:
         total = self._totals.get(key)

@@ -8,10 +8,10 @@ import importlib.util
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import Consumer
 from kafka import KafkaConsumer
@@ -90,18 +90,28 @@ def parser() -> str:
 
 
 def _run(file: Path, poll: Callable[[], Records], truth: Totals) -> float:
-    """Events per second from the first record to the last commit."""
     loop = Loop(file, importlib.import_module(parser()).loads)
-    records, start_s, seen, committed = truth["events"], 0.0, 0, 0
-    while seen < records:
-        found = poll()
-        start_s = start_s or (time.perf_counter() if found else 0.0)
-        seen += loop.add(found)
-        if seen - committed >= COMMIT_EVERY or seen >= records:
-            loop.commit()
-            committed = seen
-    rate = records / (time.perf_counter() - start_s)
+    took_s = seconds(poll, loop.add, loop.commit, truth["events"])
     totals = loop.close()
     if totals != truth:
         raise PeerError(f"counted {totals}, the truth is {truth}")
-    return rate
+    return truth["events"] / took_s
+
+
+T = TypeVar("T", bound=Sequence[Any])
+
+
+def seconds(
+    poll: Callable[[], T], add: Callable[[T], object], commit: Callable[[], object], records: int
+) -> float:
+    """From the first of the records to the last commit."""
+    start_s, seen, committed = 0.0, 0, 0
+    while seen < records:
+        found = poll()
+        start_s = start_s or (time.perf_counter() if found else 0.0)
+        add(found)
+        seen += len(found)
+        if seen - committed >= COMMIT_EVERY or seen >= records:
+            commit()
+            committed = seen
+    return time.perf_counter() - start_s

@@ -13,6 +13,7 @@ from confluent_kafka import Producer
 
 from benchmarks.dead_letters import Headers
 from deadwatch.contract.events import ClientTimeout, Position, encode
+from deadwatch.runtime.clock import clock_ms
 
 SOURCES: Final = 4
 LAST_WITHIN_S: Final = 300.0
@@ -128,7 +129,7 @@ class _Events:
         self._made_ms = 0
 
     def __call__(self, number: int) -> Record:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = clock_ms()
         if now_ms - self._made_ms >= SEND_EVERY_S * 1_000:
             self._made_ms = now_ms
             self._before, self._after = self._encoded(now_ms).split(b"4242424242")

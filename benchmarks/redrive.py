@@ -24,6 +24,7 @@ from kafka.structs import OffsetAndMetadata
 from benchmarks.row import Row, in_turns, seconds
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Limits, Order, OrderRequest
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.process import leave_records_alone
 from lab import Lab
 from lab.topics import Topics
@@ -52,10 +53,6 @@ REFUSED_GOALS: Final = {1: 1 / 1.5, 50: 1 / 4}
 """By how many are refused: an order may take so much longer than one of which none is."""
 
 Headers = list[tuple[str, str | bytes | None]]
-
-
-def clock_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def fill(servers: str) -> None:

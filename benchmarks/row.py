@@ -1,10 +1,16 @@
-"""One comparison: ours beside a peer's, and whether the ratio reaches its goal."""
+"""One comparison: ours beside a peer's, and whether the ratio reaches its goal; and where it is made."""
 
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Self
+
+from lab.broker import LoneBroker
+from lab.jvm import Properties
 
 Work = Callable[[], object]
 
@@ -58,6 +64,13 @@ def in_turns(work: str, records: int, ours: Work, peer: Work, *, rounds: int, go
             peer_s, mine_s = seconds(peer), seconds(ours)
         rates.append((records / mine_s, records / peer_s))
     return Row.of_rounds(work, rates, goal)
+
+
+@contextmanager
+def place(settings: Properties | None = None) -> Iterator[tuple[str, Path]]:
+    """The address of a broker with nothing in it, and an empty directory; nothing is left of either."""
+    with LoneBroker(settings) as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        yield broker.bootstrap_servers, Path(name)
 
 
 def seconds(work: Work) -> float:

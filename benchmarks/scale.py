@@ -8,10 +8,8 @@ topic's by those of many. ``DEADWATCH_BENCH_TOPICS`` is the number of topics of 
 """
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from confluent_kafka import Producer
@@ -20,9 +18,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks import dead_letters, probe
 from benchmarks.probe import Lane, Record
-from benchmarks.row import Row
+from benchmarks.row import Row, place
 from benchmarks.service import Service, ServiceError
-from lab.broker import LoneBroker
 from lab.topics import Topics
 
 TOPICS: Final = int(os.environ.get("DEADWATCH_BENCH_TOPICS", "2000"))
@@ -66,12 +63,11 @@ def rows() -> Iterator[Row]:
 
 def _measured(shape: Shape) -> list[float]:
     """The latencies, once all has been counted exactly."""
-    with LoneBroker() as broker, tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        servers = broker.bootstrap_servers
+    with place() as (servers, directory):
         Topics(servers).create("scale.events", partitions=3)
         sent = _fill(servers, shape)
         began_s = time.monotonic()
-        with Service(servers, "scale.events", Path(name)) as service:
+        with Service(servers, "scale.events", directory) as service:
             service.wait_for_dead_letters(sent, STARTED_WITHIN_S)
             started_s, at_start = time.monotonic() - began_s, service.memory()
             sent += len(_latencies_ms(servers, shape, service, sent, WARM_UP_S))

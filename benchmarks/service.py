@@ -1,12 +1,14 @@
-"""The service as it runs: ``python -m streaming`` and ``python -m api`` on a directory of their own."""
+"""The service as it runs: its processes, each in the directory of its log."""
 
 import contextlib
 import os
+import re
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Self
 
@@ -15,14 +17,49 @@ import psutil
 
 WITHIN_S: Final = 240.0
 EVENTS_TOTAL: Final = "deadwatch_events_total{"
+ROOT: Final = str(Path(__file__).parents[1])
 
 
 class ServiceError(Exception):
     """The service did not do in time what it was watched for."""
 
 
+def start(log: Path, environment: Mapping[str, str], *command: str) -> "subprocess.Popen[bytes]":
+    """A module of the house with its arguments, as a process."""
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env={**environment, "PYTHONPATH": ROOT},
+            cwd=log.parent,
+            stdout=output,
+            stderr=output,
+        )
+
+
+@contextlib.contextmanager
+def up(
+    said: str, log: Path, environment: Mapping[str, str], *command: str
+) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """A process that has said that it is up, and the group of what it ``said``, a regular expression.
+
+    Raises:
+        ServiceError: it did not say so in time.
+    """
+    process = start(log, environment, *command)
+    try:
+        deadline_s = time.monotonic() + WITHIN_S
+        while not (found := re.search(said, log.read_text())):
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise ServiceError(f"{' '.join(command)} did not come up: {log.read_text()[-2_000:]}")
+            time.sleep(0.2)
+        yield process, found[1]
+    finally:
+        process.terminate()
+        process.wait()
+
+
 class Service:
-    """Both processes, from entering to leaving."""
+    """``python -m streaming`` and ``python -m api`` on one store, from entering to leaving."""
 
     def __init__(self, servers: str, topic: str, directory: Path) -> None:
         self._directory = directory
@@ -41,12 +78,14 @@ class Service:
             "API_KAFKA__BOOTSTRAP_SERVERS": servers,
             "API_STORE_URL": store_url,
             "API_PORT": str(port),
-            "PYTHONPATH": str(Path(__file__).parents[1]),
         }
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            self._processes = [stack.enter_context(self._run(stage)) for stage in ("streaming", "api")]
+            self._processes = [
+                stack.enter_context(start(self._directory / f"{stage}.log", self._environment, stage))
+                for stage in ("streaming", "api")
+            ]
             self._client = stack.enter_context(httpx2.Client(timeout=WITHIN_S))
             self._closing = stack.pop_all()
         return self
@@ -58,16 +97,6 @@ class Service:
             process.kill()
         psutil.wait_procs(processes, WITHIN_S)
         self._closing.close()
-
-    def _run(self, stage: str) -> subprocess.Popen[bytes]:
-        with (self._directory / f"{stage}.log").open("wb") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", stage],
-                env=self._environment,
-                cwd=self._directory,
-                stdout=log,
-                stderr=log,
-            )
 
     def events(self) -> dict[str, int]:
         """What ``/metrics`` says of the events of every source; nothing while the service starts."""

@@ -15,12 +15,13 @@ asks how an event was written. ``DEADWATCH_BENCH_BEFORE`` is another checkout, a
 which ``make setup`` has run: it counts the first topic in turns with ours, in a process and a JVM of its own.
 """
 
+import json
 import os
 import re
 import subprocess
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,10 +29,8 @@ from typing import Final, NamedTuple
 import jars
 from benchmarks import peers, traffic
 from benchmarks.backlog import Counted, Ours
-from benchmarks.before import Run, before
-from benchmarks.row import Row
+from benchmarks.row import Row, place
 from benchmarks.traffic import Totals
-from lab.broker import LoneBroker
 from lab.jvm import Properties, launcher
 from lab.topics import Topics
 
@@ -49,6 +48,22 @@ LOOSE_TOPIC: Final = "bench.events-loose"
 LOOSE: Final = 0.6
 BEFORE: Final = os.environ.get("DEADWATCH_BENCH_BEFORE", "")
 NO_SLOWER: Final = 0.95
+PROGRAM: Final = """
+import json, sys, tempfile
+from pathlib import Path
+from benchmarks.backlog import Ours
+
+servers, topic, truth, warm_up_runs = sys.argv[1:]
+with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name, Ours(servers, topic, Path(name)) as ours:
+    for _ in range(int(warm_up_runs)):
+        ours.run(json.loads(truth))
+    print("warm", flush=True)
+    for _ in sys.stdin:
+        print("rate", ours.run(json.loads(truth)).rate, flush=True)
+"""
+"""The directory that it is run in comes first among Python's paths: that of the checkout."""
+
+Run = Callable[[str, str, Totals, Path], float]
 
 
 class Peer(NamedTuple):
@@ -66,14 +81,13 @@ class Peer(NamedTuple):
 def rows() -> Iterator[Row]:
     """A row a peer, one for the second topic and, where it is there, one for the checkout before."""
     with ExitStack() as stack:
-        servers = stack.enter_context(LoneBroker(STOCK)).bootstrap_servers
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deadwatch-bench-")))
+        servers, directory = stack.enter_context(place(STOCK))
         Topics(servers).create(TOPIC, LOOSE_TOPIC, partitions=PARTITIONS)
         truth = traffic.produce(servers, TOPIC, EVENTS)
         traffic.produce(servers, LOOSE_TOPIC, EVENTS, traffic.loosely)
         all_peers = _peers()
         if BEFORE:
-            run = stack.enter_context(before(Path(BEFORE).resolve(), servers, TOPIC, truth, WARM_UP_RUNS))
+            run = stack.enter_context(_before(Path(BEFORE).resolve(), servers, TOPIC, truth, WARM_UP_RUNS))
             all_peers.append(Peer("the checkout before", NO_SLOWER, run))
         ours = stack.enter_context(Ours(servers, TOPIC, directory))
         for _ in range(WARM_UP_RUNS):
@@ -133,3 +147,39 @@ def _consumer_performance(servers: str, topic: str, records: int) -> dict[str, s
     done = subprocess.run(command, capture_output=True, text=True, timeout=READ_WITHIN_S, check=True)
     names, values = (re.split(r",\s*", line) for line in done.stdout.strip().splitlines()[-2:])
     return dict(zip(names, values, strict=True))
+
+
+@contextmanager
+def _before(checkout: Path, servers: str, topic: str, truth: Totals, warm_up_runs: int) -> Iterator[Run]:
+    """Our query as another checkout has it: a process, a JVM and packages of its own, warm between its runs.
+
+    A run counts the topic on a new store, events per second; it raises ``PeerError`` if it cannot.
+    """
+    own = checkout / ".venv" / "bin" / "python"
+    process = subprocess.Popen(
+        [
+            own if own.exists() else sys.executable,
+            *("-c", PROGRAM, servers, topic, json.dumps(truth), str(warm_up_runs)),
+        ],
+        cwd=checkout,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def answer(word: str) -> str:
+        """The rest of the next line that begins with it; Spark may have lines of its own."""
+        for line in process.stdout or ():
+            if line.startswith(word):
+                return line.removeprefix(word)
+        raise peers.PeerError(f"the checkout {checkout} ended: exit code {process.wait()}")
+
+    def run(_servers: str, _topic: str, _truth: Totals, _file: Path) -> float:
+        print("run", file=process.stdin, flush=True)
+        return float(answer("rate"))
+
+    answer("warm")
+    try:
+        yield run
+    finally:
+        process.communicate()
