@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 import threading
+import time
 import typing
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -49,24 +50,20 @@ def run(
     spark: SparkSession, events_topic: str, rehearse: Callable[[DataFrame], object], stop: threading.Event
 ) -> None:
     """Call ``rehearse`` with a batch, unless ``stop`` is set; an error ends it."""
-    done = threading.Event()
 
-    def batch(records: DataFrame, batch_id: int) -> None:
-        if batch_id == 0 and not stop.is_set():
+    def batch(records: DataFrame, _batch_id: int) -> None:
+        if not stop.is_set():
             rehearse(records)
-        else:
-            done.set()
 
     with tempfile.TemporaryDirectory(prefix="deadwatch-warm-up-") as checkpoint:
-        stream = _records(spark, events_topic).writeStream
+        stream = _records(spark, events_topic).writeStream.trigger(availableNow=True)  # ends behind its batch
         query = stream.foreachBatch(batch).option("checkpointLocation", checkpoint).start()
-        while query.isActive and not done.wait(0.02):
-            continue
-        query.stop()
+        while query.isActive:
+            time.sleep(0.02)
 
 
 def _records(spark: SparkSession, events_topic: str) -> DataFrame:
-    """A stream of the same records in every batch, from one literal: no Python worker is started for them."""
+    """A stream of one batch of records, from a literal: no Python worker is started for them."""
     rows = json.dumps([*_rows(events_topic)])
     ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     return ticks.select(F.inline(F.from_json(F.lit(rows), f"array<struct<{SOURCE}>>")))
@@ -81,14 +78,8 @@ def _rows(events_topic: str) -> Iterator[dict[str, object]]:
     text = b64encode(b"1").decode()
     for offset, dialect in enumerate(reading().dialects):
         headers = [{"key": name, "value": text} for name in dialect.headers]
-        yield {
-            "topic": "dlq.warm-up",
-            "offset": offset,
-            "key": text,
-            "value": text,
-            "headers": headers,
-            **same,
-        }
+        content = {"key": text, "value": text, "headers": headers}
+        yield {"topic": "dlq.warm-up", "offset": offset, **content, **same}
 
 
 def example(cls: type) -> Any:  # noqa: ANN401 -- an instance of the class
