@@ -60,6 +60,12 @@ def topic_id(client: AdminClient, topic: str) -> str:
     return str(UUID(int=high << 64 | low)) if high or low else ""
 
 
+def written_end(client: AdminClient, topic: str, partition: int) -> int:
+    """Where a partition ends, with what open transactions have written. Raises ``KafkaException``."""
+    places = [TopicPartition(topic, partition)]
+    return _list_offsets(client, places, admin.OffsetSpec.latest(), WRITTEN, TIMEOUT_S)[topic, partition]
+
+
 class Cluster:
     """Questions to Kafka; every answer comes within ``timeout_s`` or not at all."""
 

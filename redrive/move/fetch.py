@@ -2,7 +2,8 @@
 
 Only committed records are read, of many partitions at a time. For a record that is not there ``Absence`` says
 why: the topic or the offset was never there, retention has removed it, compaction (or an aborted transaction)
-has. ``UNSTABLE`` is to be asked for again: a transaction before it is still open.
+has. ``UNSTABLE`` is to be asked for again: a transaction before it is still open, or the partition has just
+got another leader, which does not know yet that all have it.
 """
 
 from collections import defaultdict
@@ -12,11 +13,13 @@ from enum import StrEnum
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.decision import SkipReason
 from deadwatch.runtime.kafka import Options
+from redrive.cluster import written_end
 from redrive.librdkafka import (
     PARTITION_EOF,
     READ_COMMITTED,
@@ -60,7 +63,8 @@ class _Search:
 class Fetcher:
     """A consumer that is assigned what is wanted and commits nothing."""
 
-    def __init__(self, connection: Options) -> None:
+    def __init__(self, connection: Options, admin: AdminClient) -> None:
+        self._admin = admin
         self._consumer = Consumer(connection | READ_COMMITTED | {"group.id": "deadwatch-redrive-fetch"})
 
     def fetch(self, wanted: OffsetsByPartition) -> Found:
@@ -90,15 +94,16 @@ class Fetcher:
         """Put into ``found`` what cannot be there; the rest is searched."""
         try:
             low, end = self._consumer.get_watermark_offsets(TopicPartition(*partition), timeout=TIMEOUT_S)
+            written = end if offsets[0] < end else written_end(self._admin, *partition)
         except KafkaException as error:
             if error.args[0].code() not in UNKNOWN_PARTITION:
                 raise
-            low = end = 0
-            found.update({(*partition, offset): Absence.MISSING for offset in offsets})
+            low = end = written = 0
         for offset in offsets:
-            if not low <= offset < end:
-                gone = Absence.EXPIRED if offset < low else Absence.MISSING
-                found.setdefault((*partition, offset), gone)
+            if offset >= end:  # of committed records
+                found[*partition, offset] = Absence.UNSTABLE if offset < written else Absence.MISSING
+            elif offset < low:
+                found[*partition, offset] = Absence.EXPIRED
         present = [offset for offset in offsets if low <= offset < end]
         return _Search(present, end) if present else None
 

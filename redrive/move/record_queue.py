@@ -21,7 +21,7 @@ from redrive.move.rewrite import DeadLetterId, PendingRecord, Place, place_of
 
 Selects = Callable[[DeadLetter], bool]
 LATER_MS: Final = 1_000
-"""After this time an origin is looked for again that an open transaction hides."""
+"""After this time a record is looked for again that an open transaction hides."""
 
 
 class DelayedRecord(NamedTuple):
@@ -189,7 +189,7 @@ class RecordQueue:
         return first is not None and (not self._again or first[:2] < self._again[0][:2])
 
     def _read_again(self, due: list[DelayedRecord], now_ms: int) -> list[PendingRecord]:
-        """Read the records once more; one that retention has removed by now is refused."""
+        """Read the records once more; one that is gone is refused, one that is hidden is put off again."""
         by_place = {(self._topic, one.partition, one.offset): one for one in due}
         wanted: dict[tuple[str, int], list[int]] = defaultdict(list)
         for topic, partition, offset in by_place:
@@ -201,7 +201,12 @@ class RecordQueue:
         records = self._pending(dead_letters, now_ms)
         for pending in records:
             _, _, pending.waited_ms, pending.reserved = by_place[place_of(pending.dead_letter)]
-        return records + [_gone(place) for place, record in found.items() if isinstance(record, Absence)]
+        for place, record in found.items():
+            if record is Absence.UNSTABLE:
+                self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))
+            elif isinstance(record, Absence):
+                records.append(_gone(place))
+        return records
 
     def _select(self, messages: list[ConsumerRecord]) -> list[DeadLetter]:
         """The order's own dead letters; the others are done."""

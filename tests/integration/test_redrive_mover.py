@@ -152,7 +152,7 @@ def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
 def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
     """One record of it each time, as when they become due one after the other."""
     place.letters(60)
-    fetcher = Fetcher({"bootstrap.servers": place.servers})
+    fetcher = Fetcher({"bootstrap.servers": place.servers}, AdminClient({"bootstrap.servers": place.servers}))
     for offset in range(20):
         wanted = {(place.dlq, partition): [offset] for partition in range(3) if (offset + partition) % 3}
         found = fetcher.fetch(wanted)

@@ -1,0 +1,79 @@
+"""What is hidden for now is asked for again, and is not taken for gone."""
+
+from collections.abc import Collection
+from concurrent.futures import Future
+from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from redrive.move import fetch
+from redrive.move.fetch import Absence, Fetcher, Found, OffsetsByPartition
+from redrive.move.record_queue import LATER_MS, RecordQueue
+from tests.unit.redrive.move.fakes import DLQ, FakeReader, dead_letter
+from tests.unit.redrive.orders import order
+
+if TYPE_CHECKING:
+    from redrive.librdkafka import ConsumerRecord
+    from redrive.move.reader import Reader
+
+
+class Kafka:
+    """A partition from 2 to 8 of which a transaction from 5 on is open, as consumer and as admin client."""
+
+    def get_watermark_offsets(self, _place: TopicPartition, timeout: float) -> tuple[int, int]:
+        del timeout
+        return 2, 5  # of committed records
+
+    def list_offsets(self, places: Collection[TopicPartition], **_options: object) -> dict[Any, Any]:
+        answer: Future[SimpleNamespace] = Future()
+        answer.set_result(SimpleNamespace(offset=8))
+        return dict.fromkeys(places, answer)
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        assert places == []
+
+    def unassign(self) -> None:
+        pass
+
+
+def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = Kafka()
+    monkeypatch.setattr(fetch, "Consumer", lambda _options: kafka)
+    found = Fetcher({}, cast("Any", kafka)).fetch({("t", 0): [1, 5, 7, 8]})
+    assert {offset: absence for (_, _, offset), absence in found.items()} == {
+        1: Absence.EXPIRED,
+        5: Absence.UNSTABLE,
+        7: Absence.UNSTABLE,
+        8: Absence.MISSING,
+    }
+
+
+class Hiding:
+    """Does not find what it is asked for, the first time."""
+
+    hides = True
+
+    def fetch(self, wanted: OffsetsByPartition) -> Found:
+        found: dict[Any, ConsumerRecord | Absence] = {
+            (topic, partition, offset): Absence.UNSTABLE if self.hides else dead_letter(partition, offset)
+            for (topic, partition), offsets in wanted.items()
+            for offset in offsets
+        }
+        self.hides = False
+        return found
+
+
+def test_a_record_that_waited_and_cannot_be_read_yet_waits_a_little_longer() -> None:
+    reader = cast("Reader", FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: 9}), Random(1), dead_letter))
+    queue = RecordQueue(DLQ, reader, cast("Fetcher", Hiding()), lambda _: True)
+    reader.partitions[0].offsets.read(3)
+    queue.resume()
+    queue.gather(5_000, 9)
+    assert (queue.in_hand(), queue.next_due_ms()) == (0, 5_000 + LATER_MS)
+    queue.gather(5_000 + LATER_MS, 9)
+    pending = queue.take()
+    assert pending is not None
+    assert (pending.id, pending.refused) == ((0, 3), "")
