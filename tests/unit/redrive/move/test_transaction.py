@@ -106,9 +106,16 @@ def transactions(within_ms: int, *, gives_up: bool = False) -> TransactionalProd
     return TransactionalProducer({}, "order", within_ms, lambda: gives_up)
 
 
-def test_a_call_that_does_not_come_back_is_left_behind(client: Client) -> None:
-    with pytest.raises(UnansweredError):
-        transactions(1).commit([], None)
+@pytest.mark.parametrize(
+    ("within_ms", "gives_up", "raised"),
+    [(1, False, UnansweredError), (FOREVER_MS, True, GivenUpError)],
+    ids=["its time is over", "the worker has to stop"],
+)
+def test_a_call_that_does_not_come_back_is_left_behind(
+    client: Client, within_ms: int, raised: type[Exception], *, gives_up: bool
+) -> None:
+    with pytest.raises(raised):
+        transactions(within_ms, gives_up=gives_up).commit([], None)
     assert client.done == ["made", "begin"]
 
 
@@ -124,24 +131,13 @@ def test_a_call_that_went_down_with_its_connection_is_left_behind_once_kafka_ans
     assert client.done == ["made", "begin"]
 
 
-def test_a_call_is_waited_for_while_kafka_does_not_answer(client: Client) -> None:
+@pytest.mark.parametrize("back", [True, False], ids=["Kafka is there", "Kafka does not answer"])
+def test_an_answer_that_is_late_is_an_answer(client: Client, *, back: bool) -> None:
     producer = transactions(FOREVER_MS)
-    producer.flush()
-    client.back, client.log.doubtful = False, True
+    producer.flush()  # the transaction has begun
+    client.back, client.log.doubtful = back, not back
     threading.Timer(2 * transaction.TRY_S, client.answers.set).start()
     producer.commit([], None)
-    assert client.done == ["made", "begin", "offsets", "commit"]
-
-
-def test_who_has_to_stop_does_not_wait_for_it(client: Client) -> None:
-    with pytest.raises(GivenUpError):
-        transactions(FOREVER_MS, gives_up=True).commit([], None)
-    assert client.done == ["made", "begin"]
-
-
-def test_an_answer_that_is_late_is_an_answer(client: Client) -> None:
-    threading.Timer(2 * transaction.TRY_S, client.answers.set).start()
-    transactions(FOREVER_MS).commit([], None)
     assert client.done == ["made", "begin", "offsets", "commit"]
 
 

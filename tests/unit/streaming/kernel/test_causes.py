@@ -1,7 +1,6 @@
 """The pattern of a message is the contract's, however many messages are looked at at once."""
 
 import polars as pl
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -41,17 +40,13 @@ def kernel_patterns(messages: list[str]) -> list[str]:
     return pl.DataFrame({"message": messages}).select(patterns(pl.col("message"))).to_series().to_list()
 
 
-@pytest.mark.parametrize("message", TRICKY)
-def test_a_tricky_message_has_the_same_pattern(message: str) -> None:
-    assert kernel_patterns([message]) == [fingerprint.message_pattern(message)]
-
-
 @settings(
     max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(messages=MESSAGES)
+@example(messages=[*TRICKY])
 def test_any_message_has_the_same_pattern(messages: list[str]) -> None:
     assert kernel_patterns(messages) == [fingerprint.message_pattern(message) for message in messages]
 
