@@ -130,9 +130,9 @@ class Worker:
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
                 ending, well = ((Status.FAILED, refusal), True) if refusal else self._attempt(claim, lease)
-                in_executors = claim.order.request.engine == "spark"  # they may go on for a moment
-                over = ending is not None or not in_executors
-                self._context.note(claim.order.request.dlq_topic, over)
+                in_executors = claim.order.request.engine == "spark"
+                over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
+                self._context.note(claim.order.request.dlq_topic, over)  # else some may go on for a moment
             if not lease.lost:
                 self._let_go(claim, ending, lease.wanted)
         except ClaimLostError:

@@ -2,18 +2,22 @@
 
 import threading
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from sqlalchemy import Engine
 
+from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.engine import connect
 from deadwatch.store.store import Store
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
+from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.spark import _WatchedClaim, combined, partition_tasks
-from redrive.worker import Ending
+from redrive.worker import Ending, Worker
 from tests.unit.redrive import orders
 
 LIMITS = {"records_per_second": 90, "bytes_per_second": 3_001, "per_target_records_per_second": 30}
@@ -72,7 +76,7 @@ class Task:
         self.book.create(order(), "{}")
         held = self.claims.claim("w", 1_000, 5_000)
         assert held is not None
-        self.watched = _WatchedClaim(self.claims, held, self.stop)
+        self.held, self.watched = held, _WatchedClaim(self.claims, held, self.stop)
 
     def claim(self, now_ms: int) -> Claim | None:
         return self.watched.claim("", now_ms, 5_000)
@@ -98,3 +102,23 @@ def test_a_task_of_an_older_claim_ends(engine: Engine) -> None:
     with pytest.raises(ClaimLostError):
         task.watched.renew(taken, 9_000, 5_000)
     assert (task.claim(9_000), task.stop.is_set()) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("ending", "over"),
+    [(DONE, True), ((Status.FAILED, "a"), True), ((Status.PAUSED, "Spark failed"), False), (None, False)],
+    ids=["done", "impossible", "the job failed", "left to the next worker"],
+)
+def test_while_some_executors_may_go_on_the_end_of_their_events_is_not_known(
+    engine: Engine, ending: Ending, *, over: bool
+) -> None:
+    task, noted = Task(engine), list[tuple[str, bool]]()
+    context = WorkerContext(
+        RedriveSettings(),
+        lambda _: Returns(0, 0),
+        clock_ms,
+        Random(1),
+        note=lambda topic, known: noted.append((topic, known)),
+    )
+    assert Worker(task.claims, context, threading.Event(), lambda *_: ending).work(task.held)
+    assert noted == [("dlq.t", over)]
