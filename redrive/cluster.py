@@ -114,11 +114,12 @@ class Cluster:
 def group_lag(client: AdminClient, group: str, user: str, topics: Iterable[str]) -> int:
     """How many records a consumer group is behind, on the topic where these are most.
 
-    A partition without a commit counts from its beginning. Raises ``LagRefusedError``, and ``KafkaException``
-    when the brokers do not answer.
+    A partition without a commit counts from its beginning, a topic that has been deleted not at all. Raises
+    ``LagRefusedError``, and ``KafkaException`` when the brokers do not answer.
     """
     known = client.list_topics(timeout=LAG_TIMEOUT_S).topics
-    places = [TopicPartition(topic, partition) for topic in topics for partition in known[topic].partitions]
+    present = [topic for topic in topics if topic in known]
+    places = [TopicPartition(topic, partition) for topic in present for partition in known[topic].partitions]
     if not places:
         return 0
     committed = _committed(client, group, user, places)

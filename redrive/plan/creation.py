@@ -132,12 +132,15 @@ class OrderService:
 
 
 def _origins(cluster: Cluster, rules: TargetRules) -> Callable[[str], Extents]:
-    """What a topic holds, asked for once; one that does not exist holds nothing."""
+    """What a topic holds, asked for once; one that does not exist holds nothing.
+
+    With what open transactions have written: the mover waits for their end.
+    """
 
     @cache
     def extents(topic: str) -> Extents:
         partitions = rules.partitions.get(topic, 0)
-        return cluster.extents(topic, partitions) if partitions else Extents({}, {})
+        return cluster.written(topic, partitions) if partitions else Extents({}, {})
 
     return extents
 
