@@ -115,7 +115,7 @@ class TransactionalProducer:
         headers: list[tuple[str, bytes | None]],
         dead_letter: DeadLetterId | None,
     ) -> None:
-        """Hand a record over, as ``write`` does."""
+        """Hand a record over, as ``write`` does; what a client that is full holds, Kafka takes first."""
         if not self._begun:
             self._begin()
         if self.max_unanswered is not None:
@@ -124,6 +124,7 @@ class TransactionalProducer:
             self._unanswered += 1
         to = BY_KEY if partition is None else partition
         report = partial(on_delivery, self._refusals, self._runs, dead_letter, timestamp_ms, headers)
+        error: KafkaError | None
         try:
             self._producer.produce(
                 topic,
@@ -134,15 +135,18 @@ class TransactionalProducer:
                 timestamp=max(timestamp_ms, 0),
                 headers=cast("Headers", headers),
             )
+        except BufferError:
+            error = None
         except KafkaException as raised:
-            error: KafkaError = raised.args[0]
+            error = raised.args[0]
         else:
             return
-        if error.code() != WRONG_STATE:  # else the reason came as a delivery report
-            size = wire_size(key, value, headers)
-            refusal = Refusal(dead_letter, (topic, to), error, size, timestamp_ms, key is not None)
-            self._refusals.append(refusal)
-        self._abort(error)
+        if error is None:
+            self.flush()
+            self.produce(topic, partition, timestamp_ms, key, value, headers, dead_letter)
+            return
+        size = wire_size(key, value, headers)
+        self._refused(Refusal(dead_letter, (topic, to), error, size, timestamp_ms, key is not None))
 
     def flush(self) -> Mapping[tuple[str, int], list[Run]]:
         """Wait until Kafka has all records, or has refused some; returns their runs by topic and partition.
@@ -204,6 +208,11 @@ class TransactionalProducer:
             sending.join(try_s)
         if refused:
             raise refused.pop()  # this frame, which its traceback has, does not have it: no cycle
+
+    def _refused(self, refusal: Refusal) -> None:
+        if refusal.error.code() != WRONG_STATE:  # else the reason came as a delivery report
+            self._refusals.append(refusal)
+        self._abort(refusal.error)
 
     def _begin(self) -> None:
         if self._begun:

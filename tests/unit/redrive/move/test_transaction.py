@@ -27,7 +27,7 @@ class Client:
         self.answers = threading.Event()
         self.refusals: list[KafkaException] = []
         self.failed: KafkaError | None = None
-        self.produces: list[KafkaException] = []
+        self.produces: list[BufferError | KafkaException] = []
         self.late: list[tuple[KafkaError, Message]] = []
         """Reports of the record that was produced last, which come with the next poll."""
         self.held = 0
@@ -188,6 +188,16 @@ def test_a_client_that_holds_nothing_any_more_may_have_failed_the_transaction(cl
     with pytest.raises(AbortedError):
         transactions(FOREVER_MS).write(ProducerRecord("orders", 0, 0, None, b"value", ()), (0, 1), alone=True)
     assert client.done == ["made", "begin", "abort"]
+
+
+def test_a_client_that_is_full_is_waited_for_and_given_the_record_again(client: Client) -> None:
+    client.held, client.produces = 5, [BufferError("Local: Queue full")]
+    producer = transactions(FOREVER_MS)
+    producer.write(ProducerRecord("orders", 0, 0, None, b"value", ()), (0, 1))
+    assert client.held == 0
+    client.report(None, Message(topic="orders", partition=0, offset=7))
+    assert producer.flush() == {("orders", 0): [(7, 8)]}
+    assert client.done == ["made", "begin"]
 
 
 def test_a_transaction_that_goes_well_is_waited_for(client: Client) -> None:
