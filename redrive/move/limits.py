@@ -13,6 +13,8 @@ from deadwatch.orders.order import Limits
 SAVED_MS: Final = 1_000
 MIN_SAVED: Final = 2.0
 """At least this many tokens are saved: a rate below one a second keeps what is left over of a record."""
+MAX_RECORDS: Final = 1_000_000
+"""Of a transaction, whatever its order says: the store takes longer runs of offsets for invalid."""
 SLICE_MS: Final = 200
 """A limited order moves what its rate allows in this time at once: a transaction for each record is dear."""
 
@@ -45,7 +47,7 @@ class OrderLimits:
 
     def __init__(self, limits: Limits, moved: int, now_ms: int) -> None:
         self._limits, self.moved = limits, moved
-        self.max_in_flight = self._room = limits.max_in_flight
+        self.max_in_flight = self._room = min(limits.max_in_flight, MAX_RECORDS)
         self._started = False
         self._records, self._bytes = self._empty_buckets(now_ms)
 

@@ -28,6 +28,7 @@ from redrive.move.failures import (
     UnansweredError,
     on_delivery,
 )
+from redrive.move.limits import MAX_RECORDS
 from redrive.move.rewrite import BY_KEY, DeadLetterId, ProducerRecord, wire_size
 
 TRY_S: Final = 0.25
@@ -36,7 +37,6 @@ BACK_S: Final = 1.5
 """How long Kafka answers again before a call that was lost with its connection is given up."""
 FLUSH_S: Final = 0.02
 """How long one flush blocks before it is looked whether the client has failed the transaction."""
-QUEUE_RECORDS: Final = 1_000_000
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 """Every cluster has it; to ask for a topic that is not there could make it."""
 
@@ -65,7 +65,7 @@ class TransactionalProducer:
             "delivery.timeout.ms": delivery_timeout_ms,
             "partitioner": "murmur2_random",
             "error_cb": _ignore_error,
-            "queue.buffering.max.messages": QUEUE_RECORDS,
+            "queue.buffering.max.messages": MAX_RECORDS,
             "message.max.bytes": 100 << 20,
             "batch.size": BATCH_BYTES,
         }

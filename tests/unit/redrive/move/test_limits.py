@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadwatch.orders.order import Limits
-from redrive.move.limits import OrderLimits, TokenBucket
+from deadwatch.store.write.handled import MOST
+from redrive.move.limits import MAX_RECORDS, OrderLimits, TokenBucket
 
 
 def limits(records: float | None, size: int | None = None) -> OrderLimits:
@@ -59,6 +60,13 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
 def test_without_limits_everything_goes() -> None:
     assert limits(None).allowed()[0] == 100_000
     assert limits(None).wait_until_ms(1) is None
+
+
+def test_a_transaction_holds_no_more_than_the_store_believes_to_be_moved_at_once() -> None:
+    held = OrderLimits(Limits(records_per_second=None, max_in_flight=5_000_000), 0, 0)
+    assert held.allowed()[0] == held.left() == MAX_RECORDS
+    held.make_room(None)
+    assert held.allowed()[0] == MAX_RECORDS < MOST
 
 
 @given(seed=st.integers(0, 1 << 32), rate=st.sampled_from([5.0, 50.0, 500.0, 3_000.0]))
