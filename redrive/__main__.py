@@ -24,7 +24,7 @@ from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
 from deadwatch.runtime.health import Health
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.runtime.settings_file import begin
-from deadwatch.store.engine import connect, reading
+from deadwatch.store.engine import connect
 from deadwatch.store.errors import StoreError
 from deadwatch.store.heartbeat import REDRIVE, Heartbeat
 from deadwatch.store.returns import Watch
@@ -33,9 +33,8 @@ from deadwatch.store.trouble import line, retry_while_away
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.policies import PolicyBook
-from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import Cluster
-from redrive.move.task import WorkerContext
+from redrive.move.task import WorkerContext, topics_named_in
 from redrive.plan.creation import Bounds, OrderService
 from redrive.plan.history import History, Notes
 from redrive.plan.policy_round import PolicyRounds
@@ -58,9 +57,7 @@ def policy_rounds(settings: RedriveSettings, engine: Engine) -> PolicyRounds:
     """Makes the orders of policies; one of at most ``policies_max_records`` needs no confirmation."""
 
     def rules() -> TargetRules:
-        with reading(engine) as connection:
-            named = named_topics(connection)
-        return TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny, named)
+        return settings.target_rules(topics_named_in(engine))
 
     most = settings.policies_max_records
     history = History(HandledBook(engine), settings.events_topic, monotonic_ms, wait_ms)
@@ -113,6 +110,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
             Random(),
             beat=health.beat,
             telemetry=telemetry,
+            named_topics=partial(topics_named_in, engine),
             handled=book.before,
             note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
         )

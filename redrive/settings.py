@@ -8,6 +8,7 @@ from pydantic_settings import SettingsConfigDict
 from deadwatch.contract import topics
 from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.orders.order import LINGER_MS, REQUEST_TIMEOUT_MS
+from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.health import HealthSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.engine import checked_url
@@ -70,6 +71,10 @@ class RedriveSettings(DeadLetterSettings):
     shutdown_graceful_timeout_ms: int = Field(
         700, ge=0, description="How long a transaction may still take after its order was stopped."
     )
+
+    def target_rules(self, named: frozenset[str]) -> TargetRules:
+        """Which topics may be targets, but for those of the cluster; ``named`` by others' configurations."""
+        return TargetRules({}, self.targets_allow, self.dlq_topics, self.dlq_topics_deny, named)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +27,7 @@ from deadwatch.store.engine import connect
 from deadwatch.store.returns import Watch
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
-from redrive.move.task import WorkerContext
+from redrive.move.task import WorkerContext, topics_named_in
 from redrive.settings import RedriveSettings
 from redrive.telemetry import telemetry_of
 from redrive.worker import Ending, LeaseKeeper, run
@@ -192,6 +193,7 @@ def work(task: PartitionTask) -> Ending:
         id_suffix=f"-{task.partition}",
         parallel_tasks=task.parallel_tasks,
         telemetry=telemetry,
+        named_topics=partial(topics_named_in, engine),
         handled=HandledBook(engine).before,
     )
     try:

@@ -8,6 +8,7 @@ from random import Random
 from typing import Self, cast
 
 from confluent_kafka.admin import AdminClient
+from sqlalchemy import Engine
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.deadletter.filter import Filter
@@ -15,9 +16,10 @@ from deadwatch.orders.guards import Guard, Watch
 from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.order import Claim, Order
 from deadwatch.orders.selection import Matcher, intervals, selector
-from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
+from deadwatch.store.engine import reading
+from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import group_lag, topic_id
 from redrive.move.batch import EventFields
 from redrive.move.fetch import Fetcher
@@ -51,6 +53,8 @@ class WorkerContext:
     telemetry: Telemetry = DISABLED
     parallel_tasks: int = 1
     """How many tasks work on an order at the same time."""
+    named_topics: Callable[[], frozenset[str]] = frozenset
+    """Dead letter topics that configurations of others name."""
     handled: HandledBefore = lambda _order, _topic_id: NOTHING
     note: Note = lambda _topic, _over: None
     """A part of an order has nothing to note."""
@@ -112,9 +116,7 @@ class OrderTask:
         dlq_topic_id = topic_id(admin, request.dlq_topic)
         queue = self._queue(reader, fetcher, dlq_topic_id)
         queue.resume()
-        rules = TargetRules({}, settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny)
-        router = Router(admin, order, rules)
-        router.refresh()
+        router = self._router(admin)
         guard = self._guard(admin)
         # a target that fails is left alone for as long as trying it holds up the others
         backoff = Backoff(request.delivery_timeout_ms, 4 * request.delivery_timeout_ms)
@@ -130,6 +132,12 @@ class OrderTask:
         handled = NOTHING if order.request.again else self._context.handled(order, dlq_topic_id)
         return RecordQueue(order.request.dlq_topic, reader, fetcher, selector(order, matcher), handled)
 
+    def _router(self, admin: AdminClient) -> Router:
+        rules = self._context.settings.target_rules(self._context.named_topics())
+        router = Router(admin, self._claim.order, rules)
+        router.refresh()
+        return router
+
     def _guard(self, admin: AdminClient) -> Guard:
         order, guards = self._claim.order, self._claim.order.request.guards
         lag = None
@@ -144,6 +152,12 @@ class OrderTask:
         if since_ms is not None:
             return now_ms - since_ms >= self._context.settings.shutdown_graceful_timeout_ms
         return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
+
+
+def topics_named_in(engine: Engine) -> frozenset[str]:
+    """Dead letter topics that configurations name, by the store."""
+    with reading(engine) as connection:
+        return named_topics(connection)
 
 
 def user_of(settings: RedriveSettings) -> str:
