@@ -124,19 +124,12 @@ class TransactionalProducer:
             self._unanswered += 1
         to = BY_KEY if partition is None else partition
         report = partial(on_delivery, self._refusals, self._runs, dead_letter, timestamp_ms, headers)
-        error: KafkaError | None
+        pairs, time_ms = cast("Headers", headers), max(timestamp_ms, 0)
+        error: KafkaError | None = None
         try:
-            self._producer.produce(
-                topic,
-                value,
-                key,
-                to,
-                report,
-                timestamp=max(timestamp_ms, 0),
-                headers=cast("Headers", headers),
-            )
+            self._producer.produce(topic, value, key, to, report, timestamp=time_ms, headers=pairs)
         except BufferError:
-            error = None
+            pass
         except KafkaException as raised:
             error = raised.args[0]
         else:
