@@ -7,9 +7,10 @@ from typing import Any, cast
 import pytest
 
 from deadwatch.deadletter.record import parse_record
+from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim
-from deadwatch.orders.targets import Skip, SkipReason, TargetPlace
+from deadwatch.orders.targets import Skip, TargetPlace
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from tests.unit.redrive.orders import order
