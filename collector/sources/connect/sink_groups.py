@@ -126,36 +126,77 @@ def _held(members: Collection[Mapping[str, Any]]) -> dict[str, frozenset[TopicPa
 
 @dataclass(slots=True)
 class _Round:
-    """What a round has ``found``, and why it did not read a partition (``unread``).
+    """What a round has ``found``, why it did not read a partition (``unread``), or a group (``undescribed``).
 
-    The partitions that were ``silent`` rest in the following rounds until one of these is asked for some and
-    is not ``cut_short``: so each partition has its turn, whichever are silent.
+    What the round ``before`` has found is not read again. The partitions that were ``silent`` rest in the
+    following rounds until one of these is asked for some and is not ``cut_short``: so each partition has its
+    turn, whichever are silent.
     """
 
+    before: Mapping[tuple[TopicPartition, Extent], bool] = field(default_factory=dict)
     resting: Mapping[TopicPartition, str] = field(default_factory=dict)
     found: dict[tuple[TopicPartition, Extent], bool] = field(default_factory=dict)
     unread: dict[TopicPartition, str] = field(default_factory=dict)
     silent: dict[TopicPartition, str] = field(default_factory=dict)
+    undescribed: str = ""
     cut_short: bool = False
 
     def following(self) -> "_Round":
         """The round after this one."""
         over = (self.found or self.unread) and not self.cut_short
-        return _Round({} if over else {**self.resting, **self.silent})
+        return _Round(self.found, {} if over else {**self.resting, **self.silent})
+
+    def known(self, connection: KafkaConnection, place: TopicPartition, extent: Extent) -> bool | None:
+        """Whether a record is in an extent, None if it is not known.
+
+        A partition is read once, unless it rests or the round has waited enough.
+        """
+        what = (place, extent)
+        if what in self.before:
+            self.found[what] = self.before[what]
+        if what in self.found or place in self.unread:
+            return self.found.get(what)
+        if place in self.resting:
+            self.unread[place] = self.resting[place]
+        elif len(self.silent) >= _MOST_SILENT:
+            self.cut_short = True
+        else:
+            self._read(connection, place, extent)
+        return self.found.get(what)
+
+    def _read(self, connection: KafkaConnection, place: TopicPartition, extent: Extent) -> None:
+        try:
+            known = a_record_waits(connection, place, extent)
+        except TopicAuthorizationFailedError:
+            self.unread[place] = f"{place.topic} may not be read; allow us to Read it"
+            return
+        except KafkaError as error:
+            silent = f"{place.topic} cannot be read ({type(error).__name__})"
+        else:
+            if known is not None:
+                self.found[place, extent] = known
+                return
+            silent = f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms"
+        self.unread[place] = self.silent[place] = silent
 
 
 class SinkGroups:
-    """Asks a Kafka cluster, over a connection made at first use; ``troubles`` are of the latest round."""
+    """Asks a Kafka cluster, over a connection made at first use."""
 
     def __init__(self, connection: KafkaConnection) -> None:
-        self.troubles: list[str] = []
         self._connection = connection
         self._admin: KafkaAdminClient | None = None
-        self._round = self._before = _Round()
+        self._round = _Round()
+
+    @property
+    def troubles(self) -> list[str]:
+        """Why it is not known in this round whether records wait for some sinks."""
+        reasons = dict.fromkeys(filter(None, (self._round.undescribed, *self._round.unread.values())))
+        return [f"{reason}: whether records wait for sinks is not known" for reason in reasons]
 
     def ask(self, names: Collection[str]) -> dict[str, Group | None]:
         """Begin a new round: the groups by name, none if Kafka cannot be asked."""
-        self._before, self._round, self.troubles = self._round, self._round.following(), []
+        self._round = self._round.following()
         if not names:
             return {}
         try:
@@ -164,10 +205,10 @@ class SinkGroups:
             groups = read_groups(self._admin, names)
         except KafkaError as error:
             self.close()
-            self._complain(f"Kafka does not describe the groups of sinks ({type(error).__name__})")
+            self._round.undescribed = f"Kafka does not describe the groups of sinks ({type(error).__name__})"
             return {}
         if unknown := sorted(name for name, group in groups.items() if group is None):
-            self._complain(f"Kafka does not describe group {unknown[0]}; allow us to Describe it")
+            self._round.undescribed = f"Kafka does not describe group {unknown[0]}; allow us to Describe it"
         return groups
 
     def a_record_waits(self, extents: Extents, beyond: int) -> bool | None:
@@ -177,11 +218,13 @@ class SinkGroups:
         """
         unknown = False
         for place, extent in extents.items():
-            if extent.committed + beyond < extent.end:
-                known = self._known(place, Extent(extent.committed + beyond, extent.end))
-                if known:
-                    return True
-                unknown |= known is None
+            further = extent._replace(committed=extent.committed + beyond)
+            if further.committed >= further.end:
+                continue
+            known = self._round.known(self._connection, place, further)
+            if known:
+                return True
+            unknown |= known is None
         return None if unknown else False
 
     def close(self) -> None:
@@ -189,48 +232,6 @@ class SinkGroups:
         if self._admin is not None:
             self._admin.close()
             self._admin = None
-
-    def _known(self, place: TopicPartition, extent: Extent) -> bool | None:
-        """Whether a record is in an extent, read where this round and the one before do not know it."""
-        here, what = self._round, (place, extent)
-        if what in self._before.found:
-            here.found[what] = self._before.found[what]
-        if what not in here.found and place not in here.unread:
-            self._look(place, extent)
-        if what not in here.found and place in here.unread:
-            self._complain(here.unread[place])
-        return here.found.get(what)
-
-    def _look(self, place: TopicPartition, extent: Extent) -> None:
-        """Read a partition, unless it rests or the round has waited enough."""
-        here = self._round
-        if place in here.resting:
-            here.unread[place] = here.resting[place]
-        elif len(here.silent) >= _MOST_SILENT:
-            here.cut_short = True
-        else:
-            self._read(place, extent)
-
-    def _read(self, place: TopicPartition, extent: Extent) -> None:
-        here = self._round
-        try:
-            known = a_record_waits(self._connection, place, extent)
-        except TopicAuthorizationFailedError:
-            here.unread[place] = f"{place.topic} may not be read; allow us to Read it"
-            return
-        except KafkaError as error:
-            silent = f"{place.topic} cannot be read ({type(error).__name__})"
-        else:
-            if known is not None:
-                here.found[place, extent] = known
-                return
-            silent = f"{place.topic} gave neither a record nor its end within {TIMEOUT_MS} ms"
-        here.unread[place] = here.silent[place] = silent
-
-    def _complain(self, what: str) -> None:
-        trouble = f"{what}: whether records wait for sinks is not known"
-        if trouble not in self.troubles:
-            self.troubles.append(trouble)
 
 
 def of_task(key: Key, group: Group, *, only: bool) -> Extents:
