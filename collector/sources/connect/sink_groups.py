@@ -82,6 +82,8 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
         isolation_level="read_committed",
         auto_offset_reset="earliest",
         max_poll_records=1,
+        bootstrap_timeout_ms=TIMEOUT_MS,
+        request_timeout_ms=TIMEOUT_MS,
     )
     create_no_topics(consumer)
     try:

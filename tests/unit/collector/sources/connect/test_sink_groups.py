@@ -10,6 +10,7 @@ from collector.sources.connect import sink_groups
 from collector.sources.connect.sink_groups import SinkGroups
 from collector.sources.connect.stalled import Extent
 from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 EXTENT = Extent(committed=3, end=9)
@@ -28,7 +29,8 @@ class Consumer:
     answers: dict[TopicPartition, Answer] = {}  # noqa: RUF012 -- set by tests
     made = 0
 
-    def __init__(self, **_options: object) -> None:
+    def __init__(self, **options: object) -> None:
+        assert options["bootstrap_timeout_ms"] == TIMEOUT_MS, "a poll waits for no broker that is away"
         type(self).made += 1
         self._metadata = self
         self.config: dict[str, object] = {}
