@@ -244,9 +244,9 @@ class CollectorSettings(ProcessSettings):
         if self.events_topic == self.quarantine_topic:
             raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
         for connect in self.connect:
-            unknown = set(re.findall(r"\{(\w*)\}", connect.jolokia_url)) - {"host", "port"}
+            unknown = re.search(r"\{[^}]*\}?|\}", re.sub(r"\{(host|port)\}", "", connect.jolokia_url))
             if unknown:
-                raise ValueError(f"jolokia_url knows {{host}} and {{port}}, not {{{min(unknown)}}}")
+                raise ValueError(f"jolokia_url knows {{host}} and {{port}}, not {unknown[0]}")
         return self
 
     @model_validator(mode="after")

@@ -1,5 +1,7 @@
 """Settings that are deprecated, ignored or contradictory."""
 
+import re
+
 import pytest
 
 from collector.settings import CollectorSettings
@@ -22,6 +24,13 @@ def test_settings_of_old_are_accepted_with_a_warning() -> None:
     assert deprecated.startswith("task_shutdown_graceful_timeout_ms is deprecated")
     assert ignored.startswith("retries is ignored")
     assert CollectorSettings().warnings() == ()
+
+
+@pytest.mark.parametrize("wrong", ["{}", "{worker}", "{host:8778}", "{host!r}", "{port", "}"])
+def test_an_agent_has_no_other_placeholder_than_host_and_port(wrong: str) -> None:
+    connect = {"url": "http://c:8083", "jolokia_url": f"http://{{host}}:{wrong}"}
+    with pytest.raises(ValueError, match=re.escape(f"not {wrong}")):
+        CollectorSettings.model_validate({"connect": [connect]})
 
 
 def test_a_misconfigured_backoff_is_logged_in_kafkas_words(caplog: pytest.LogCaptureFixture) -> None:
