@@ -6,8 +6,6 @@ from typing import Any, Final, TypeVar
 
 import httpx2
 
-from collector.sources.source import SourceTimeoutError
-
 _NOT_FOUND: Final = 404
 """The status of a read whose pattern no bean matches."""
 
@@ -23,7 +21,7 @@ class JolokiaError(Exception):
     """The agent gave no usable answer; the text says why."""
 
 
-class JolokiaTimeoutError(JolokiaError, SourceTimeoutError):
+class JolokiaTimeoutError(JolokiaError):
     """The agent did not answer in time."""
 
 
@@ -47,7 +45,7 @@ def ask(
     try:
         response = client.post(f"{url.rstrip('/')}/", json=request)
     except httpx2.TimeoutException:
-        raise JolokiaTimeoutError("POST /jolokia", "does not answer in time") from None
+        raise JolokiaTimeoutError("does not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise JolokiaError("cannot be reached") from None
     try:

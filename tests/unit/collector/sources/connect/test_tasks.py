@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import httpx2
 import pytest
 
 from collector.settings import ConnectSettings
-from collector.sources import jolokia
 from collector.sources.connect import interfaces
-from collector.sources.connect.interfaces import task_beans
 from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.source import SourceTimeoutError
 from deadwatch.contract.events import ConnectTasksSnapshot
@@ -202,11 +199,3 @@ def test_rest_that_hangs_is_a_timeout_of_its_call(connect: Connect, watch: Make)
     with pytest.raises(SourceTimeoutError, match="does not answer in time") as raised:
         watch(connect, request_timeout_ms=200).snapshot()
     assert raised.value.call == "GET /connectors"
-
-
-def test_an_agent_that_hangs_is_a_timeout_of_its_call(connect: Connect) -> None:
-    connect.hangs = True
-    with httpx2.Client(timeout=0.2, trust_env=False) as client, pytest.raises(SourceTimeoutError) as raised:
-        task_beans(client, connect.url)
-    assert isinstance(raised.value, jolokia.JolokiaError)
-    assert raised.value.call == "POST /jolokia"
