@@ -121,23 +121,15 @@ class Sources:
         for broker in settings.brokers:
             self._start_polled(partial(BrokerSource, broker), brokers.source_name(broker))
         if settings.dlq_topics_poll_interval_ms:
-            name = dead_letter_topics.source_name(settings)
-            saved = self.runtime.saved
-            start(lambda: DeadLetterTopicsSource(settings, saved=saved(name), clock=self.clock))
+            polled_topics = partial(DeadLetterTopicsSource, settings)
+            self._start_polled(polled_topics, dead_letter_topics.source_name(settings))
         if settings.receiver.enabled:
             taken = Journal(chunks, self.runtime.saved(journal.NAME), self.clock())
             start(lambda: Receiver(settings, taken, self.clock))
 
     def _start_polled(self, make: Callable[..., Source], name: str) -> None:
-        """Start a source that is asked for snapshots; an instance goes on from where the last one stopped."""
-        self.runtime.start(
-            lambda: make(
-                saved=self.runtime.saved(name),
-                kafka_cluster=self.settings.kafka_cluster,
-                heartbeat_interval_ms=self.settings.heartbeat_interval_ms,
-                clock=self.clock,
-            )
-        )
+        """Start a source that is asked for snapshots."""
+        self.runtime.start(lambda: make(**self.runtime.publishing(name)))
 
     def _start_files(self, logs: LogSettings) -> None:
         if has_magic(logs.path):

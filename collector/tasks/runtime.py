@@ -13,7 +13,7 @@ from typing import Final
 
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
 from collector.settings import CollectorSettings
-from collector.sources.source import Source, State
+from collector.sources.source import Publishing, Source, State
 from collector.tasks.status import Abandonments, counts_of, self_reports, source_status
 from collector.tasks.task import Task, TaskContext
 from deadwatch.contract.backoff import Backoff
@@ -47,14 +47,23 @@ class Runtime:
         self.tasks: list[Task] = []
         """The tasks that have been started; others may be added meanwhile."""
         self._starting = threading.Lock()
-        self._channel = BoundedChannel(chunks)
-        self._status = source_status(f"collector:{settings.name}", "collector", settings, saved)
-        self._self_reports = self_reports(settings, saved, context.clock())
+        channel, started_at_ms = BoundedChannel(chunks), context.clock()
+        self._status = source_status(f"collector:{settings.name}", "collector", channel, self.publishing)
+        self._self_reports = self_reports(settings.name, started_at_ms, channel, self.publishing)
 
     def saved(self, source: str) -> State | None:
         """The state that the last instance of a source has left, in this process or before its start."""
         left = next((task.state for task in tuple(self.tasks) if task.name == source), None)
         return self._saved.get(source) if left is None else left
+
+    def publishing(self, source: str) -> Publishing:
+        """What a source of snapshots is given: each instance goes on from where the last one stopped."""
+        return {
+            "saved": self.saved(source),
+            "kafka_cluster": self._settings.kafka_cluster,
+            "heartbeat_interval_ms": self._settings.heartbeat_interval_ms,
+            "clock": self._context.clock,
+        }
 
     def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
         """Start a source, once for each name; sources may start others. ``make`` makes each instance."""
@@ -65,12 +74,13 @@ class Runtime:
                     log.warning("%s is set more than once; it is read once", source.name)
                     invoke(source, source.close)
                 return
+            channel = BoundedChannel(self._chunks)
             task = Task(
                 source,
                 make,
                 scope=scope,
-                channel=BoundedChannel(self._chunks),
-                status=source_status(source.name, source.kind, self._settings, self._saved),
+                channel=channel,
+                status=source_status(source.name, source.kind, channel, self.publishing),
                 context=self._context,
                 abandoned=self.abandoned,
             )
@@ -89,7 +99,7 @@ class Runtime:
             beat()
             for task in tuple(self.tasks):
                 task.announce()
-            self._status.publish(self._context.clock(), self._channel, up=True, message="")
+            self._status.publish(up=True, message="")
             self._report()
             stop.wait(min(TICK_MS, self._settings.heartbeat_interval_ms) / 1_000)
         self._shut_down(publishing)
@@ -97,7 +107,7 @@ class Runtime:
 
     def _report(self) -> None:
         counts = counts_of(self._publisher.dead_letter_counts, self.abandoned)
-        self._self_reports.publish(self._context.clock(), self._channel, collector_counts=counts)
+        self._self_reports.publish(collector_counts=counts)
 
     def _shut_down(self, publishing: threading.Thread) -> None:
         self._context.stop.set()

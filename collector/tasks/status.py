@@ -11,15 +11,14 @@ the next instance moves.
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Final
 
 from collector.publish.dead_letters import DeadLetterCounts
 from collector.publish.publisher import BoundedChannel
-from collector.settings import CollectorSettings
-from collector.sources.source import Snapshots, State
+from collector.sources.source import Publishing, Snapshots
 from collector.telemetry import Count
 from deadwatch.contract.events import CollectorSnapshot, Event, SourceStatus, self_report
 from deadwatch.contract.events.self_report import CollectorCount
@@ -72,40 +71,36 @@ class Abandonments:
 
 
 class Announcement:
-    """Publishes snapshots of its content that ``make`` makes; what the queue refuses stays due."""
+    """Publishes snapshots of its content that ``make`` makes; what the channel refuses stays due."""
 
     def __init__(
-        self, source: str, make: Callable[..., Event], settings: CollectorSettings, saved: Mapping[str, State]
+        self, source: str, make: Callable[..., Event], channel: BoundedChannel, publishing: Publishing
     ) -> None:
-        self._source, self._make, self._now_ms = source, make, 0
-        self._snapshots = Snapshots(
-            source,
-            saved=saved.get(source),
-            kafka_cluster=settings.kafka_cluster,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            clock=lambda: self._now_ms,
-        )
+        self._source, self._make, self._channel = source, make, channel
+        self._snapshots = Snapshots(source, **publishing)
 
-    def publish(self, now_ms: int, channel: BoundedChannel, **content: object) -> None:
+    def publish(self, **content: object) -> None:
         """Publish the content, if that is due."""
-        self._now_ms = now_ms
         events = self._snapshots.due(content, partial(self._make, **content))
-        if events and not channel.offer(events, {self._source: self._snapshots.state()}):
+        if events and not self._channel.offer(events, {self._source: self._snapshots.state()}):
             self._snapshots.forget()
 
 
 def source_status(
-    subject: str, kind: str, settings: CollectorSettings, saved: Mapping[str, State]
+    subject: str, kind: str, channel: BoundedChannel, publishing: Callable[[str], Publishing]
 ) -> Announcement:
     """Whether one source is up: ``up`` and ``message``; its ``source`` is ``<subject>#status``."""
-    make = partial(SourceStatus, subject=subject, source_kind=kind)
-    return Announcement(f"{subject}#status", make, settings, saved)
+    make, source = partial(SourceStatus, subject=subject, source_kind=kind), f"{subject}#status"
+    return Announcement(source, make, channel, publishing(source))
 
 
-def self_reports(settings: CollectorSettings, saved: Mapping[str, State], started_at_ms: int) -> Announcement:
+def self_reports(
+    collector: str, started_at_ms: int, channel: BoundedChannel, publishing: Callable[[str], Publishing]
+) -> Announcement:
     """The ``collector_counts`` of one collector; its ``source`` is ``collector:<name>#conduct``."""
-    make = partial(CollectorSnapshot, collector=settings.name, started_at_ms=started_at_ms)
-    return Announcement(f"collector:{settings.name}#conduct", make, settings, saved)
+    make = partial(CollectorSnapshot, collector=collector, started_at_ms=started_at_ms)
+    source = f"collector:{collector}#conduct"
+    return Announcement(source, make, channel, publishing(source))
 
 
 def counts_of(counts: DeadLetterCounts, abandoned: Abandonments) -> tuple[CollectorCount, ...]:

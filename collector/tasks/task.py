@@ -181,8 +181,7 @@ class Task:
 
     def _publish_status(self, trouble: str) -> None:
         with self._announcing:
-            now_ms = self._context.clock()
-            self._status.publish(now_ms, self._channel, up=not trouble, message=trouble)
+            self._status.publish(up=not trouble, message=trouble)
 
     def _is_blocked(self) -> bool:
         """Whether a poll does not return; logged once for each such poll."""

@@ -96,5 +96,6 @@ def topics_source(lab: Lab) -> DeadLetterTopicsSource:
         connect=(ConnectSettings(url=lab.connect_url, request_timeout_ms=REQUEST_MS),),
         brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS),),
     )
-    often = settings.model_copy(update={"heartbeat_interval_ms": 0})
-    return DeadLetterTopicsSource(often, saved=None, clock=clock_ms)
+    return DeadLetterTopicsSource(
+        settings, saved=None, kafka_cluster="default", heartbeat_interval_ms=0, clock=clock_ms
+    )

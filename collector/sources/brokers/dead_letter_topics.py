@@ -11,10 +11,10 @@ dead letters reads them without having handled one.
 What it asks serves the findings too: see ``findings``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Final
+from typing import Final, Unpack
 
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -23,7 +23,7 @@ from collector.settings import CollectorSettings
 from collector.sources.brokers import kafka_admin
 from collector.sources.brokers.findings_watch import FindingsWatch
 from collector.sources.brokers.kafka_admin import Extent, Names
-from collector.sources.source import Chunk, Snapshots, State, down
+from collector.sources.source import Chunk, Publishing, Snapshots, down
 from deadwatch.contract.events import DeadLetterTopic, DeadLetterTopicsSnapshot
 from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from deadwatch.runtime import kafka_topics
@@ -43,19 +43,13 @@ class DeadLetterTopicsSource:
 
     kind = "dead_letter_topics"
 
-    def __init__(self, settings: CollectorSettings, *, saved: State | None, clock: Callable[[], int]) -> None:
+    def __init__(self, settings: CollectorSettings, **publishing: Unpack[Publishing]) -> None:
         self.name = source_name(settings)
         self.poll_interval_ms = settings.dlq_topics_poll_interval_ms
         self._settings = settings
-        self._names = Names(settings.connect, saved)
-        self._snapshots = Snapshots(
-            self.name,
-            saved=saved,
-            kafka_cluster=settings.kafka_cluster,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            clock=clock,
-        )
-        self._findings = FindingsWatch(settings, saved, clock)
+        self._names = Names(settings.connect, publishing["saved"])
+        self._snapshots = Snapshots(self.name, **publishing)
+        self._findings = FindingsWatch(settings, **publishing)
         self._extents: dict[str, Extent] = {}
         self._admin: KafkaAdminClient | None = None
 

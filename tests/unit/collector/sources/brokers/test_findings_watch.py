@@ -12,6 +12,7 @@ from kafka.errors import GroupAuthorizationFailedError, KafkaConnectionError, To
 from collector.settings import CollectorSettings
 from collector.sources.brokers.findings_watch import FindingsWatch
 from collector.sources.brokers.kafka_admin import Extent, Names
+from collector.sources.source import State
 from deadwatch.contract.events import Finding
 from deadwatch.runtime.kafka_topics import Layout
 
@@ -96,14 +97,17 @@ class Watch:
         return troubles, {(one.kind, one.subject) for one in snapshot.findings}
 
 
-@pytest.fixture
-def settings() -> CollectorSettings:
-    return CollectorSettings().model_copy(update={"heartbeat_interval_ms": 0})
+def watch_of(admin: Admin, saved: State | None = None, deny: tuple[str, ...] = ()) -> Watch:
+    settings = CollectorSettings(dlq_topics_deny=deny)
+    watch = FindingsWatch(
+        settings, saved=saved, kafka_cluster="default", heartbeat_interval_ms=0, clock=lambda: 5_000
+    )
+    return Watch(admin, watch, Names((), None))
 
 
 @pytest.fixture
-def watch(settings: CollectorSettings) -> Iterator[Watch]:
-    opened = Watch(Admin(), FindingsWatch(settings, None, lambda: 5_000), Names((), None))
+def watch() -> Iterator[Watch]:
+    opened = watch_of(Admin())
     yield opened
     opened.watch.close()
 
@@ -132,12 +136,11 @@ def test_a_queue_whose_existence_is_hidden_is_not_called_missing(watch: Watch) -
 
 
 def test_a_queue_that_may_not_be_read_is_said_and_a_denied_one_is_judged_for_its_group_alone(
-    watch: Watch, settings: CollectorSettings
+    watch: Watch,
 ) -> None:
     closed = {"dlq.a": replace(LAYOUTS["dlq.a"], readable=False)}
     assert watch.look(closed) == ([MAY_READ_LETTERS], {NOT_ENABLED, EXPIRING})
-    denying = settings.model_copy(update={"dlq_topics_deny": ("dlq.a",)})
-    other = Watch(Admin(), FindingsWatch(denying, None, lambda: 5_000), Names((), None))
+    other = watch_of(Admin(), deny=("dlq.a",))
     assert other.look(closed, extents={}) == other.look(extents={}) == ([], {NOT_ENABLED})
     other.watch.close()
 
@@ -148,10 +151,9 @@ def test_a_broker_that_cannot_be_reached_takes_nothing_back(watch: Watch) -> Non
     assert watch.look()[1] == {NOT_ENABLED, EXPIRING}
 
 
-def test_what_was_published_outlives_a_restart(watch: Watch, settings: CollectorSettings) -> None:
+def test_what_was_published_outlives_a_restart(watch: Watch) -> None:
     watch.look()
-    state = watch.watch.state()
-    again = Watch(Admin(refused={"TOPIC"}), FindingsWatch(settings, state, lambda: 5_000), watch.names)
+    again = watch_of(Admin(refused={"TOPIC"}), watch.watch.state())
     assert again.look() == ([MAY_READ_TOPIC], {NOT_ENABLED, EXPIRING})
     again.watch.close()
     (_, (snapshot,)) = again.watch.due()
