@@ -22,17 +22,13 @@ from collector.receiver import journal
 from collector.receiver.journal import Journal
 from collector.receiver.receiver import Receiver
 from collector.settings import CollectorSettings, LogReading, LogSettings, LogTopicSettings
-from collector.sources.brokers import dead_letter_topics
-from collector.sources.brokers import share_groups as brokers
 from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
 from collector.sources.brokers.share_groups import BrokerSource
-from collector.sources.connect import tasks as connect_tasks
 from collector.sources.connect.tasks import ConnectTasksSource
-from collector.sources.connect.workers import ConnectSource, source_name
+from collector.sources.connect.workers import ConnectSource
 from collector.sources.logs.files import Following, LogGlob, LogSource
 from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
-from collector.sources.source import Source
 from collector.tasks.runtime import Runtime, backoff
 from collector.tasks.task import TaskContext
 from collector.telemetry import telemetry_of
@@ -107,29 +103,22 @@ class Sources:
 
     def start(self, chunks: ChunkQueue) -> None:
         """Start the sources; ``chunks`` is the queue of the receiver."""
-        settings, start = self.settings, self.runtime.start
+        settings, start, publishing = self.settings, self.runtime.start, self.runtime.publishing
         for logs in settings.logs:
             self._start_files(logs)
         for log_topic in settings.log_topics:
             start(partial(self._log_topic, log_topic))
         for connect in settings.connect:
-            polled = partial(ConnectSource, connect, pause=self.pause)
-            self._start_polled(polled, source_name(connect))
+            start(partial(ConnectSource, connect, publishing, pause=self.pause))
             if connect.tasks_poll_interval_ms:
-                polled_tasks = partial(ConnectTasksSource, connect, settings.kafka)
-                self._start_polled(polled_tasks, connect_tasks.source_name(connect))
+                start(partial(ConnectTasksSource, connect, settings.kafka, publishing))
         for broker in settings.brokers:
-            self._start_polled(partial(BrokerSource, broker), brokers.source_name(broker))
+            start(partial(BrokerSource, broker, publishing))
         if settings.dlq_topics_poll_interval_ms:
-            polled_topics = partial(DeadLetterTopicsSource, settings)
-            self._start_polled(polled_topics, dead_letter_topics.source_name(settings))
+            start(partial(DeadLetterTopicsSource, settings, publishing))
         if settings.receiver.enabled:
             taken = Journal(chunks, self.runtime.saved(journal.NAME), self.clock())
             start(lambda: Receiver(settings, taken, self.clock))
-
-    def _start_polled(self, make: Callable[..., Source], name: str) -> None:
-        """Start a source that is asked for snapshots."""
-        self.runtime.start(lambda: make(**self.runtime.publishing(name)))
 
     def _start_files(self, logs: LogSettings) -> None:
         if has_magic(logs.path):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypedDict, TypeVar, Unpack
+from typing import Any, Final, Protocol, TypeVar
 
 from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 
@@ -49,7 +49,7 @@ class Source(Protocol):
     name: str
     """The ``source`` of its events; carries no secret."""
     kind: str
-    """``log``, ``connect``, ``connect_tasks``, ``broker`` or ``dead_letter_topics``."""
+    """``log``, ``connect``, ``connect_tasks``, ``broker``, ``dead_letter_topics`` or ``receiver``."""
     poll_interval_ms: int
     """How long to wait after a poll without ``more``."""
 
@@ -65,10 +65,11 @@ def down(call: str, text: str, error: KafkaError) -> SourceDownError:
     return SourceTimeoutError(call, text) if isinstance(error, TIMEOUTS) else SourceDownError(text)
 
 
-class Publishing(TypedDict):
-    """What a source of snapshots is given: what it ``saved`` before, and how to publish."""
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """What a source of snapshots is given: what it has ``saved``, by its name, and how to publish."""
 
-    saved: State | None
+    saved: Callable[[str], State | None]
     kafka_cluster: str
     heartbeat_interval_ms: int
     clock: Callable[[], int]
@@ -77,20 +78,21 @@ class Publishing(TypedDict):
 class Snapshots:
     """Makes snapshots of a source's content, or of each of its parts, at every change and as a heartbeat.
 
-    Positions are times in ms that only grow, also over restarts.
+    Positions are times in ms that only grow, also over restarts: they go on from what was ``saved``.
     """
 
-    def __init__(self, source: str, **publishing: Unpack[Publishing]) -> None:
+    def __init__(self, source: str, publishing: Publishing) -> None:
+        self.saved: State = publishing.saved(source) or {}
         self._source = source
         self._publishing = publishing
-        self._position_ms = int((publishing["saved"] or {}).get("position_ms", 0))
+        self._position_ms = int(self.saved.get("position_ms", 0))
         self._latest: dict[str, tuple[int, object]] = {}
 
     def due(self, content: object, make: Callable[..., E], part: str = "") -> tuple[E, ...]:
         """The snapshot that ``make`` makes with the fields of every event; none if nothing is due."""
-        now_ms = self._publishing["clock"]()
+        now_ms = self._publishing.clock()
         latest_ms, latest = self._latest.get(part, (None, None))
-        heartbeat_ms = self._publishing["heartbeat_interval_ms"]
+        heartbeat_ms = self._publishing.heartbeat_interval_ms
         if latest_ms is not None and latest == content and 0 <= now_ms - latest_ms < heartbeat_ms:
             return ()
         self._latest[part] = now_ms, content
@@ -100,7 +102,7 @@ class Snapshots:
             position=Position(self._position_ms),
             happened_at_ms=now_ms,
             observed_at_ms=now_ms,
-            kafka_cluster=self._publishing["kafka_cluster"],
+            kafka_cluster=self._publishing.kafka_cluster,
         )
         return (snapshot,)
 

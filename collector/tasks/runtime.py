@@ -47,23 +47,17 @@ class Runtime:
         self.tasks: list[Task] = []
         """The tasks that have been started; others may be added meanwhile."""
         self._starting = threading.Lock()
-        channel, started_at_ms = BoundedChannel(chunks), context.clock()
+        self.publishing = Publishing(
+            self.saved, settings.kafka_cluster, settings.heartbeat_interval_ms, context.clock
+        )
+        channel = BoundedChannel(chunks)
         self._status = source_status(f"collector:{settings.name}", "collector", channel, self.publishing)
-        self._self_reports = self_reports(settings.name, started_at_ms, channel, self.publishing)
+        self._self_reports = self_reports(settings.name, channel, self.publishing)
 
     def saved(self, source: str) -> State | None:
         """The state that the last instance of a source has left, in this process or before its start."""
         left = next((task.state for task in tuple(self.tasks) if task.name == source), None)
         return self._saved.get(source) if left is None else left
-
-    def publishing(self, source: str) -> Publishing:
-        """What a source of snapshots is given: each instance goes on from where the last one stopped."""
-        return {
-            "saved": self.saved(source),
-            "kafka_cluster": self._settings.kafka_cluster,
-            "heartbeat_interval_ms": self._settings.heartbeat_interval_ms,
-            "clock": self._context.clock,
-        }
 
     def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
         """Start a source, once for each name; sources may start others. ``make`` makes each instance."""

@@ -77,7 +77,7 @@ class Announcement:
         self, source: str, make: Callable[..., Event], channel: BoundedChannel, publishing: Publishing
     ) -> None:
         self._source, self._make, self._channel = source, make, channel
-        self._snapshots = Snapshots(source, **publishing)
+        self._snapshots = Snapshots(source, publishing)
 
     def publish(self, **content: object) -> None:
         """Publish the content, if that is due."""
@@ -86,21 +86,16 @@ class Announcement:
             self._snapshots.forget()
 
 
-def source_status(
-    subject: str, kind: str, channel: BoundedChannel, publishing: Callable[[str], Publishing]
-) -> Announcement:
+def source_status(subject: str, kind: str, channel: BoundedChannel, publishing: Publishing) -> Announcement:
     """Whether one source is up: ``up`` and ``message``; its ``source`` is ``<subject>#status``."""
-    make, source = partial(SourceStatus, subject=subject, source_kind=kind), f"{subject}#status"
-    return Announcement(source, make, channel, publishing(source))
+    make = partial(SourceStatus, subject=subject, source_kind=kind)
+    return Announcement(f"{subject}#status", make, channel, publishing)
 
 
-def self_reports(
-    collector: str, started_at_ms: int, channel: BoundedChannel, publishing: Callable[[str], Publishing]
-) -> Announcement:
+def self_reports(collector: str, channel: BoundedChannel, publishing: Publishing) -> Announcement:
     """The ``collector_counts`` of one collector; its ``source`` is ``collector:<name>#conduct``."""
-    make = partial(CollectorSnapshot, collector=collector, started_at_ms=started_at_ms)
-    source = f"collector:{collector}#conduct"
-    return Announcement(source, make, channel, publishing(source))
+    make = partial(CollectorSnapshot, collector=collector, started_at_ms=publishing.clock())
+    return Announcement(f"collector:{collector}#conduct", make, channel, publishing)
 
 
 def counts_of(counts: DeadLetterCounts, abandoned: Abandonments) -> tuple[CollectorCount, ...]:

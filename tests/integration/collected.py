@@ -1,8 +1,8 @@
 """Sources of the lab, and what they tell, poll by poll, in a store: what the api reads becomes of it."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from collector.settings import BrokerSettings, CollectorSettings, ConnectSetting
 from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
 from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.connect.workers import ConnectSource
-from collector.sources.source import Source
+from collector.sources.source import Publishing, Source
 from deadwatch.contract.events import Event
-from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.clock import clock_ms, wait_ms
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
@@ -58,16 +58,14 @@ def collected(directory: Path) -> Iterator[Collected]:
     engine.dispose()
 
 
+def published_every(heartbeat_interval_ms: int) -> Publishing:
+    """For a source that has saved nothing."""
+    return Publishing(lambda _: None, "c", heartbeat_interval_ms, clock_ms)
+
+
 def worker_source(settings: ConnectSettings) -> ConnectSource:
     """Of a Connect worker's threads."""
-    return ConnectSource(
-        settings,
-        saved=None,
-        kafka_cluster="c",
-        heartbeat_interval_ms=1_000,
-        clock=clock_ms,
-        pause=lambda ms: time.sleep(ms / 1_000),
-    )
+    return ConnectSource(settings, published_every(1_000), pause=wait_ms)
 
 
 def connect_settings(lab: Lab) -> ConnectSettings:
@@ -79,14 +77,8 @@ def connect_settings(lab: Lab) -> ConnectSettings:
 
 def tasks_source(lab: Lab, settings: ConnectSettings, heartbeat_interval_ms: int = 0) -> ConnectTasksSource:
     """Of the tasks that a Connect cluster on the lab's broker runs."""
-    return ConnectTasksSource(
-        settings,
-        KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        saved=None,
-        kafka_cluster="c",
-        heartbeat_interval_ms=heartbeat_interval_ms,
-        clock=clock_ms,
-    )
+    kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
+    return ConnectTasksSource(settings, kafka, published_every(heartbeat_interval_ms))
 
 
 def topics_source(lab: Lab) -> DeadLetterTopicsSource:
@@ -96,6 +88,4 @@ def topics_source(lab: Lab) -> DeadLetterTopicsSource:
         connect=(ConnectSettings(url=lab.connect_url, request_timeout_ms=REQUEST_MS),),
         brokers=(BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS),),
     )
-    return DeadLetterTopicsSource(
-        settings, saved=None, kafka_cluster="default", heartbeat_interval_ms=0, clock=clock_ms
-    )
+    return DeadLetterTopicsSource(settings, replace(published_every(0), kafka_cluster=settings.kafka_cluster))

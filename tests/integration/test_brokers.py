@@ -11,10 +11,9 @@ from collector.settings import BrokerSettings
 from collector.sources.brokers.share_groups import BrokerSource
 from deadwatch.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLetterTopicsSnapshot, ShareGroup
 from deadwatch.contract.topics import PARKED_SUFFIX
-from deadwatch.runtime.clock import clock_ms
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
-from tests.integration.collected import REQUEST_MS, topics_source
+from tests.integration.collected import REQUEST_MS, published_every, topics_source
 from tests.kafka_topics import messages
 from tests.waiting import until
 
@@ -27,7 +26,7 @@ WITHIN_S = 30
 @contextmanager
 def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
     settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS)
-    source = BrokerSource(settings, saved=None, kafka_cluster="c", heartbeat_interval_ms=0, clock=clock_ms)
+    source = BrokerSource(settings, published_every(0))
 
     def of_group() -> ShareGroup | None:
         chunk = source.poll()

@@ -14,7 +14,7 @@ What it asks serves the findings too: see ``findings``.
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Final, Unpack
+from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -33,23 +33,18 @@ MAX_TOPICS: Final = 2_000
 """How many topics one event holds; those with the most records go first."""
 
 
-def source_name(settings: CollectorSettings) -> str:
-    """The name of the source of dead letter topics."""
-    return f"dead-letter-topics:{settings.name}"
-
-
 class DeadLetterTopicsSource:
     """Polls Kafka's admin interface and the REST of the Connect clusters."""
 
     kind = "dead_letter_topics"
 
-    def __init__(self, settings: CollectorSettings, **publishing: Unpack[Publishing]) -> None:
-        self.name = source_name(settings)
+    def __init__(self, settings: CollectorSettings, publishing: Publishing) -> None:
+        self.name = f"dead-letter-topics:{settings.name}"
         self.poll_interval_ms = settings.dlq_topics_poll_interval_ms
         self._settings = settings
-        self._names = Names(settings.connect, publishing["saved"])
-        self._snapshots = Snapshots(self.name, **publishing)
-        self._findings = FindingsWatch(settings, **publishing)
+        self._snapshots = Snapshots(self.name, publishing)
+        self._names = Names(settings.connect, self._snapshots.saved)
+        self._findings = FindingsWatch(settings, self._snapshots.saved, publishing)
         self._extents: dict[str, Extent] = {}
         self._admin: KafkaAdminClient | None = None
 

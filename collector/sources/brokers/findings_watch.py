@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Final, Unpack
+from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -23,7 +23,7 @@ from collector.sources.findings import share as findings_share
 from collector.sources.findings import topics as findings_topics
 from collector.sources.findings.configuration import Broker, ClusterConfiguration, Topic
 from collector.sources.findings.share import suspects
-from collector.sources.source import Publishing, Snapshots
+from collector.sources.source import Publishing, Snapshots, State
 from deadwatch.contract.events import MAX_TEXT_CHARS, Finding, FindingsSnapshot
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.runtime.kafka_topics import Layout
@@ -40,12 +40,11 @@ FindingsByArea = Mapping[str, tuple[Finding, ...]]
 class FindingsWatch:
     """Judges what the source of dead letter topics has asked for, and asks for the rest."""
 
-    def __init__(self, settings: CollectorSettings, **publishing: Unpack[Publishing]) -> None:
-        state = (publishing["saved"] or {}).get("findings", {})
-        own: Publishing = {**publishing, "saved": state}
+    def __init__(self, settings: CollectorSettings, before: State, publishing: Publishing) -> None:
+        state = before.get("findings", {})
         self._settings = settings
-        self._clock = publishing["clock"]
-        self._snapshots = Snapshots(f"findings:{settings.name}", **own)
+        self._clock = publishing.clock
+        self._snapshots = Snapshots(f"findings:{settings.name}", replace(publishing, saved=lambda _: state))
         self._rejections = Rejections(settings.brokers)
         self._suspects = frozenset[str](state.get("suspects", ()))
         self._findings: FindingsByArea = restored(state.get("told", {}))

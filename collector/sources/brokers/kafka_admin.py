@@ -164,7 +164,7 @@ class Names:
     ``queues`` and ``connectors`` are the latest answers, None if there was none.
     """
 
-    def __init__(self, clusters: Sequence[ConnectSettings], saved: State | None) -> None:
+    def __init__(self, clusters: Sequence[ConnectSettings], saved: State) -> None:
         self._clients = {
             source_name(cluster): (cluster.url, http_client.client(cluster.request_timeout_ms))
             for cluster in clusters
@@ -173,7 +173,7 @@ class Names:
         self.queues: Mapping[str, str | None] | None = None
         self.connectors: dict[str, Mapping[str, Connector] | None] = dict.fromkeys(self._clients)
         self._named: dict[str, Named] = {
-            owner: named for owner, named in (saved or {}).get("named", {}).items() if owner in known
+            owner: named for owner, named in saved.get("named", {}).items() if owner in known
         }
 
     def ask_connect(self) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Unpack
+from typing import Final
 
 import httpx2
 
@@ -84,22 +84,17 @@ def label(settings: BrokerSettings) -> str:
     return settings.name or (f"{url.host}:{url.port}" if url.port else url.host)
 
 
-def source_name(settings: BrokerSettings) -> str:
-    """The name of a broker's source."""
-    return f"broker:{label(settings)}"
-
-
 class BrokerSource:
     """Polls one broker's Jolokia agent."""
 
     kind = "broker"
 
-    def __init__(self, settings: BrokerSettings, **publishing: Unpack[Publishing]) -> None:
-        self.name = source_name(settings)
+    def __init__(self, settings: BrokerSettings, publishing: Publishing) -> None:
+        self.name = f"broker:{label(settings)}"
         self.poll_interval_ms = settings.poll_interval_ms
         self._settings = settings
         self._client = http_client.client(settings.request_timeout_ms)
-        self._snapshots = Snapshots(self.name, **publishing)
+        self._snapshots = Snapshots(self.name, publishing)
 
     def poll(self) -> Chunk | None:
         """The snapshot, if it is due."""

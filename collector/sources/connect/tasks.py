@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Unpack
+from typing import Final
 
 from collector.settings import ConnectSettings
 from collector.sources.connect import interfaces, sink_groups
@@ -28,11 +28,6 @@ MAX_TASKS: Final = 1_500
 _CONSEQUENCE: Final = ": errors and progress of its tasks are not known; check jolokia_url and the agent"
 
 
-def source_name(settings: ConnectSettings) -> str:
-    """The name of the source of a cluster's tasks."""
-    return f"connect-tasks:{cluster_url(settings)}"
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """What one poll has found; ``beans`` are by worker, ``tasks_of`` counts those of each connector."""
@@ -49,17 +44,17 @@ class ConnectTasksSource:
     kind = "connect_tasks"
 
     def __init__(
-        self, settings: ConnectSettings, connection: KafkaConnection, **publishing: Unpack[Publishing]
+        self, settings: ConnectSettings, connection: KafkaConnection, publishing: Publishing
     ) -> None:
-        self.name = source_name(settings)
+        self.name = f"connect-tasks:{cluster_url(settings)}"
         self.poll_interval_ms = settings.tasks_poll_interval_ms
         self._settings = settings
-        self._clock = publishing["clock"]
+        self._clock = publishing.clock
         self._client = http_client.client(settings.request_timeout_ms)
         self._groups = SinkGroups(connection)
         limits = StallLimits(settings.stalled_after_ms, settings.offset_flush_interval_ms)
-        self._watch = StallWatch(limits, (publishing["saved"] or {}).get("timers", ()))
-        self._snapshots = Snapshots(self.name, **publishing)
+        self._snapshots = Snapshots(self.name, publishing)
+        self._watch = StallWatch(limits, self._snapshots.saved.get("timers", ()))
 
     def poll(self) -> Chunk | None:
         """The snapshot, if it is due."""

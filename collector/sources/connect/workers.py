@@ -19,7 +19,7 @@ stopping never shows.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from itertools import islice
-from typing import Final, Unpack
+from typing import Final
 
 import httpx2
 
@@ -162,16 +162,16 @@ class ConnectSource:
     kind = "connect"
 
     def __init__(
-        self, settings: ConnectSettings, *, pause: Callable[[int], None], **publishing: Unpack[Publishing]
+        self, settings: ConnectSettings, publishing: Publishing, *, pause: Callable[[int], None]
     ) -> None:
         self.name = source_name(settings)
         self.poll_interval_ms = settings.poll_interval_ms
         self._settings = settings
-        self._clock = publishing["clock"]
+        self._clock = publishing.clock
         self._pause = pause
         self._client = http_client.client(settings.request_timeout_ms)
-        self._snapshots = Snapshots(self.name, **publishing)
-        saved = (publishing["saved"] or {}).get("workers", {})
+        self._snapshots = Snapshots(self.name, publishing)
+        saved = self._snapshots.saved.get("workers", {})
         self._workers = {name: Worker(Key(*key) for key in keys) for name, keys in saved.items()}
 
     def poll(self) -> Chunk | None:

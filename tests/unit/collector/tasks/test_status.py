@@ -6,17 +6,8 @@ from collector.tasks.status import Announcement, source_status
 
 
 def status(channel: BoundedChannel, *now_ms: int) -> Announcement:
-    def publishing(source: str) -> Publishing:
-        assert source == "log:a#status"
-        saved, clock = {"position_ms": 5_000}, iter(now_ms)
-        return {
-            "saved": saved,
-            "kafka_cluster": "c",
-            "heartbeat_interval_ms": 100,
-            "clock": lambda: next(clock),
-        }
-
-    return source_status("log:a", "log", channel, publishing)
+    saved, clock = {"log:a#status": {"position_ms": 5_000}}, iter(now_ms)
+    return source_status("log:a", "log", channel, Publishing(saved.get, "c", 100, lambda: next(clock)))
 
 
 def test_a_status_that_was_not_taken_stays_due() -> None:

@@ -129,7 +129,7 @@ def test_a_single_group_that_may_not_be_read_keeps_its_name() -> None:
 
 def test_a_long_list_of_names_is_cut() -> None:
     groups = {f"g{number}": "dlq.a" for number in range(MAX_SHOWN + 2)}
-    names = Names((), None)
+    names = Names((), {})
     assert [*names.ask_share_groups(client(Admin(groups=groups)))] == []
     assert names.of("dlq.a").endswith("share group g4, 2 more")
     assert names.of("dlq.other") == ""

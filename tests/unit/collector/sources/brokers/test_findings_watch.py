@@ -12,7 +12,7 @@ from kafka.errors import GroupAuthorizationFailedError, KafkaConnectionError, To
 from collector.settings import CollectorSettings
 from collector.sources.brokers.findings_watch import FindingsWatch
 from collector.sources.brokers.kafka_admin import Extent, Names
-from collector.sources.source import State
+from collector.sources.source import Publishing, State
 from deadwatch.contract.events import Finding
 from deadwatch.runtime.kafka_topics import Layout
 
@@ -97,12 +97,10 @@ class Watch:
         return troubles, {(one.kind, one.subject) for one in snapshot.findings}
 
 
-def watch_of(admin: Admin, saved: State | None = None, deny: tuple[str, ...] = ()) -> Watch:
+def watch_of(admin: Admin, *, saved: State | None = None, deny: tuple[str, ...] = ()) -> Watch:
+    publishing = Publishing(lambda _: None, "default", 0, lambda: 5_000)
     settings = CollectorSettings(dlq_topics_deny=deny)
-    watch = FindingsWatch(
-        settings, saved=saved, kafka_cluster="default", heartbeat_interval_ms=0, clock=lambda: 5_000
-    )
-    return Watch(admin, watch, Names((), None))
+    return Watch(admin, FindingsWatch(settings, saved or {}, publishing), Names((), {}))
 
 
 @pytest.fixture
@@ -153,7 +151,7 @@ def test_a_broker_that_cannot_be_reached_takes_nothing_back(watch: Watch) -> Non
 
 def test_what_was_published_outlives_a_restart(watch: Watch) -> None:
     watch.look()
-    again = watch_of(Admin(refused={"TOPIC"}), watch.watch.state())
+    again = watch_of(Admin(refused={"TOPIC"}), saved=watch.watch.state())
     assert again.look() == ([MAY_READ_TOPIC], {NOT_ENABLED, EXPIRING})
     again.watch.close()
     (_, (snapshot,)) = again.watch.due()

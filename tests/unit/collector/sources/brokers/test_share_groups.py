@@ -14,7 +14,7 @@ from collector.settings import BrokerSettings
 from collector.sources.brokers import share_groups
 from collector.sources.brokers.share_groups import BrokerSource, label
 from collector.sources.jolokia import JolokiaError
-from collector.sources.source import SourceDownError, SourceTimeoutError, State
+from collector.sources.source import Publishing, SourceDownError, SourceTimeoutError, State
 from deadwatch.contract.events import BrokerSnapshot, Event, ShareGroup
 from tests.http_server import Serve
 from tests.paths import DATA
@@ -103,14 +103,9 @@ class Agent:
     opened: ExitStack = field(default_factory=ExitStack)
 
     def source(self, saved: State | None = None) -> BrokerSource:
-        source = BrokerSource(
-            BrokerSettings(jolokia_url=self.url, name="1", request_timeout_ms=self.request_timeout_ms),
-            saved=saved,
-            kafka_cluster="c",
-            heartbeat_interval_ms=5_000,
-            clock=lambda: self.now_ms,
-        )
-        return self.opened.enter_context(closing(source))
+        settings = BrokerSettings(jolokia_url=self.url, name="1", request_timeout_ms=self.request_timeout_ms)
+        publishing = Publishing(lambda _: saved, "c", 5_000, lambda: self.now_ms)
+        return self.opened.enter_context(closing(BrokerSource(settings, publishing)))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from collector.settings import ConnectSettings
 from collector.sources.connect import interfaces
 from collector.sources.connect.tasks import ConnectTasksSource
-from collector.sources.source import SourceTimeoutError
+from collector.sources.source import Publishing, SourceTimeoutError
 from deadwatch.contract.events import ConnectTasksSnapshot
 from deadwatch.runtime.kafka import KafkaConnection
 from tests.http_server import Serve
@@ -111,16 +111,10 @@ def watch() -> Iterator[Make]:
     sources = []
 
     def make(connect: Connect, **settings: Any) -> Watch:  # noqa: ANN401 - settings are of any type
-        given = {"url": connect.url, "jolokia_url": "http://{host}:{port}/jolokia", **settings}
-        now_ms = [1_000]
-        source = ConnectTasksSource(
-            ConnectSettings(**{"request_timeout_ms": 20_000, **given}),
-            NOWHERE,
-            saved=None,
-            kafka_cluster="c",
-            heartbeat_interval_ms=0,
-            clock=lambda: now_ms[0],
-        )
+        agent, now_ms = "http://{host}:{port}/jolokia", [1_000]
+        defaults = {"url": connect.url, "jolokia_url": agent, "request_timeout_ms": 20_000}
+        publishing = Publishing(lambda _: None, "c", 0, lambda: now_ms[0])
+        source = ConnectTasksSource(ConnectSettings(**{**defaults, **settings}), NOWHERE, publishing)
         sources.append(source)
         return Watch(source, now_ms)
 

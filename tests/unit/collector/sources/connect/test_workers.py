@@ -17,7 +17,7 @@ from collector.sources.connect.workers import (
     ConnectSource,
     source_name,
 )
-from collector.sources.source import SourceDownError, State
+from collector.sources.source import Publishing, SourceDownError, State
 from deadwatch.contract.events import THREADLESS, WorkerSnapshot, encode
 from tests.http_server import Serve
 
@@ -91,14 +91,8 @@ class Watch:
         self, saved: State | None = None, jolokia: str = "http://{host}:{port}/jolokia/"
     ) -> ConnectSource:
         settings = ConnectSettings(url=self.cluster.url, jolokia_url=jolokia, request_timeout_ms=20_000)
-        source = ConnectSource(
-            settings,
-            saved=saved,
-            kafka_cluster="c",
-            heartbeat_interval_ms=5_000,
-            clock=lambda: self.now_ms,
-            pause=lambda _: None,
-        )
+        publishing = Publishing(lambda _: saved, "c", 5_000, lambda: self.now_ms)
+        source = ConnectSource(settings, publishing, pause=lambda _: None)
         return self.opened.enter_context(closing(source))
 
 
