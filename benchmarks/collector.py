@@ -22,9 +22,10 @@ from collector.publish.publisher import MAX_EVENTS, BoundedChannel, ChunkQueue
 from collector.service import publisher
 from collector.settings import CollectorSettings
 from collector.sources.logs.dialects import brokers, clients, connect, librdkafka, streams
-from collector.sources.logs.files import LogSource
+from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.layout import HEADER
 from collector.sources.logs.scan import MESSAGES, TRIGGERS, Scanner
+from collector.sources.source import Publishing
 from collector.tasks.task import TaskContext
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.events import Event, Position, TaskAbandoned, encode
@@ -63,15 +64,8 @@ def write_log(path: Path, size: int) -> int:
 
 def scanned(path: Path) -> int:
     """Events that the source finds."""
-    source = LogSource(
-        path,
-        saved=None,
-        scanner=Scanner(),
-        worker="",
-        kafka_cluster="bench",
-        poll_interval_ms=1,
-        clock=lambda: 0,
-    )
+    publishing = Publishing(lambda _: None, "bench", 0, lambda: 0)
+    source = LogSource(path, Following(publishing, poll_interval_ms=1, scanner=Scanner()))
     found = 0
     while chunk := source.poll():
         found += len(chunk.events)

@@ -32,7 +32,6 @@ from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
 from collector.tasks.runtime import Runtime, backoff
 from collector.tasks.task import TaskContext
 from collector.telemetry import telemetry_of
-from deadwatch.contract.topics import LOG_TOPIC
 from deadwatch.runtime.health import Health, unheard
 from deadwatch.runtime.logs import Scope
 
@@ -121,33 +120,21 @@ class Sources:
             start(lambda: Receiver(settings, taken, self.clock))
 
     def _start_files(self, logs: LogSettings) -> None:
+        following = self._following(logs)
+
+        def follow(path: Path) -> None:
+            self.runtime.start(partial(LogSource, path, following))
+
         if has_magic(logs.path):
-            self.runtime.start(partial(self._pattern, logs), Scope.CONNECTOR)
+            self.runtime.start(partial(LogGlob, logs.path, following, follow), Scope.CONNECTOR)
         else:
-            self._follow(logs, Path(logs.path))
-
-    def _pattern(self, logs: LogSettings) -> LogGlob:
-        return LogGlob(
-            logs.path,
-            saved=self.runtime.saved(f"log:{logs.path}"),
-            follow=partial(self._follow, logs),
-            poll_interval_ms=self.settings.poll_interval_ms,
-        )
-
-    def _follow(self, logs: LogSettings, path: Path) -> None:
-        self.runtime.start(lambda: LogSource(path, **self._following(logs, f"log:{path}")))
+            follow(Path(logs.path))
 
     def _log_topic(self, logs: LogTopicSettings) -> LogTopicSource:
         reader = KafkaLogReader(logs.topic, self.settings.kafka)
-        return LogTopicSource(logs.topic, reader, **self._following(logs, f"{LOG_TOPIC}{logs.topic}"))
+        return LogTopicSource(logs.topic, reader, self._following(logs))
 
-    def _following(self, logs: LogReading, name: str) -> Following:
+    def _following(self, logs: LogReading) -> Following:
         form = "" if logs.format == "auto" else logs.format
-        return {
-            "saved": self.runtime.saved(name),
-            "scanner": Scanner(ZoneInfo(logs.timezone), format=form, layout=logs.layout()),
-            "worker": logs.worker,
-            "kafka_cluster": self.settings.kafka_cluster,
-            "poll_interval_ms": self.settings.poll_interval_ms,
-            "clock": self.clock,
-        }
+        scanner = Scanner(ZoneInfo(logs.timezone), format=form, layout=logs.layout())
+        return Following(self.runtime.publishing, self.settings.poll_interval_ms, scanner, logs.worker)

@@ -67,7 +67,7 @@ def down(call: str, text: str, error: KafkaError) -> SourceDownError:
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """What a source of snapshots is given: what it has ``saved``, by its name, and how to publish."""
+    """What a source is given: what it has ``saved``, by its name, and how to publish."""
 
     saved: Callable[[str], State | None]
     kafka_cluster: str

@@ -3,23 +3,22 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from api.signals.abandoned import Abandoned, differences, evidence_rows, reconcile
 from api.signals.tasks import ConnectTaskRow, connect_task_rows
 from collector.settings import ConnectSettings
-from collector.sources.logs.files import LogSource
+from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.scan import Scanner
 from collector.sources.source import Source, SourceDownError
-from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from tests.integration.collected import (
     REQUEST_MS,
     Collected,
     collected,
     connect_settings,
+    published_every,
     tasks_source,
     worker_source,
 )
@@ -70,15 +69,7 @@ def _by_threads(known: dict[str, Abandoned]) -> dict[str, tuple[int, int]]:
 @pytest.fixture
 def way(lab: Lab, tmp_path: Path) -> Iterator[Way]:
     connect = worker_source(connect_settings(lab))
-    log = LogSource(
-        lab.logs.connect,
-        saved=None,
-        scanner=Scanner(ZoneInfo("UTC")),
-        worker="",
-        kafka_cluster="c",
-        poll_interval_ms=10,
-        clock=clock_ms,
-    )
+    log = LogSource(lab.logs.connect, Following(published_every(0), poll_interval_ms=10, scanner=Scanner()))
     with collected(tmp_path) as store:
         yield Way(store, (log, connect))
     for source in (log, connect):

@@ -14,7 +14,7 @@ import glob
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypedDict, TypeVar, Unpack
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,7 +22,7 @@ from collector.positions import PositionsError
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.readers import GZIP, STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
-from collector.sources.source import Chunk, SourceDownError, State
+from collector.sources.source import Chunk, Publishing, SourceDownError
 from deadwatch.contract.events import Event, Position
 
 MAX_AHEAD_MS: Final = 86_400_000
@@ -53,15 +53,36 @@ _PLACES = TypeAdapter(Place)
 T = TypeVar("T")
 
 
-class Following(TypedDict):
+@dataclass(frozen=True, slots=True)
+class Following:
     """What a source of a log is given; ``worker`` names the Connect worker that writes it, "" to learn it."""
 
-    saved: State | None
-    scanner: Scanner
-    worker: str
-    kafka_cluster: str
+    publishing: Publishing
     poll_interval_ms: int
-    clock: Callable[[], int]
+    scanner: Scanner
+    worker: str = ""
+
+    def restored(self, places: TypeAdapter[T], name: str, new: T) -> T:
+        """What the source of this name has saved, ``new`` if nothing. Raises ``PositionsError``."""
+        saved = self.publishing.saved(name)
+        try:
+            return new if saved is None else places.validate_python(saved)
+        except ValidationError:
+            raise PositionsError(
+                f"the position of {name} is not one; restore the positions, or give the collector another"
+                " name"
+            ) from None
+
+    def event(self, cause: Cause, source: str, position: Position, at_ms: int | None) -> Event:
+        """The event of a cause; its time is ours if the log has none, or one far ahead."""
+        now_ms = self.publishing.clock()
+        return cause.event(
+            source=source,
+            position=position,
+            happened_at_ms=now_ms if at_ms is None or at_ms > now_ms + MAX_AHEAD_MS else at_ms,
+            observed_at_ms=now_ms,
+            kafka_cluster=self.publishing.kafka_cluster,
+        )
 
 
 class LogSource:
@@ -69,14 +90,14 @@ class LogSource:
 
     kind = "log"
 
-    def __init__(self, path: Path, **following: Unpack[Following]) -> None:
+    def __init__(self, path: Path, following: Following) -> None:
         self.name = f"log:{path}"
-        self.poll_interval_ms = following["poll_interval_ms"]
+        self.poll_interval_ms = following.poll_interval_ms
         self._file = open_reader(path)
-        self._scanner = following["scanner"]
-        self._following, saved = following, following["saved"]
-        place = Place() if saved is None else restored(_PLACES, self.name, saved)
-        self._place = _named(replace(place, done=place.done and path != STDIN), following["worker"])
+        self._scanner = following.scanner
+        self._following = following
+        place = following.restored(_PLACES, self.name, Place())
+        self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
 
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
@@ -124,33 +145,11 @@ class LogSource:
 
     def _event(self, found: Found, epoch: int) -> Event:
         position = Position(epoch, found.offset, found.ordinal)
-        return event_of(self._following, found.cause, self.name, position, found.at_ms)
-
-
-def event_of(following: Following, cause: Cause, source: str, position: Position, at_ms: int | None) -> Event:
-    """The event of a cause; its time is ours if the log has none, or one far ahead."""
-    now_ms = following["clock"]()
-    return cause.event(
-        source=source,
-        position=position,
-        happened_at_ms=now_ms if at_ms is None or at_ms > now_ms + MAX_AHEAD_MS else at_ms,
-        observed_at_ms=now_ms,
-        kafka_cluster=following["kafka_cluster"],
-    )
+        return self._following.event(found.cause, self.name, position, found.at_ms)
 
 
 def _broken_off(reason: str, offset: int) -> Found:
     return Found(unread(reason, f"after {offset} bytes"), offset, 0, None)
-
-
-def restored(places: TypeAdapter[T], name: str, saved: State) -> T:
-    """The saved position of the source of this name. Raises ``PositionsError``."""
-    try:
-        return places.validate_python(saved)
-    except ValidationError:
-        raise PositionsError(
-            f"the position of {name} is not one; restore the positions, or give the collector another name"
-        ) from None
 
 
 def _named(place: Place, worker: str) -> Place:
@@ -165,15 +164,14 @@ class LogGlob:
 
     kind = "log"
 
-    def __init__(
-        self, pattern: str, *, saved: State | None, follow: Callable[[Path], None], poll_interval_ms: int
-    ) -> None:
+    def __init__(self, pattern: str, following: Following, follow: Callable[[Path], None]) -> None:
         self.name = f"log:{pattern}"
-        self.poll_interval_ms = poll_interval_ms
+        self.poll_interval_ms = following.poll_interval_ms
         self._pattern = pattern
         self._follow = follow
-        self._known = set[str]((saved or {}).get("paths", ()))
-        self._inodes: dict[str, int] = dict((saved or {}).get("inodes", {}))
+        saved = following.publishing.saved(self.name) or {}
+        self._known = set[str](saved.get("paths", ()))
+        self._inodes: dict[str, int] = dict(saved.get("inodes", {}))
         self._followed: set[str] = set()
 
     def poll(self) -> Chunk | None:

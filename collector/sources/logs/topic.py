@@ -11,7 +11,7 @@ and counted once.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Unpack
+from typing import Final
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import OffsetSpec
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.dialects.connect import Worker
-from collector.sources.logs.files import Following, event_of, restored
+from collector.sources.logs.files import Following
 from collector.sources.logs.formats import text_of
 from collector.sources.logs.records import RawRecord, Resource, line_of, scan
 from collector.sources.logs.scan import EXCERPT_BYTES, Found, Memory
@@ -168,23 +168,27 @@ class LogTopicSource:
 
     kind = "log"
 
-    def __init__(self, topic: str, reader: KafkaLogReader, **following: Unpack[Following]) -> None:
+    def __init__(self, topic: str, reader: KafkaLogReader, following: Following) -> None:
         self.name = f"{LOG_TOPIC}{topic}"
-        self.poll_interval_ms = following["poll_interval_ms"]
+        self.poll_interval_ms = following.poll_interval_ms
         self._topic = topic
         self._reader = reader
-        scanner, worker, saved = following["scanner"], following["worker"], following["saved"]
+        scanner, worker = following.scanner, following.worker
         self._json_only = scanner.format == "json"
         self._as_it_is = scanner.format not in {"", "json"}
         self._scanner = replace(scanner, format="") if self._json_only else scanner
         self._new = Resource(Memory(worker=Worker(name=worker, named_by_setting=bool(worker))))
         self._following = following
-        self._places = {} if saved is None else restored(_PLACES, self.name, saved)
+        self._places = following.restored(_PLACES, self.name, {})
         self._described_ms: int | None = None
 
     def poll(self) -> Chunk | None:
         """The next records, None when there are none now. After a failure all is looked up anew."""
-        now_ms, described_ms, self._described_ms = self._following["clock"](), self._described_ms, None
+        now_ms, described_ms, self._described_ms = (
+            self._following.publishing.clock(),
+            self._described_ms,
+            None,
+        )
         places, events = dict(self._places), list[Event]()
         if described_ms is None or not 0 <= now_ms - described_ms < LOOKUP_INTERVAL_MS:
             described_ms = now_ms
@@ -233,7 +237,7 @@ class LogTopicSource:
             yield self._event(cause, raw.partition, position, at_ms)
 
     def _event(self, cause: Cause, partition: int, position: Position, at_ms: int | None) -> Event:
-        return event_of(self._following, cause, log_partition(self._topic, partition), position, at_ms)
+        return self._following.event(cause, log_partition(self._topic, partition), position, at_ms)
 
 
 def _placed(

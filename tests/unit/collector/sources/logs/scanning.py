@@ -1,15 +1,15 @@
 """Scans whole logs as a source does: block by block, with the memory saved in between if wanted."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from collector.sources.logs.files import LogSource
+from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.scan import Found, Memory, Scanner
-from collector.sources.source import State
+from collector.sources.source import Publishing, State
 from deadwatch.contract.events import Event, Position, Quarantined
 from tests.paths import DATA
 
@@ -24,18 +24,21 @@ def abandoned(task: int, time: str = "2026-11-21 12:35:23,893") -> str:
     return f"[{time}] ERROR [x|task-{task}] Graceful stop of task x-{task} failed. (o.Worker)\n"
 
 
+def following(
+    saved: State | None = None,
+    *,
+    worker: str = "",
+    scanner: Scanner | None = None,
+    clock: Callable[[], int] = lambda: NOW_MS,
+) -> Following:
+    """What a source is given that has ``saved`` this."""
+    return Following(Publishing(lambda _: saved, "c", 1, clock), 1, scanner or Scanner(), worker)
+
+
 def log_source(
     path: Path, saved: State | None = None, *, worker: str = "", scanner: Scanner | None = None
 ) -> LogSource:
-    return LogSource(
-        path,
-        saved=saved,
-        scanner=scanner or Scanner(),
-        worker=worker,
-        kafka_cluster="c",
-        poll_interval_ms=1,
-        clock=lambda: NOW_MS,
-    )
+    return LogSource(path, following(saved, worker=worker, scanner=scanner))
 
 
 def drain(source: LogSource) -> tuple[list[Event], State | None]:

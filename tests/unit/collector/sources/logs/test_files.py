@@ -9,7 +9,14 @@ import pytest
 from collector.sources.logs.files import NOTHING_MATCHES, LogGlob, LogSource
 from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import TaskAbandoned
-from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, log_source, tasks_and_reasons
+from tests.unit.collector.sources.logs.scanning import (
+    NOW_MS,
+    abandoned,
+    drain,
+    following,
+    log_source,
+    tasks_and_reasons,
+)
 
 Open = Callable[..., LogSource]
 
@@ -81,7 +88,7 @@ def test_an_unreadable_file_is_read_once_it_may_be(tmp_path: Path, follow: Open)
 
 
 def glob_of(pattern: Path, found: list[str], saved: State | None = None) -> LogGlob:
-    return LogGlob(str(pattern), saved=saved, follow=lambda path: found.append(path.name), poll_interval_ms=1)
+    return LogGlob(str(pattern), following(saved), lambda path: found.append(path.name))
 
 
 def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
@@ -124,7 +131,7 @@ def test_a_file_that_cannot_be_followed_is_tried_again_and_loses_no_other(tmp_pa
             raise OSError("no thread")
         found.append(path.name)
 
-    source = LogGlob(str(tmp_path / "*.log"), saved=None, follow=follow, poll_interval_ms=1)
+    source = LogGlob(str(tmp_path / "*.log"), following(), follow)
     with pytest.raises(OSError, match="no thread"):
         source.poll()
     chunk = source.poll()

@@ -13,7 +13,13 @@ import pytest
 from collector.sources.logs.files import LogGlob
 from collector.sources.logs.readers import GZIP_BROKEN, GZIP_TRUNCATED, PIECE_BYTES, GzipLog, PipedLog
 from collector.sources.source import SourceDownError, State
-from tests.unit.collector.sources.logs.scanning import abandoned, drain, log_source, tasks_and_reasons
+from tests.unit.collector.sources.logs.scanning import (
+    abandoned,
+    drain,
+    following,
+    log_source,
+    tasks_and_reasons,
+)
 
 QUIET = (b"x" * 99 + b"\n") * 14_000
 """More than one block."""
@@ -101,9 +107,7 @@ def test_a_log_that_is_compressed_after_it_was_read_is_not_read_again(tmp_path: 
     found: list[str] = []
     (tmp_path / "a.log").write_bytes(line(0))
     (tmp_path / "a.log.9.gz").write_bytes(gzip.compress(line(1)))
-    source = LogGlob(
-        str(tmp_path / "a.log*"), saved=None, follow=lambda path: found.append(path.name), poll_interval_ms=1
-    )
+    source = LogGlob(str(tmp_path / "a.log*"), following(), lambda path: found.append(path.name))
     source.poll()
     (tmp_path / "a.log.1.gz").write_bytes(gzip.compress(line(0)))
     (tmp_path / "a.log2").write_bytes(line(2))

@@ -13,6 +13,7 @@ from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import LOOKUP_INTERVAL_MS, Extent, KafkaLogReader, LogTopicSource
 from collector.sources.source import State
 from deadwatch.contract.events import Event, Quarantined, TaskAbandoned
+from tests.unit.collector.sources.logs.scanning import following
 
 AT_MS = 1_795_264_523_893
 HEADER = "[2026-11-21 12:35:23,893] ERROR [c|task-{0}] Graceful stop of task c-{0} failed. (o.Worker:1104)"
@@ -60,16 +61,8 @@ def source(
     topic: Topic, saved: State | None = None, now_ms: list[int] | None = None, scanner: Scanner | None = None
 ) -> LogTopicSource:
     clock = now_ms or [AT_MS]
-    return LogTopicSource(
-        "logs",
-        topic,
-        saved=saved,
-        scanner=scanner or Scanner(),
-        worker="w:8083",
-        kafka_cluster="c",
-        poll_interval_ms=10,
-        clock=lambda: clock[0],
-    )
+    given = following(saved, worker="w:8083", scanner=scanner, clock=lambda: clock[0])
+    return LogTopicSource("logs", topic, given)
 
 
 def read_out(reading: LogTopicSource) -> tuple[list[Event], State | None]:
