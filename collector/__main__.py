@@ -2,12 +2,12 @@
 
 import logging
 import sys
-import time
 from random import Random
 
 from collector.positions import PositionsError
 from collector.service import run
 from collector.settings import CollectorSettings
+from deadwatch.runtime.clock import clock_ms, wait_ms
 from deadwatch.runtime.health import Health
 from deadwatch.runtime.process import REFUSED, stop_on_signals
 from deadwatch.runtime.settings_file import begin
@@ -25,8 +25,8 @@ def main() -> int:
                 settings,
                 stop_on_signals(),
                 health=health,
-                clock=lambda: time.time_ns() // 1_000_000,
-                pause=lambda pause_ms: time.sleep(pause_ms / 1_000),
+                clock=clock_ms,
+                pause=wait_ms,
                 rng=Random(),
             )
     except PositionsError as error:

@@ -29,7 +29,6 @@ import logging
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -45,6 +44,7 @@ from opentelemetry.util.types import AttributeValue
 from collector.clients.observations import CommitFailed, Expired, Observation, Retried, TimedOut
 from deadwatch.contract import topics
 from deadwatch.contract.events import ClientTimeout, DeliveryTimeout, Event, Position, encode
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.kafka import KafkaConnection
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class EventsReporter:
         capacity: int = 10_000,
         delivery_timeout_ms: int = 3_600_000,
         flush_at_exit_ms: int = 5_000,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        now_ms: Callable[[], int] = clock_ms,
     ) -> None:
         self.dropped = 0
         self._cluster, self._topic, self._source, self._now_ms = kafka_cluster, topic, source, now_ms

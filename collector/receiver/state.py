@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Protocol
 
-from collector.sources.logs.records import MAX_RECORD_CHARS, LogRecord, Resource, scan
+from collector.sources.logs.records import MAX_RECORD_CHARS, RECORD_TOO_LONG, LogRecord, Resource, scan
 from deadwatch.contract.events import Event, Position, Quarantined
 
 MAX_BODIES: Final = 1_000
 MAX_IDS: Final = 5_000
-RECORD_TOO_LONG: Final = "record_too_long"
 EXCERPT_CHARS: Final = 200
 
 _UNPLACED: Final = Position(0)

@@ -7,7 +7,6 @@ is abandoned, logged and counted.
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -17,6 +16,7 @@ from collector.sources.source import Publishing, Source, State
 from collector.tasks.status import Abandonments, counts_of, self_reports, source_status
 from collector.tasks.task import Task, TaskContext
 from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.logs import Scope, invoke, log_context
 
@@ -106,17 +106,17 @@ class Runtime:
     def _shut_down(self, publishing: threading.Thread) -> None:
         self._context.stop.set()
         total_ms = self._settings.graceful_timeout_ms
-        deadline_ms = _monotonic_ms() + total_ms
+        deadline_ms = monotonic_ms() + total_ms
         for task in tuple(self.tasks):
-            if not task.ends(deadline_ms - total_ms / PUBLISHER_SHARE - _monotonic_ms()):
+            if not task.ends(deadline_ms - total_ms / PUBLISHER_SHARE - monotonic_ms()):
                 task.abandon()
         self._report()
         self._publisher.stop()
-        publishing.join(max(deadline_ms - _monotonic_ms(), 0) / 1_000)
+        publishing.join(max(deadline_ms - monotonic_ms(), 0) / 1_000)
         if publishing.is_alive():
             self.abandoned.add(NAME, Scope.TASK, publishing.is_alive)
         self._log_abandoned()
-        self._context.telemetry.close(deadline_ms - _monotonic_ms())
+        self._context.telemetry.close(deadline_ms - monotonic_ms())
 
     def _log_abandoned(self) -> None:
         connectors, tasks = (self.abandoned.count(scope) for scope in (Scope.CONNECTOR, Scope.TASK))
@@ -139,7 +139,3 @@ def backoff(settings: CollectorSettings) -> Backoff:
             schedule.max_ms,
         )
     return schedule
-
-
-def _monotonic_ms() -> float:
-    return time.monotonic() * 1_000
