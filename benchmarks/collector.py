@@ -21,7 +21,7 @@ from collector.positions import Positions
 from collector.publish.publisher import MAX_EVENTS, BoundedChannel, ChunkQueue
 from collector.service import publisher
 from collector.settings import CollectorSettings
-from collector.sources.logs.dialects import brokers, clients, connect, librdkafka, streams
+from collector.sources.logs.dialects import brokers, clients, connect, streams
 from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.layout import HEADER
 from collector.sources.logs.scan import MESSAGES, TRIGGERS, Scanner
@@ -77,11 +77,11 @@ def patterns() -> list[re.Pattern[str]]:
     """Every pattern that the dialects look for, and that of an entry's first line."""
     named = [
         value
-        for dialect in (connect, streams, clients, librdkafka)
+        for dialect in (connect, streams, clients)
         for name, value in vars(dialect).items()
         if isinstance(value, re.Pattern)
         and isinstance(value.pattern, str)  # the triggers are bytes
-        and name not in ("_PREFIX", "_BARE", "_CLIENT_ID", "_CONNECT_TASK")
+        and name not in ("_PREFIX", "_BARE", "_CLIENT_ID", "_CONNECT_TASK", "_INSTANCE")
     ]
     alternatives = [pattern for *_, pattern in vars(clients)["_TIMEOUTS"]]
     return [*named, *alternatives, re.compile(re.escape(brokers.LOST)), re.compile(HEADER.pattern.decode())]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Final
 
-from collector.sources.logs.dialects import brokers, clients, connect, librdkafka, stream_drops, streams
+from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
 from collector.sources.logs.dialects.cause import Cause, Mention, mention, unread
 from collector.sources.logs.dialects.connect import Worker
 from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
@@ -21,7 +21,7 @@ from collector.sources.logs.layout import KNOWN, Layout
 
 TRIGGERS: Final = tuple(
     text.encode()
-    for dialect in (connect, streams, stream_drops, clients, librdkafka, brokers)
+    for dialect in (connect, streams, stream_drops, clients, brokers)
     for text in dialect.TRIGGERS
 )
 MESSAGES: Final = streams.MESSAGES
@@ -224,7 +224,7 @@ class Block:
             worker, abandoned = connect.read(line, worker)
             unwritten, lost = brokers.read(line, following, unwritten)
             causes += [*abandoned, *lost, *streams.read(line, header), *streams.read_timers(line)]
-            causes += [*stream_drops.read(line, header), *clients.read(line, header), *librdkafka.read(line)]
+            causes += [*stream_drops.read(line, header), *clients.read(line, header)]
         return admitted(replace(memory, worker=worker, unwritten=unwritten), causes, alone)
 
     def _after(self, stop: int) -> str:

@@ -2,6 +2,10 @@
 
 A producer logs none of its expired batches itself: the texts are those of exceptions, in the log of whoever
 got them. Java and kafka-python spell the expiry differently; Java adds a sentence from 4.3 on.
+
+librdkafka writes lines of its own, ``%LEVEL|TIME|FACILITY|NAME#INSTANCE| [thrd:...]: text``. Requests that
+ran out of time are logged one by one and then once for the broker: the latter line counts. A batch that was
+given up is logged only with ``debug=msg``; without it, it is an error in the application.
 """
 
 import re
@@ -21,7 +25,11 @@ TRIGGERS: Final = (
     " due to request timeout.",
     "Failed to update metadata after",
     "A static backoff with value",
+    " partially-sent requests",
+    "Application maximum poll inter",
+    ": message.timeout.ms exceeded",
 )
+LIBRDKAFKA: Final = "librdkafka"
 SAME_BATCH_WITHIN_MS: Final = 50
 SAME_CAUSE_WITHIN_MS: Final = 10_000
 
@@ -55,6 +63,18 @@ _BACKOFF = re.compile(
 _CLIENT_ID = re.compile(r"\bclientId=([^,\]\s]+)")
 _CONNECT_TASK = re.compile(r"\[([^|\]]+)\|task-(\d+)(?:\|[^\]]*)?\] ")
 
+_REQUESTS = re.compile(
+    r"Timed out \d+ in-flight, \d+ retry-queued, \d+ out-queue, \d+ partially-sent requests"
+)
+_POLL = re.compile(r"Application maximum poll interval \(\d+ms\) exceeded by \d+ms")
+_GIVEN_UP = re.compile(
+    r": (?P<topic>[A-Za-z0-9._-]+) \[(?P<partition>\d{1,9})\]:"
+    r" timed out (?P<sent>\d{1,9})\+(?P<waiting>\d{1,9}) message\(s\)"
+    r" \(MsgId \d+\.\.\d+\): message\.timeout\.ms exceeded",
+    re.ASCII,
+)
+_INSTANCE = re.compile(r"%\d\|[\d.]+\|\w+\|([^|]+?)#(?:producer|consumer)-\d+\|")
+
 
 def read(line: str, header: str) -> Iterator[Cause]:
     """The timeouts and warnings of clients that the line mentions; ``header`` is its entry's first line."""
@@ -67,6 +87,7 @@ def read(line: str, header: str) -> Iterator[Cause]:
             yield _timeout(timeout, match[0], client_id, client=client, wrapped=wrapped)
     for match in _BACKOFF.finditer(line):
         yield reported(RetryBackoffMisconfigured, match[0], client_id=owner_of(header), message=match[0])
+    yield from _of_librdkafka(line)
 
 
 def client_id_of(header: str) -> str:
@@ -111,3 +132,24 @@ def _timeout(timeout: str, message: str, client_id: str, *, client: str, wrapped
     event = partial(ClientTimeout, client=client, client_id=client_id, timeout=timeout, message=message)
     identity = (ClientTimeout.kind, timeout, message)
     return Cause(event, identity, window_ms=SAME_CAUSE_WITHIN_MS if wrapped else ALWAYS_NEW)
+
+
+def _of_librdkafka(line: str) -> Iterator[Cause]:
+    instance = _INSTANCE.search(line)
+    who = {"client": LIBRDKAFKA, "client_id": instance[1] if instance else ""}
+    for timeout, pattern in (("request", _REQUESTS), ("poll", _POLL)):
+        for match in pattern.finditer(line):
+            identity = (who["client_id"], timeout, match[0])
+            yield reported(ClientTimeout, *identity, **who, timeout=timeout, message=match[0])
+    for match in _GIVEN_UP.finditer(line):
+        yield reported(
+            DeliveryTimeout,
+            who["client_id"],
+            match[0],
+            **who,
+            topic=match["topic"],
+            partition=int(match["partition"]),
+            records=int(match["sent"]) + int(match["waiting"]),
+            elapsed_ms=0,
+            message=match[0].removeprefix(": "),
+        )
