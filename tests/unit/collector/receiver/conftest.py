@@ -1,4 +1,4 @@
-"""A receiver over loopback whose events are committed at once."""
+"""A receiver over loopback whose events are committed at once, and what is sent to it."""
 
 import json
 import threading
@@ -18,6 +18,13 @@ from deadwatch.contract.events import encode
 
 NOW_MS = 1_800_000_000_000
 MOST = 1 << 20
+PROTOBUF = {"Content-Type": "application/x-protobuf"}
+
+
+def report(number: int, **more: object) -> dict[str, object]:
+    body: dict[str, object] = {"id": f"id-{number}", "source": "shop", "kind": "client_timeout"}
+    body |= {"happened_at_ms": 5, "client": "java", "client_id": "c", "timeout": "poll", "message": "late"}
+    return body | more
 
 
 class Running:

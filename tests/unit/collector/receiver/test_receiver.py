@@ -15,8 +15,7 @@ from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 
 from tests.paths import DATA
-from tests.unit.collector.receiver.conftest import NOW_MS, Running
-from tests.unit.collector.receiver.requests import PROTOBUF, report
+from tests.unit.collector.receiver.conftest import NOW_MS, PROTOBUF, Running, report
 from tests.waiting import until
 
 LOGS = DATA / "logs"

@@ -21,8 +21,7 @@ from collector.receiver.journal import Journal
 from collector.receiver.receiver import Receiver
 from collector.settings import CollectorSettings, ReceiverSettings
 from collector.sources.source import SourceDownError
-from tests.unit.collector.receiver.conftest import MOST, Running
-from tests.unit.collector.receiver.requests import PROTOBUF, report
+from tests.unit.collector.receiver.conftest import MOST, PROTOBUF, Running, report
 
 FLAT_BYTES = 12 << 20
 BOMB = gzip.compress(bytes(16 << 20))
