@@ -79,28 +79,7 @@ def test_the_first_timeout_names_its_call_and_the_next_ones_are_silent(
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [warning] * 2
 
 
-def test_a_failure_says_what_timed_out() -> None:
-    source = Scripted([At(0, TIMEOUT)])
-    trouble = Instance(source, 0, source.clock).poll().trouble
-    assert trouble == (
-        "failed: no progress within 0 ms (task_timeout_ms), GET /connectors timed out; it is started anew"
-    )
-
-
 def test_a_close_that_fails_is_logged_and_goes_no_further(caplog: pytest.LogCaptureFixture) -> None:
     source = Scripted([], close_fails=True)
     Instance(source, 100, source.clock).close()
     assert caplog.messages == ["Close failed"]
-
-
-def test_a_poll_that_does_not_come_back_can_be_seen() -> None:
-    seen: list[int | None] = []
-
-    class Watching(Scripted):
-        def poll(self) -> None:
-            seen.append(instance.polling_since_ms)
-
-    source = Watching([], now_ms=7)
-    instance = Instance(source, 100, source.clock)
-    instance.poll()
-    assert (seen, instance.polling_since_ms) == ([7], None)
