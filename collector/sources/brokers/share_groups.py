@@ -62,11 +62,6 @@ class Meters:
     groups: tuple[ShareGroup, ...]
 
 
-def read_meters(client: httpx2.Client, url: str) -> Meters:
-    """The meters now. Raises ``JolokiaError``."""
-    return jolokia.ask(client, url, _METERS_REQUEST, _meters, "of a broker")
-
-
 def _meters(answers: list[Answer]) -> Meters:
     *meters, start = answers
     counts: dict[str, dict[str, int]] = {}
@@ -99,7 +94,8 @@ class BrokerSource:
     def poll(self) -> Chunk | None:
         """The snapshot, if it is due."""
         try:
-            meters = read_meters(self._client, self._settings.jolokia_url)
+            url = self._settings.jolokia_url
+            meters = jolokia.ask(self._client, url, _METERS_REQUEST, _meters, "of a broker")
         except JolokiaError as error:
             text = f"Jolokia of the broker {error}: its share-group meters are not known; {_CHECK}"
             if isinstance(error, JolokiaTimeoutError):

@@ -7,13 +7,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx2
 import pytest
 
 from collector.settings import BrokerSettings
 from collector.sources.brokers import share_groups
 from collector.sources.brokers.share_groups import BrokerSource, label
-from collector.sources.jolokia import JolokiaError
 from collector.sources.source import Publishing, SourceDownError, SourceTimeoutError, State
 from deadwatch.contract.events import BrokerSnapshot, Event, ShareGroup
 from tests.http_server import Serve
@@ -33,12 +31,6 @@ def meter(name: str, group: str, count: int) -> dict[str, Any]:
     return {"status": 200, "value": {bean: {"Count": count}}}
 
 
-def read(body: str) -> share_groups.Meters:
-    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, text=body))
-    with httpx2.Client(transport=transport) as client:
-        return share_groups.read_meters(client, "http://b:1/jolokia")
-
-
 ANSWERS = [
     ("a broker without any dead letter has no meters", BEFORE, ()),
     ("what a real broker tells after ten dead letters", AFTER, (G1,)),
@@ -55,11 +47,6 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("body", "groups"), [row[1:] for row in ANSWERS], ids=[row[0] for row in ANSWERS])
-def test_the_meters_are_what_the_beans_say(body: str, groups: tuple[ShareGroup, ...]) -> None:
-    assert read(body).groups == groups
-
-
 BROKEN = [
     ("HTML", "<html>"),
     ("an object", "{}"),
@@ -71,12 +58,6 @@ BROKEN = [
         json.dumps([{"status": 200, "value": {"a:b=c": {"Count": 1}}}, NONE, NONE, START]),
     ),
 ]
-
-
-@pytest.mark.parametrize("body", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
-def test_what_is_no_answer_of_a_broker_is_said_to_be_none(body: str) -> None:
-    with pytest.raises(JolokiaError, match="but not as a Jolokia agent of a broker"):
-        read(body)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +102,22 @@ def events(source: BrokerSource) -> tuple[Event, ...]:
     return chunk.events if chunk else ()
 
 
+@pytest.mark.parametrize(("body", "groups"), [row[1:] for row in ANSWERS], ids=[row[0] for row in ANSWERS])
+def test_the_meters_are_what_the_beans_say(agent: Agent, body: str, groups: tuple[ShareGroup, ...]) -> None:
+    agent.body = body
+    (snapshot,) = events(agent.source())
+    assert isinstance(snapshot, BrokerSnapshot)
+    assert snapshot.share_groups == groups
+
+
+@pytest.mark.parametrize("body", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
+def test_an_agent_that_is_no_broker_s_takes_the_source_down(agent: Agent, body: str) -> None:
+    agent.body = body
+    told = r"but not as a Jolokia agent of a broker: .*; check jolokia_url and the agent"
+    with pytest.raises(SourceDownError, match=told):
+        agent.source().poll()
+
+
 def test_a_snapshot_is_published_at_every_change_and_as_a_heartbeat(agent: Agent) -> None:
     source = agent.source()
     assert len(events(source)) == 1
@@ -141,12 +138,6 @@ def test_positions_grow_over_a_restart_with_the_clock_set_back(agent: Agent) -> 
     agent.now_ms = 5
     (snapshot,) = events(agent.source(first.state))
     assert snapshot.position > first.events[0].position
-
-
-def test_an_agent_that_is_no_broker_s_takes_the_source_down(agent: Agent) -> None:
-    agent.body = "<html>"
-    with pytest.raises(SourceDownError, match="check jolokia_url and the agent"):
-        agent.source().poll()
 
 
 def test_more_groups_than_an_event_holds_are_said_every_time(agent: Agent) -> None:
