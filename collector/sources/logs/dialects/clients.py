@@ -10,11 +10,11 @@ given up is logged only with ``debug=msg``; without it, it is an error in the ap
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from typing import Final
 
 from collector.sources.logs.dialects import streams
-from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, reported
+from collector.sources.logs.dialects.cause import Cause, reported
 from deadwatch.contract.events import ClientTimeout, DeliveryTimeout, RetryBackoffMisconfigured
 
 TRIGGERS: Final = (
@@ -113,25 +113,26 @@ def owner_of(header: str) -> str:
 def _expiry(match: re.Match[str], client_id: str) -> Cause:
     """Each record of a batch may be reported in an entry of its own, right after one another."""
     topic, partition = match["topic"] or match["topic_repr"], match["partition"] or match["partition_repr"]
-    event = partial(
+    records, elapsed_ms = match["records"], match["elapsed"]
+    expired = reported(
         DeliveryTimeout,
+        *(client_id, topic, partition, records, elapsed_ms),
         client="java" if match["topic"] else "kafka-python",
         client_id=client_id,
         topic=topic,
         partition=int(partition),
-        records=int(match["records"]),
-        elapsed_ms=int(match["elapsed"]),
+        records=int(records),
+        elapsed_ms=int(elapsed_ms),
         message=match[0],
     )
-    identity = (DeliveryTimeout.kind, client_id, topic, partition, match["records"], match["elapsed"])
-    return Cause(event, identity, window_ms=SAME_BATCH_WITHIN_MS, mentions=max(int(match["records"]), 1))
+    return replace(expired, window_ms=SAME_BATCH_WITHIN_MS, mentions=max(int(records), 1))
 
 
 def _timeout(timeout: str, message: str, client_id: str, *, client: str, wrapped: bool) -> Cause:
     """As the cause of another failure, it has most likely been logged by itself just before."""
-    event = partial(ClientTimeout, client=client, client_id=client_id, timeout=timeout, message=message)
-    identity = (ClientTimeout.kind, timeout, message)
-    return Cause(event, identity, window_ms=SAME_CAUSE_WITHIN_MS if wrapped else ALWAYS_NEW)
+    facts = {"client": client, "client_id": client_id, "timeout": timeout, "message": message}
+    timed_out = reported(ClientTimeout, timeout, message, **facts)
+    return replace(timed_out, window_ms=SAME_CAUSE_WITHIN_MS) if wrapped else timed_out
 
 
 def _of_librdkafka(line: str) -> Iterator[Cause]:

@@ -13,7 +13,7 @@ is about one of its thread's. Every message about timers stands behind Streams' 
 
 import re
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 from typing import Final
 
 from collector.sources.logs.dialects.cause import Cause, reported
@@ -142,13 +142,9 @@ def _spoken(kind: type[Event], thread: str, *identity: str, **facts: str | int) 
 
 
 def _timeout(client: str, task: str, elapsed_ms: str, message: str) -> Cause:
-    application = application_of(client)
-    return Cause(
-        partial(TaskTimeout, application=application, task=task, elapsed_ms=int(elapsed_ms), message=message),
-        identity=(TaskTimeout.kind, client, task, elapsed_ms),
-        also=(TaskTimeout.kind, "", task, elapsed_ms),
-        window_ms=SAME_HIT_WITHIN_MS,
-    )
+    facts = {"application": application_of(client), "task": task, "message": message}
+    hit = reported(TaskTimeout, client, task, elapsed_ms, elapsed_ms=int(elapsed_ms), **facts)
+    return replace(hit, also=(TaskTimeout.kind, "", task, elapsed_ms), window_ms=SAME_HIT_WITHIN_MS)
 
 
 def read_timers(line: str) -> Iterator[Cause]:
