@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, TypeVar
 
-from kafka import KafkaAdminClient, KafkaProducer, TopicPartition, errors
+from kafka import KafkaProducer, TopicPartition, errors
 from kafka.admin import OffsetSpec
 from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.net.compat import KafkaNetClient
@@ -75,7 +75,7 @@ def require_queue(settings: CollectorSettings) -> None:
 
     Raises ``NoQueueError``, which is not retriable, or another ``KafkaError``.
     """
-    with closing(KafkaAdminClient(**client_options(settings))) as admin:
+    with closing(Admin(**client_options(settings))) as admin:
         if settings.quarantine_auto_create_topics_enable:
             create_queue(admin, settings.quarantine_topic)
         elif settings.quarantine_topic not in admin.list_topics():
@@ -147,7 +147,7 @@ class KafkaEventProducer:
         answer_within_ms = min(settings.request_timeout_ms, ANSWER_WITHIN_MS)
         self._admin_options = {**options, "request_timeout_ms": answer_within_ms}
         if settings.create_topics:
-            with closing(KafkaAdminClient(**options)) as admin:
+            with closing(Admin(**options)) as admin:
                 if settings.events_topic not in admin.list_topics():
                     create(admin, settings.events_topic, settings.events_topic_partitions, {})
         self._options = {

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -16,7 +16,11 @@ from kafka.producer.transaction_manager import TransactionManager
 from kafka.protocol.metadata import MetadataRequest
 
 from collector.publish import producer
+from collector.publish.dead_letters import KafkaDeadLetterProducer
 from collector.publish.producer import KafkaEventProducer, ProducerClient, Record, within
+from collector.settings import CollectorSettings
+from deadwatch.runtime.kafka import KafkaConnection
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -143,6 +147,18 @@ def test_where_readers_come_to_an_end_is_asked_until_they_get_past(answers: int)
     with closing(Waiting()) as waiting:
         waiting.transact([(b"k", b"v")])
     assert (waiting.asked, waiting.used) == (answers, [1])
+
+
+@pytest.mark.parametrize("connect", [KafkaEventProducer, KafkaDeadLetterProducer])
+def test_an_attempt_to_reach_a_cluster_that_is_away_leaves_no_thread(
+    connect: Callable[[CollectorSettings], object], silent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made again and again for as long as the cluster is away."""
+    monkeypatch.setattr(producer, "BOOTSTRAP_TIMEOUT_MS", 50)
+    before = threading.active_count()
+    with pytest.raises(KafkaError):
+        connect(CollectorSettings(kafka=KafkaConnection(bootstrap_servers=silent["bootstrap_servers"])))
+    until(lambda: threading.active_count() == before, within_s=5)
 
 
 def test_an_outcome_is_not_waited_for_for_ever() -> None:
