@@ -1,12 +1,17 @@
-"""What a source is to the runtime that polls it, how it fails, and when it publishes a whole snapshot."""
+"""What a source is to the runtime that polls it, how it reads Kafka and fails, and when it publishes a whole
+snapshot.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
+from kafka import KafkaConsumer
 from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 
 from deadwatch.contract.events import Event, Position
+from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
+from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 E = TypeVar("E", bound=Event)
 
@@ -63,6 +68,30 @@ class Source(Protocol):
 def down(call: str, text: str, error: KafkaError) -> SourceDownError:
     """The error to raise for ``error``; a timeout names the ``call`` that timed out."""
     return SourceTimeoutError(call, text) if isinstance(error, TIMEOUTS) else SourceDownError(text)
+
+
+class Consumer(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
+    """Reads committed records; it joins no group, commits nothing and creates no topic.
+
+    When it cannot reach the cluster it ends its thread, which kafka-python 3.0.12 leaks.
+    """
+
+    def __init__(self, connection: KafkaConnection, **options: object) -> None:
+        try:
+            super().__init__(
+                **connection.kafka_python(),
+                group_id=None,
+                enable_auto_commit=False,
+                isolation_level="read_committed",
+                bootstrap_timeout_ms=TIMEOUT_MS,
+                request_timeout_ms=TIMEOUT_MS,
+                **options,
+            )
+        except KafkaError:
+            if hasattr(self, "_client"):
+                self._client.close()
+            raise
+        create_no_topics(self)
 
 
 @dataclass(frozen=True, slots=True)

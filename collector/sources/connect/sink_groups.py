@@ -14,15 +14,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
 from kafka.errors import GroupIdNotFoundError, KafkaError, TopicAuthorizationFailedError
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.sources.connect.interfaces import Key
 from collector.sources.connect.stalled import Extent
+from collector.sources.source import Consumer
 from deadwatch.runtime import kafka_topics
-from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
+from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 _STEADY: Final = frozenset({"Stable", "Empty", "Dead"})
@@ -76,16 +77,7 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
 
     None: Kafka gave nothing in time.
     """
-    consumer = KafkaConsumer(
-        **connection.kafka_python(),
-        group_id=None,
-        isolation_level="read_committed",
-        auto_offset_reset="earliest",
-        max_poll_records=1,
-        bootstrap_timeout_ms=TIMEOUT_MS,
-        request_timeout_ms=TIMEOUT_MS,
-    )
-    create_no_topics(consumer)
+    consumer = Consumer(connection, auto_offset_reset="earliest", max_poll_records=1)
     try:
         consumer.assign([place])
         consumer.seek(place, extent.committed)

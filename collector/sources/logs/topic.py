@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 from kafka.protocol.consumer import IsolationLevel
@@ -25,11 +25,11 @@ from collector.sources.logs.files import Following
 from collector.sources.logs.formats import text_of
 from collector.sources.logs.records import RawRecord, Resource, line_of, scan
 from collector.sources.logs.scan import EXCERPT_BYTES, Found, Memory
-from collector.sources.source import Chunk, SourceDownError, down
+from collector.sources.source import Chunk, Consumer, SourceDownError, down
 from deadwatch.contract.events import Event, Position
 from deadwatch.contract.topics import LOG_TOPIC, log_partition
 from deadwatch.runtime import kafka_topics
-from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
+from deadwatch.runtime.kafka import KafkaConnection
 
 GAP: Final = "records_deleted_unread"
 RECREATED: Final = "topic_recreated"
@@ -74,7 +74,7 @@ class KafkaLogReader:
         self._topic = topic
         self._connection = connection
         self._admin: KafkaAdminClient | None = None
-        self._consumer: KafkaConsumer | None = None
+        self._consumer: Consumer | None = None
 
     def describe(self) -> Extent:
         """The topic as it is now; raises ``SourceDownError`` if it does not exist."""
@@ -96,7 +96,7 @@ class KafkaLogReader:
         """Read on from these offsets, one for each partition to read."""
         try:
             if self._consumer is None:
-                self._consumer = self._consume()
+                self._consumer = Consumer(self._connection, auto_offset_reset="none")
             places = {TopicPartition(self._topic, number): offset for number, offset in offsets.items()}
             if self._consumer.assignment() != set(places):
                 self._consumer.assign(list(places))
@@ -145,19 +145,6 @@ class KafkaLogReader:
             for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
         )
         return {place.partition: (first[place].offset, end[place].offset) for place in places}
-
-    def _consume(self) -> KafkaConsumer:
-        consumer = KafkaConsumer(
-            **self._connection.kafka_python(),
-            group_id=None,
-            enable_auto_commit=False,
-            auto_offset_reset="none",
-            isolation_level="read_committed",
-            bootstrap_timeout_ms=kafka_topics.TIMEOUT_MS,
-            request_timeout_ms=kafka_topics.TIMEOUT_MS,
-        )
-        create_no_topics(consumer)
-        return consumer
 
 
 _PLACES = TypeAdapter(dict[int, PartitionPlace])

@@ -10,7 +10,6 @@ from collector.sources.connect import sink_groups
 from collector.sources.connect.sink_groups import SinkGroups
 from collector.sources.connect.stalled import Extent
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 EXTENT = Extent(committed=3, end=9)
@@ -24,16 +23,13 @@ AWAY: Answer = KafkaConnectionError()
 
 
 class Consumer:
-    """Of kafka-python, with an answer for each partition."""
+    """With an answer for each partition."""
 
     answers: dict[TopicPartition, Answer] = {}  # noqa: RUF012 -- set by tests
     made = 0
 
-    def __init__(self, **options: object) -> None:
-        assert options["bootstrap_timeout_ms"] == TIMEOUT_MS, "a poll waits for no broker that is away"
+    def __init__(self, _connection: KafkaConnection, **_options: object) -> None:
         type(self).made += 1
-        self._metadata = self
-        self.config: dict[str, object] = {}
 
     def assign(self, places: Sequence[TopicPartition]) -> None:
         (self.place,) = places
@@ -59,7 +55,7 @@ class Consumer:
 
 @pytest.fixture(autouse=True)
 def consumer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink_groups, "KafkaConsumer", Consumer)
+    monkeypatch.setattr(sink_groups, "Consumer", Consumer)
     monkeypatch.setattr(Consumer, "made", 0)
 
 
