@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.sources.logs.layout import KNOWN, Layout, configured
@@ -17,10 +17,8 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.settings_file import ProcessSettings
 
 
-class LogReading(BaseModel):
+class LogReading(BaseModel, frozen=True, extra="forbid"):
     """How the lines of a log are read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     worker: str = Field(
         "", description="Connect worker that writes them, HOST:PORT; empty: read from the log."
@@ -78,10 +76,8 @@ class LogTopicSettings(LogReading):
     )
 
 
-class ConnectSettings(BaseModel):
+class ConnectSettings(BaseModel, frozen=True, extra="forbid"):
     """A Connect cluster to watch through REST and, where its workers have an agent, Jolokia."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(pattern=r"^https?://", description="REST URL of any worker.")
     name: str = Field("", description="What answers call the cluster; empty: its URL.")
@@ -104,10 +100,8 @@ class ConnectSettings(BaseModel):
     )
 
 
-class BrokerSettings(BaseModel):
+class BrokerSettings(BaseModel, frozen=True, extra="forbid"):
     """A broker whose share-group meters are read through its Jolokia agent."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     jolokia_url: str = Field(pattern=r"^https?://", description="URL of the broker's agent.")
     name: str = Field("", description="The value of the label broker; empty: host and port of `jolokia_url`.")
@@ -115,10 +109,8 @@ class BrokerSettings(BaseModel):
     request_timeout_ms: int = Field(2_000, ge=100)
 
 
-class ReceiverSettings(BaseModel):
+class ReceiverSettings(BaseModel, frozen=True, extra="forbid"):
     """Where log shippers and clients send OTLP/HTTP logs and events."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = Field(False, description="Listen for `POST /v1/logs` and `POST /v1/events`.")
     host: str = Field("127.0.0.1", description="Address to listen on; loopback only.")
