@@ -50,7 +50,7 @@ def ask(
         raise JolokiaError("cannot be reached") from None
     try:
         return read([answer for _, answer in zip(request, response.json(), strict=True)])
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise JolokiaError(f"answers {response.status_code}, but not as a Jolokia agent {whose}") from None
 
 

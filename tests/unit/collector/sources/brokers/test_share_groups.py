@@ -26,7 +26,7 @@ NONE = {"status": 404, "error": "No MBean"}
 START = {"status": 200, "value": 7}
 
 
-def meter(name: str, group: str, count: int) -> dict[str, Any]:
+def meter(name: str, group: str, count: float) -> dict[str, Any]:
     bean = f"kafka.server:type=ShareGroupMetrics,name={share_groups.METERS[name]},group={group}"
     return {"status": 200, "value": {bean: {"Count": count}}}
 
@@ -50,6 +50,8 @@ ANSWERS = [
 BROKEN = [
     ("HTML", "<html>"),
     ("an object", "{}"),
+    ("arrays in arrays without end", "[" * 100_000),
+    ("a count without end", json.dumps([meter("records", "g", float("inf")), NONE, NONE, START])),
     ("too few answers", json.dumps([NONE, NONE, START])),
     ("a read that is not allowed", json.dumps([{"status": 403, "error": "no"}, NONE, NONE, START])),
     ("no start of the broker", json.dumps([NONE, NONE, NONE, NONE])),
