@@ -19,11 +19,10 @@ from typing import Any, Final, cast
 
 from collector.receiver.body import Reason, RefusedError
 from collector.receiver.state import EventsSubmission, Origin, key_of
+from collector.sources.logs.records import MAX_TIME_MS
 from deadwatch.contract.events import KINDS, VERSION, Event, Position
 
 MAX_NUMBER: Final = 2**63 - 1
-MAX_TIME_MS: Final = 253_402_300_799_999
-"""The end of the year 9999."""
 
 _TYPES: Final[Mapping[object, str]] = {str: "text", int: "an integer", bool: "true or false"}
 

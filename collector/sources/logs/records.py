@@ -27,6 +27,9 @@ MAX_STREAMS: Final = 64
 MAX_RECORD_CHARS: Final = 1 << 18
 """Four bytes each at most: within a block of the scanner."""
 
+MAX_TIME_MS: Final = 253_402_300_799_999
+"""The end of the year 9999."""
+
 NO_VALUE: Final = "no_value"
 RECORD_TOO_LONG: Final = "record_too_long"
 
@@ -140,8 +143,8 @@ def _placed(scanner: Scanner, record: LogRecord, stream: Stream, now_ms: int) ->
 
 
 def _stamped(record: LogRecord, now_ms: int) -> str:
-    """The record as an entry with its own time and thread in front."""
-    at_ms = now_ms if record.at_ms is None else record.at_ms
+    """The record as an entry with its own time and thread in front; a time beyond the calendar is none."""
+    at_ms = now_ms if record.at_ms is None or record.at_ms > MAX_TIME_MS else record.at_ms
     at = datetime.fromtimestamp(at_ms / 1_000, UTC).isoformat(timespec="milliseconds")
     return f"{at} [{record.thread}] {record.text}\n"
 

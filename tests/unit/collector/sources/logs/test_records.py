@@ -1,5 +1,7 @@
 """Log records into causes: entries and single lines, one resource and several, within bounds."""
 
+import pytest
+
 from collector.sources.logs.records import MAX_RESOURCES, MAX_STREAMS, LogRecord, Resources, scan
 
 HIT = "Task 1_0 did not make progress within 4004 ms. Adjust `task.timeout.ms` if needed."
@@ -33,6 +35,12 @@ def test_the_same_hit_in_two_resources_is_two() -> None:
 
 def test_the_same_hit_much_later_is_another_one() -> None:
     assert len(found(record(HIT), record(HIT, at_ms=60_000))) == 2
+
+
+@pytest.mark.parametrize("text", [HIT, "nothing of note"])
+def test_a_time_beyond_the_calendar_stops_nothing(text: str) -> None:
+    beyond = record(text, at_ms=2**62)
+    assert len(found(beyond, record(HIT, resource="another"))) == (2 if text == HIT else 1)
 
 
 def test_lines_of_a_stack_trace_belong_to_the_record_before() -> None:
