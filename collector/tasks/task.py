@@ -38,22 +38,22 @@ FAILED: Final = (
 
 
 class Outcome(NamedTuple):
-    """The result of one poll; after ``failed`` the instance is only closed."""
+    """The result of one poll; ``error_type`` is the class of what it has raised.
+
+    After ``failed`` the instance is only closed.
+    """
 
     chunk: Chunk | None
     trouble: str
+    error_type: str = ""
     failed: bool = False
 
 
 class Instance:
-    """Polls its source; ``polling_since_ms`` is set while that has not come back.
-
-    ``error_type`` is the class of what the last poll that failed has raised.
-    """
+    """Polls its source; ``polling_since_ms`` is set while that has not come back."""
 
     def __init__(self, source: Source, task_timeout_ms: int, clock: Callable[[], int]) -> None:
         self.polling_since_ms: int | None = None
-        self.error_type = ""
         self.poll_interval_ms = source.poll_interval_ms
         self._source = source
         self._deadline = Deadline(task_timeout_ms)
@@ -65,12 +65,12 @@ class Instance:
         self.polling_since_ms = self._clock()
         try:
             chunk = invoke(self._source, self._source.poll)
+        except SourceTimeoutError as error:
+            return self._timed_out(error)
+        except SourceDownError as error:
+            return Outcome(None, str(error), type(error).__name__)
         except Exception as error:  # noqa: BLE001 - a process loop: the source's failure stays its own
-            self.error_type = type(error).__name__
-            if isinstance(error, SourceTimeoutError):
-                return self._timed_out(error)
-            down = isinstance(error, SourceDownError)
-            return Outcome(None, str(error) if down else self._failed_unexpectedly(error))
+            return Outcome(None, self._failed_unexpectedly(error), type(error).__name__)
         finally:
             self.polling_since_ms = None
         self._deadline, self._unexpected = self._deadline.progressed(), ""
@@ -84,15 +84,16 @@ class Instance:
             log.exception("Close failed")
 
     def _timed_out(self, error: SourceTimeoutError) -> Outcome:
-        now_ms, timeout_ms = self._clock(), self._deadline.timeout_ms
+        now_ms, timeout_ms, error_type = self._clock(), self._deadline.timeout_ms, type(error).__name__
         if self._deadline.spent(now_ms):
-            return Outcome(None, FAILED.format(timeout_ms=timeout_ms, call=error.call), failed=True)
+            trouble = FAILED.format(timeout_ms=timeout_ms, call=error.call)
+            return Outcome(None, trouble, error_type, failed=True)
         if not self._deadline.running:
             log.warning(
                 "%s timed out; without progress within %d ms the source fails", error.call, timeout_ms
             )
         self._deadline = self._deadline.timed_out(now_ms)
-        return Outcome(None, str(error))
+        return Outcome(None, str(error), error_type)
 
     def _failed_unexpectedly(self, error: Exception) -> str:
         trouble = f"failed unexpectedly ({error!r}); please report this with the collector's log"
@@ -235,8 +236,7 @@ class Task:
     def _step(self) -> tuple[int, bool]:
         """One poll; how many ms to wait after it, and whether the instance has failed."""
         began_ms = self._context.clock()
-        chunk, trouble, failed = self._instance.poll()
-        error_type = self._instance.error_type if trouble and chunk is None else ""
+        chunk, trouble, error_type, failed = self._instance.poll()
         events = len(chunk.events) if chunk is not None else 0
         now_ms = self._context.clock()
         self._context.telemetry.polled(self.name, self._kind, events, began_ms, now_ms, error_type=error_type)
