@@ -21,6 +21,7 @@ from collector.receiver.journal import Journal
 from collector.receiver.receiver import Receiver
 from collector.settings import CollectorSettings, ReceiverSettings
 from collector.sources.source import SourceDownError
+from tests.tables import named
 from tests.unit.collector.receiver.conftest import MOST, PROTOBUF, Running, report
 
 FLAT_BYTES = 12 << 20
@@ -52,9 +53,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "headers", "reason"), [row[1:] for row in BAD], ids=[row[0] for row in BAD]
-)
+@pytest.mark.parametrize(("path", "body", "headers", "reason"), named(BAD))
 def test_bad_input_has_one_answer_and_is_counted(
     own: Running, path: str, body: bytes, headers: dict[str, str], reason: Reason
 ) -> None:

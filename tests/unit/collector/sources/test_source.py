@@ -10,6 +10,7 @@ from collector.clients.observations import KAFKA_PYTHON
 from collector.sources import source
 from collector.sources.source import TIMEOUTS, Consumer, SourceTimeoutError, down
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.tables import named
 from tests.waiting import until
 
 CASES = [
@@ -22,7 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("error", "timed_out"), [row[1:] for row in CASES], ids=[row[0] for row in CASES])
+@pytest.mark.parametrize(("error", "timed_out"), named(CASES))
 def test_only_a_call_without_answer_is_a_timeout(error: errors.KafkaError, timed_out: bool) -> None:
     raised = down("looking", "Kafka does not tell", error)
     assert str(raised) == "Kafka does not tell"

@@ -9,6 +9,7 @@ from collector.sources.brokers import kafka_admin
 from collector.sources.brokers.kafka_admin import SHARE_GROUPS, Extent, Names
 from collector.sources.connect.workers import source_name
 from collector.sources.findings.configuration import MAX_SHOWN
+from tests.tables import named
 from tests.unit.collector.sources.brokers.admin import TOO_OLD, Admin, Log
 
 EXTENTS = [
@@ -20,7 +21,7 @@ EXTENTS = [
 ]
 
 
-@pytest.mark.parametrize(("logs", "extent"), [row[1:] for row in EXTENTS], ids=[row[0] for row in EXTENTS])
+@pytest.mark.parametrize(("logs", "extent"), named(EXTENTS))
 def test_what_a_topic_holds(logs: list[Log], extent: Extent) -> None:
     places = [TopicPartition("t", number) for number in range(len(logs))]
     assert kafka_admin.extents(Admin(logs={"t": logs}).client, {"t": places}) == {"t": extent}

@@ -14,6 +14,7 @@ from collector.sources.brokers.kafka_admin import Extent, Names
 from collector.sources.source import Publishing, State
 from deadwatch.contract.events import Finding
 from deadwatch.runtime.kafka_topics import Layout
+from tests.tables import named
 from tests.unit.collector.sources.brokers.admin import Admin
 
 MAY_READ_BROKERS = (
@@ -68,7 +69,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("what", "trouble"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
+@pytest.mark.parametrize(("what", "trouble"), named(REFUSALS))
 def test_a_permission_that_is_missing_is_said_and_takes_nothing_back(
     watch: Watch, what: dict[str, Any], trouble: str
 ) -> None:

@@ -16,6 +16,7 @@ from collector.sources.source import Publishing, SourceDownError, SourceTimeoutE
 from deadwatch.contract.events import BrokerSnapshot, Event, ShareGroup
 from tests.http_server import Serve
 from tests.paths import DATA
+from tests.tables import named
 
 RECORDED = DATA / "jolokia"
 BEFORE = (RECORDED / "broker-without-dead-letters.json").read_text()
@@ -104,7 +105,7 @@ def events(source: BrokerSource) -> tuple[Event, ...]:
     return chunk.events if chunk else ()
 
 
-@pytest.mark.parametrize(("body", "groups"), [row[1:] for row in ANSWERS], ids=[row[0] for row in ANSWERS])
+@pytest.mark.parametrize(("body", "groups"), named(ANSWERS))
 def test_the_meters_are_what_the_beans_say(agent: Agent, body: str, groups: tuple[ShareGroup, ...]) -> None:
     agent.body = body
     (snapshot,) = events(agent.source())
@@ -112,7 +113,7 @@ def test_the_meters_are_what_the_beans_say(agent: Agent, body: str, groups: tupl
     assert snapshot.share_groups == groups
 
 
-@pytest.mark.parametrize("body", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
+@pytest.mark.parametrize("body", named(BROKEN))
 def test_an_agent_that_is_no_broker_s_takes_the_source_down(agent: Agent, body: str) -> None:
     agent.body = body
     told = r"but not as a Jolokia agent of a broker: .*; check jolokia_url and the agent"

@@ -7,6 +7,7 @@ import pytest
 from collector.settings import BrokerSettings
 from collector.sources.brokers.share_groups import Counts, Rejections, Tally, next_tally
 from collector.sources.findings.share import suspects
+from tests.tables import named
 
 QUEUES = {"a": "", "b": "dlq.b", "c": None, "d": ""}
 SUSPECTS = [
@@ -18,9 +19,7 @@ SUSPECTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("before", "queues", "grew", "suspected"), [row[1:] for row in SUSPECTS], ids=[row[0] for row in SUSPECTS]
-)
+@pytest.mark.parametrize(("before", "queues", "grew", "suspected"), named(SUSPECTS))
 def test_who_may_be_rejecting(
     before: set[str], queues: Mapping[str, str | None] | None, suspected: set[str], *, grew: bool
 ) -> None:
@@ -39,9 +38,7 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("readings", "grew"), [row[1:] for row in READINGS], ids=[row[0] for row in READINGS]
-)
+@pytest.mark.parametrize(("readings", "grew"), named(READINGS))
 def test_whether_rejections_without_dead_letters_grew(
     readings: list[tuple[int, int, int]], *, grew: bool
 ) -> None:

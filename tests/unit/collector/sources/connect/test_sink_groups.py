@@ -10,6 +10,7 @@ from collector.sources.connect import sink_groups
 from collector.sources.connect.sink_groups import SinkGroups
 from collector.sources.connect.stalled import Extent
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.tables import named
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 EXTENT = Extent(committed=3, end=9)
@@ -70,9 +71,7 @@ CASES: list[tuple[str, Answer, Answer, bool | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "waits", "trouble"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
-)
+@pytest.mark.parametrize(("first", "second", "waits", "trouble"), named(CASES))
 def test_a_record_waits(
     monkeypatch: pytest.MonkeyPatch, first: Answer, second: Answer, waits: bool | None, trouble: str
 ) -> None:

@@ -10,6 +10,7 @@ from kafka import TopicPartition
 from collector.sources.connect.interfaces import Key, Progress
 from collector.sources.connect.sink_groups import Group, of_task
 from collector.sources.connect.stalled import Clue, Extent, StallLimits, StallWatch, TaskObservation, Verdict
+from tests.tables import named
 
 KEY = Key("c", "0")
 LIMITS = StallLimits(stalled_after_ms=60, offset_flush_interval_ms=40)
@@ -138,9 +139,7 @@ MARKERS = [
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "collector restarted between"])
-@pytest.mark.parametrize(
-    ("answers", "since_ms"), [row[1:] for row in MARKERS], ids=[row[0] for row in MARKERS]
-)
+@pytest.mark.parametrize(("answers", "since_ms"), named(MARKERS))
 def test_offsets_without_a_record_make_no_later_record_old(
     answers: Sequence[bool | None], since_ms: list[int], restarted: bool
 ) -> None:
@@ -171,9 +170,7 @@ KAFKA_SILENT = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("polls", "waits", "since_ms"), [row[1:] for row in KAFKA_SILENT], ids=[row[0] for row in KAFKA_SILENT]
-)
+@pytest.mark.parametrize(("polls", "waits", "since_ms"), named(KAFKA_SILENT))
 def test_what_was_known_when_kafka_fell_silent_stays(
     polls: Sequence[tuple[int, TaskObservation]], waits: bool, since_ms: list[int]
 ) -> None:

@@ -9,6 +9,7 @@ from collector.sources.brokers.findings_watch import MAX_BYTES, bounded, finding
 from collector.sources.findings.configuration import ClusterConfiguration, Topic
 from deadwatch.contract.events import MAX_TEXT_CHARS, Finding
 from deadwatch.contract.events.findings import MAX_FINDINGS
+from tests.tables import named
 from tests.unit.collector.sources.findings.configurations import CLEAN, GOOD, group
 
 FOUND = Finding(kind="k", subject="s", message="m", change="c")
@@ -32,7 +33,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("configuration", "area"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT])
+@pytest.mark.parametrize(("configuration", "area"), named(KEPT))
 def test_what_cannot_be_judged_now_stays_as_it_was(configuration: ClusterConfiguration, area: str) -> None:
     before = restored(json.loads(json.dumps(saved({area: (FOUND,), "gone": (FOUND,)}))))
     assert saved(findings(configuration, before)) == saved({area: (FOUND,)})
@@ -47,7 +48,7 @@ GONE = [
 ]
 
 
-@pytest.mark.parametrize(("configuration", "area"), [row[1:] for row in GONE], ids=[row[0] for row in GONE])
+@pytest.mark.parametrize(("configuration", "area"), named(GONE))
 def test_what_is_mended_or_no_more_is_gone(configuration: ClusterConfiguration, area: str) -> None:
     assert saved(findings(configuration, {area: (FOUND,)})) == {}
 

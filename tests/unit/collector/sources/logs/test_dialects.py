@@ -10,6 +10,7 @@ import pytest
 from collector.sources.logs.dialects import brokers, clients, connect, streams
 from collector.sources.logs.dialects.cause import Cause, Mention, mention
 from deadwatch.contract.events import Event, Position, WorkerStarted
+from tests.tables import named
 
 APP = "wordcount-7f99e2d8-5383-481a-8dd1-773528d54f71"
 STREAMS = f"[2026-11-21 12:35:35,202] ERROR stream-thread [{APP}-StreamThread-1] "
@@ -155,11 +156,7 @@ MENTIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("window_ms", "limit", "at_ms", "expected"),
-    [row[1:] for row in MENTIONS],
-    ids=[row[0] for row in MENTIONS],
-)
+@pytest.mark.parametrize(("window_ms", "limit", "at_ms", "expected"), named(MENTIONS))
 def test_when_a_mention_is_new(
     window_ms: int, limit: int, at_ms: tuple[int, ...], expected: tuple[bool, ...]
 ) -> None:

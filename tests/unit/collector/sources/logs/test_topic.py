@@ -13,6 +13,7 @@ from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import LOOKUP_INTERVAL_MS, Extent, KafkaLogReader, LogTopicSource
 from collector.sources.source import State
 from deadwatch.contract.events import Event, Quarantined, TaskAbandoned
+from tests.tables import named
 from tests.unit.collector.sources.logs.scanning import following
 
 AT_MS = 1_795_264_523_893
@@ -135,9 +136,7 @@ POISON: list[tuple[str, Value, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "form", "reason"), [row[1:] for row in POISON], ids=[row[0] for row in POISON]
-)
+@pytest.mark.parametrize(("value", "form", "reason"), named(POISON))
 def test_what_cannot_be_read_is_said_in_its_place_and_the_rest_goes_on(
     value: Value, form: str, reason: str
 ) -> None:
