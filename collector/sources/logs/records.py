@@ -24,6 +24,9 @@ MAX_RESOURCES: Final = 256
 MAX_STREAMS: Final = 64
 """Of each resource; the least recently used one is forgotten first."""
 
+MAX_NAME_CHARS: Final = 1_000
+"""Of what tells a resource or a stream apart: it is saved with each position."""
+
 MAX_RECORD_CHARS: Final = 1 << 18
 """Four bytes each at most: within a block of the scanner."""
 
@@ -211,8 +214,8 @@ def line_of(raw: RawRecord, *, json_only: bool, as_it_is: bool) -> Line:
 
 def _record(raw: RawRecord, fields: Mapping[str, str], text: str) -> LogRecord:
     return LogRecord(
-        resource=_joined(fields, HOST) or text_of(raw.key or b""),
-        stream=_joined(fields, PLACE),
+        resource=(_joined(fields, HOST) or text_of(raw.key or b""))[:MAX_NAME_CHARS],
+        stream=_joined(fields, PLACE)[:MAX_NAME_CHARS],
         thread=first_of(fields, THREAD),
         text=text.rstrip("\r\n"),
         at_ms=raw.at_ms,

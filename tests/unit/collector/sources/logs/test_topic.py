@@ -111,6 +111,13 @@ def test_lines_of_two_files_do_not_continue_each_other() -> None:
     assert [one.task for one in events if isinstance(one, TaskAbandoned)] == ["1", "2"]
 
 
+def test_names_of_any_length_are_not_saved_whole() -> None:
+    long = json.dumps({"file": "f" * 100_000, "host": "h" * 100_000, "message": HEADER.format(1)})
+    events, state = read_out(source(Topic({0: [long]})))
+    assert len(events) == 1
+    assert len(json.dumps(state)) < 10_000
+
+
 def test_an_application_s_own_json_is_read_with_every_text_in_it() -> None:
     layout = {
         "@timestamp": "2026-11-21T12:35:23.893Z",
