@@ -14,7 +14,7 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
-from collector.sources.logs.dialects.cause import Cause, Mention, mention, unread
+from collector.sources.logs.dialects.cause import Cause, Mention, key_of, mention, unread
 from collector.sources.logs.dialects.connect import Worker
 from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
 from collector.sources.logs.layout import KNOWN, Layout
@@ -37,7 +37,6 @@ MAX_IDENTITIES: Final = 256
 """How many causes of one entry, and how many recent ones of the file, are remembered."""
 
 MAX_HEADER_CHARS: Final = 1_000
-_SEPARATOR = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +82,12 @@ def admit(
     cause: Cause, entry: Entry, recent: Mapping[str, Mention]
 ) -> tuple[Entry, Mapping[str, Mention], bool]:
     """The entry and the file's recent mentions after ``cause``, and whether it is a new one."""
-    identity = _SEPARATOR.join(cause.identity)
+    identity = key_of(cause.identity)
     if identity in entry.seen:
         return entry, recent, False
     entry = replace(entry, causes=entry.causes + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
     latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
-    remembered = dict.fromkeys(_SEPARATOR.join(known) for known in (cause.identity, cause.also) if known)
+    remembered = dict.fromkeys(key_of(known) for known in (cause.identity, cause.also) if known)
     kept = {known: value for known, value in recent.items() if known not in remembered}
     kept |= dict.fromkeys(remembered, latest)
     for known in list(kept)[:-MAX_IDENTITIES]:

@@ -1,5 +1,6 @@
 """What one line of a log reports, and when a later mention of it is the same thing."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,8 @@ from deadwatch.contract.events import Event, Quarantined
 
 ALWAYS_NEW: Final = -1
 ANY_NUMBER: Final = 0
+MAX_KEY_CHARS: Final = 500
+_SEPARATOR: Final = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,12 @@ def reported(kind: type[Event], *identity: str, **facts: str | int) -> Cause:
 def unread(reason: str, excerpt: str, *place: str) -> Cause:
     """The event that input could not be read; ``place`` tells it apart from others with this reason."""
     return Cause(partial(Quarantined, reason=reason, excerpt=excerpt), (reason, *place))
+
+
+def key_of(identity: tuple[str, ...]) -> str:
+    """What is remembered of an identity: its parts, or a hash of them where they are long."""
+    key = _SEPARATOR.join(identity)
+    return key if len(key) <= MAX_KEY_CHARS else hashlib.sha256(key.encode()).hexdigest()
 
 
 def mention(cause: Cause, previous: Mention | None, at_ms: int) -> tuple[Mention, bool]:

@@ -107,9 +107,19 @@ def test_a_block_full_of_hits_is_left_in_portions() -> None:
     assert memory.offset == MAX_FOUND * len(LINES[7])
 
 
-def test_what_is_remembered_stays_small() -> None:
-    line = b"Topic t%d not present in metadata after 60000 ms.\n"
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Topic t%d not present in metadata after 60000 ms.\n",
+        b"Timeout of 9ms expired before successfully committing offsets {in-0=%d"
+        + b", in-1=9" * 300
+        + b"}\n",
+    ],
+    ids=["short ones", "long ones"],
+)
+def test_what_is_remembered_stays_small(line: bytes) -> None:
     data = LINES[0] + b"".join(line % number for number in range(900))
-    memory, found = Scanner().scan(Memory(), data)
+    scanner = Scanner(max_line_bytes=len(data) + 1)
+    memory, found = scanner.scan(Memory(), data + line % 899)
     assert len(found) == 900
     assert len(MEMORY.dump_json(memory)) < 100_000
