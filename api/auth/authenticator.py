@@ -16,7 +16,6 @@ import getpass
 import logging
 import os
 import stat
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -24,7 +23,7 @@ from typing import Final
 from fastapi import Request
 
 from api.auth.credentials import Credential, digest, matches, parse
-from api.auth.identity_provider import Discovery
+from api.auth.identity_provider import IdentityProvider
 from api.auth.limits import FailureCounter, network
 from api.auth.oidc import JwtVerifier
 from api.auth.role import Role
@@ -35,6 +34,7 @@ from api.errors import ThrottledError, UnauthenticatedError
 from api.middleware import asks_this_machine
 from api.settings import ApiSettings
 from api.store import Store
+from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.hosts import is_loopback
 
 SCHEME: Final = "bearer"
@@ -46,11 +46,6 @@ JWT_DOTS: Final = 2
 MAX_FAILURES: Final = 10
 MAX_ADDRESSES: Final = 10_000
 log = logging.getLogger(__name__)
-
-
-def steady_ms() -> int:
-    """A monotonic clock in ms."""
-    return time.monotonic_ns() // 1_000_000
 
 
 class Authenticator:
@@ -66,10 +61,13 @@ class Authenticator:
         self._settings, self._tokens = settings, tokens
         self._failures = FailureCounter(now_ms, MAX_ADDRESSES)
         self._now_ms = now_ms
-        self._jwts = JwtVerifier(settings.oidc, steady_ms) if settings.oidc.enabled else None
+        self._jwts: JwtVerifier | None = None
         self.sign_in: SignIn | None = None
-        if self._jwts and settings.oidc.signs_in:
-            self.sign_in = SignIn(settings.oidc, self._jwts, Discovery(settings.oidc, steady_ms))
+        if settings.oidc.enabled:
+            provider = IdentityProvider(settings.oidc, monotonic_ms)
+            self._jwts = JwtVerifier(settings.oidc, provider)
+            if settings.oidc.signs_in:
+                self.sign_in = SignIn(settings.oidc, self._jwts, provider)
         self.sessions = EndedSessions(store, now_ms)
         self._local = _local(settings.local_token_file)
 

@@ -8,13 +8,12 @@ key is asked for at once, as after a rotation, but not more often than every ten
 a key id.
 """
 
-import functools
 import json
 import logging
-import ssl
 import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Generic, TypeVar, get_args
+from urllib.parse import urlencode
 
 import httpx2
 from joserfc.errors import JoseError
@@ -25,16 +24,22 @@ from joserfc.registry import HeaderParameter
 
 from api.auth.settings import Algorithm, OidcSettings, is_tamper_proof
 from api.errors import IdentityProviderError
+from deadwatch.runtime.http_client import client
 
 T = TypeVar("T")
 PATH: Final = "/.well-known/openid-configuration"
 FRESH_MS: Final = 300_000
 """A document, and keys, are used for so long before the provider is asked again."""
+USABLE_MS: Final = 24 * 3_600_000
+"""While the provider is away, the keys that were fetched last are used for so long."""
 ASKED_AGAIN_MS: Final = 10_000
 """The least time between two questions to the provider."""
 MAX_BYTES: Final = 1_048_576
 UNREADABLE: Final = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError)
 """Errors of a provider that does not answer, or answers something else than it should."""
+Jwk = dict[str, Any]
+"""A key as RFC 7517 has it."""
+log = logging.getLogger(__name__)
 
 
 class _Cached(Generic[T]):
@@ -69,11 +74,17 @@ class _Cached(Generic[T]):
             return self._answer
 
 
-class Discovery:
-    """The discovery document, cached for five minutes; used by many threads."""
+class IdentityProvider:
+    """The provider of the settings, asked over connections of its own; used by many threads.
+
+    ``now_ms`` is a monotonic clock.
+    """
 
     def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
-        self._cached = _Cached(lambda: discover(settings), now_ms, FRESH_MS, "does not answer")
+        self._settings, self._away = settings, False
+        self._client = client(settings.timeout_ms, MAX_BYTES)
+        self._document = _Cached(self.discover, now_ms, FRESH_MS, "does not answer")
+        self._keys = _Cached(self._ask_keys, now_ms, USABLE_MS, "does not tell its keys")
 
     def address(self, name: str) -> str:
         """The address of an endpoint, as ``token_endpoint``. Raises ``IdentityProviderError``."""
@@ -83,76 +94,47 @@ class Discovery:
         return found
 
     def document(self) -> Mapping[str, Any]:
-        """The whole document. Raises ``IdentityProviderError``."""
-        return self._cached.get()
+        """The discovery document, cached for five minutes. Raises ``IdentityProviderError``."""
+        return self._document.get()
 
+    def discover(self) -> dict[str, Any]:
+        """Fetch the discovery document now. Raises one of ``UNREADABLE``."""
+        document = self._fetch(self._settings.issuer.rstrip("/") + PATH)
+        if document.get("issuer") != self._settings.issuer:
+            raise ValueError("the discovery document is of another issuer")
+        return document
 
-def discover(settings: OidcSettings) -> dict[str, Any]:
-    """Fetch the discovery document now. Raises one of ``UNREADABLE``."""
-    answer = fetch("GET", settings.issuer.rstrip("/") + PATH, settings.timeout_ms)
-    document = dict(json.loads(answer.raise_for_status().content))
-    if document.get("issuer") != settings.issuer:
-        raise ValueError("the discovery document is of another issuer")
-    return document
-
-
-@functools.cache
-def _trusted() -> ssl.SSLContext:
-    """The authorities, read once: httpx2 reads them anew for each request, for 50 ms of a core."""
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-def fetch(
-    method: str, url: str, timeout_ms: int, *, headers: Mapping[str, str] | None = None, body: str = ""
-) -> httpx2.Response:
-    """One request to the provider; the answer is read up to a bound. Raises ``httpx2.HTTPError``,
-    ``ValueError``.
-    """
-    timeout_s = timeout_ms / 1_000
-    with httpx2.stream(
-        *(method, url),
-        headers=headers,
-        content=body or None,
-        timeout=timeout_s,
-        trust_env=False,
-        verify=_trusted(),
-    ) as answer:
-        read = b""
-        for part in answer.iter_bytes():
-            read += part
-            if len(read) > MAX_BYTES:
-                raise ValueError("the answer is too long")
-    return httpx2.Response(answer.status_code, content=read, request=answer.request)
-
-
-USABLE_MS: Final = 24 * 3_600_000
-"""While the provider is away, the keys that were fetched last are used for so long."""
-Jwk = dict[str, Any]
-"""A key as RFC 7517 has it."""
-log = logging.getLogger(__name__)
-
-
-class SigningKeys:
-    """The provider's public keys; used by many threads. ``now_ms`` is a monotonic clock."""
-
-    def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
-        self._settings, self._away = settings, False
-        self._cached = _Cached(self._ask, now_ms, USABLE_MS, "does not tell its keys")
-
-    def get(self, key: str | None, algorithm: str) -> Key | None:
+    def key(self, key: str | None, algorithm: str) -> Key | None:
         """The key of this id, or the only key where no id is given; None: there is none for this algorithm.
 
         Raises ``IdentityProviderError``: the provider does not answer, and no keys of it are cached.
         """
-        found = _find(self._cached.get(lambda keys: _find(keys, key) is not None), key)
+        found = _find(self._keys.get(lambda keys: _find(keys, key) is not None), key)
         return None if found is None else _usable(found, algorithm)
 
-    def _ask(self) -> Mapping[object, Jwk]:
+    def post(
+        self,
+        url: str,
+        data: Mapping[str, str],
+        headers: Mapping[str, str],
+        auth: Any,  # noqa: ANN401 -- Authlib's
+    ) -> httpx2.Response:
+        """Send a form, as the session of an Authlib client. Raises ``httpx2.HTTPError``."""
+        target, prepared, body = auth.prepare("POST", url, dict(headers), urlencode(data))
+        return self._client.post(target, headers=prepared, content=body)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def _fetch(self, url: str) -> dict[str, Any]:
+        return dict(json.loads(self._client.get(url).raise_for_status().content))
+
+    def _ask_keys(self) -> Mapping[object, Jwk]:
         """The keys by their ids; one line of the log at each change. Raises one of ``UNREADABLE``."""
         try:
-            url = self._settings.jwks_url or self._discovered()
-            answer = fetch("GET", url, self._settings.timeout_ms).raise_for_status()
-            keys = {key.get("kid"): key for key in json.loads(answer.content)["keys"] if _signs(key)}
+            found = self._fetch(self._settings.jwks_url or self._keys_address())
+            keys = {key.get("kid"): key for key in found["keys"] if _signs(key)}
         except UNREADABLE as error:
             if not self._away:
                 why = type(error).__name__
@@ -166,9 +148,9 @@ class SigningKeys:
         self._away = False
         return keys
 
-    def _discovered(self) -> str:
-        """The address of the keys by the discovery document. Raises ``ValueError``."""
-        found = str(discover(self._settings).get("jwks_uri"))
+    def _keys_address(self) -> str:
+        """The address of the keys by the discovery document as it is now. Raises one of ``UNREADABLE``."""
+        found = str(self.discover().get("jwks_uri"))
         if not is_tamper_proof(found):
             raise ValueError("the discovery document names no https:// address")
         return found

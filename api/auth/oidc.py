@@ -4,7 +4,7 @@ Only algorithms with a public key are accepted, and the one that the token names
 token that is not signed, or signed with a public key as if that were a secret, is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from joserfc.jwk import Key
 from joserfc.jwt import Claims, JWTClaimsRegistry
 from joserfc.registry import Header
 
-from api.auth.identity_provider import PublicKeySignatures, SigningKeys
+from api.auth.identity_provider import IdentityProvider, PublicKeySignatures
 from api.auth.role import Role
 from api.auth.roles import Caller
 from api.auth.settings import OidcSettings
@@ -39,11 +39,11 @@ WHY: Final = {
 class JwtVerifier:
     """Verifies JWTs of the identity provider; used by many threads.
 
-    ``steady_ms`` is monotonic; the times in JWTs are compared with the machine's clock.
+    The times in JWTs are compared with the machine's clock.
     """
 
-    def __init__(self, settings: OidcSettings, steady_ms: Callable[[], int]) -> None:
-        self._settings, self._keys = settings, SigningKeys(settings, steady_ms)
+    def __init__(self, settings: OidcSettings, provider: IdentityProvider) -> None:
+        self._settings, self._provider = settings, provider
         self._signatures = PublicKeySignatures(settings.algorithms)
         self._leeway_s = settings.leeway_ms // 1_000
 
@@ -114,7 +114,7 @@ class JwtVerifier:
     def _key(self, header: Header) -> Key:
         if header["alg"] not in self._settings.algorithms:
             raise UnauthenticatedError(invalid="the JWT is not signed with an algorithm that is taken here")
-        key = self._keys.get(header.get("kid"), header["alg"])
+        key = self._provider.key(header.get("kid"), header["alg"])
         if key is None:
             raise UnauthenticatedError(invalid="the JWT is signed with a key that its issuer does not have")
         return key

@@ -14,12 +14,10 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
-from urllib.parse import urlencode
 
-import httpx2
 from authlib.oauth2 import OAuth2Client, OAuth2Error
 
-from api.auth.identity_provider import UNREADABLE, Discovery, fetch
+from api.auth.identity_provider import UNREADABLE, IdentityProvider
 from api.auth.oidc import JwtVerifier
 from api.auth.role import Role
 from api.auth.roles import Caller
@@ -49,8 +47,8 @@ class Attempt:
 class SignIn:
     """Begins and finishes sign-ins; used by many threads."""
 
-    def __init__(self, settings: OidcSettings, jwts: JwtVerifier, discovery: Discovery) -> None:
-        self._settings, self._jwts, self._discovery = settings, jwts, discovery
+    def __init__(self, settings: OidcSettings, jwts: JwtVerifier, provider: IdentityProvider) -> None:
+        self._settings, self._jwts, self._provider = settings, jwts, provider
 
     def begin(self, redirect_uri: str, place: str) -> tuple[str, Attempt]:
         """The address to send the browser to, and what to remember until it comes back.
@@ -60,7 +58,7 @@ class SignIn:
         state, nonce, verifier = (secrets.token_urlsafe(CHANCE_BYTES) for _ in range(3))
         attempt = Attempt(state, nonce, verifier, self._settings.redirect_uri or redirect_uri, place)
         address, _ = self._client(attempt).create_authorization_url(
-            self._discovery.address("authorization_endpoint"),
+            self._provider.address("authorization_endpoint"),
             state=attempt.state,
             code_verifier=attempt.verifier,
             nonce=attempt.nonce,
@@ -87,7 +85,7 @@ class SignIn:
     def _exchanged(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
         try:
             tokens = self._client(attempt).fetch_token(
-                self._discovery.address("token_endpoint"),
+                self._provider.address("token_endpoint"),
                 grant_type="authorization_code",
                 code=code,
                 code_verifier=attempt.verifier,
@@ -104,7 +102,7 @@ class SignIn:
         settings = self._settings
         secret = settings.client_secret.get_secret_value()
         return OAuth2Client(
-            _Posting(settings.timeout_ms),
+            self._provider,
             client_id=settings.client_id,
             client_secret=secret or None,
             token_endpoint_auth_method=self._method() if secret else "none",
@@ -115,25 +113,8 @@ class SignIn:
 
     def _method(self) -> str:
         """How the secret is sent: in the header, unless the provider takes it in the body only."""
-        taken = self._discovery.document().get("token_endpoint_auth_methods_supported") or [BASIC]
+        taken = self._provider.document().get("token_endpoint_auth_methods_supported") or [BASIC]
         return POST if POST in taken and BASIC not in taken else BASIC
-
-
-@dataclass(frozen=True, slots=True)
-class _Posting:
-    """The session that Authlib posts with: requests are sent with the bounds of ``fetch``."""
-
-    timeout_ms: int
-
-    def post(
-        self,
-        url: str,
-        data: Mapping[str, str],
-        headers: Mapping[str, str],
-        auth: Any,  # noqa: ANN401 -- Authlib's
-    ) -> httpx2.Response:
-        target, prepared, body = auth.prepare("POST", url, dict(headers), urlencode(data))
-        return fetch("POST", target, self.timeout_ms, headers=prepared, body=body)
 
 
 def _refusal(error: str, description: str) -> str:

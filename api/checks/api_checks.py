@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -9,12 +10,13 @@ from typing import Final
 from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.auth.identity_provider import UNREADABLE, discover
+from api.auth.identity_provider import UNREADABLE, IdentityProvider
 from api.auth.settings import OidcSettings
 from api.checks import Finding, fail, ok, short
 from api.checks.kafka import kafka
 from api.checks.redrive import redrive
 from api.settings import ApiSettings
+from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.store import versions
 from deadwatch.store.engine import POSTGRESQL, SQLITE, parse_url, shown
 from deadwatch.store.trouble import line
@@ -63,7 +65,8 @@ def identity(settings: OidcSettings) -> Iterator[Finding]:
     if not settings.enabled:
         return
     try:
-        discover(settings)
+        with closing(IdentityProvider(settings, monotonic_ms)) as provider:
+            provider.discover()
     except UNREADABLE as error:
         seen = f"{settings.issuer} does not answer as an identity provider: {short(error)}"
         yield fail("identity", seen, "check oidc.issuer and the network: until then nobody can sign in there")

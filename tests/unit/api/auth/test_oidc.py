@@ -15,7 +15,7 @@ from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 from sqlalchemy import Engine
 
 from api.app import create_app
-from api.auth.identity_provider import ASKED_AGAIN_MS, FRESH_MS, USABLE_MS, SigningKeys
+from api.auth.identity_provider import ASKED_AGAIN_MS, FRESH_MS, USABLE_MS, IdentityProvider
 from api.auth.oidc import JwtVerifier
 from api.auth.settings import OidcSettings
 from api.errors import IdentityProviderError, UnauthenticatedError
@@ -77,14 +77,25 @@ def steady() -> int:
     return 0
 
 
+def verifier(provider: Provider, **changes: object) -> JwtVerifier:
+    settings = oidc(provider, **changes)
+    return JwtVerifier(settings, IdentityProvider(settings, steady))
+
+
+@pytest.fixture(scope="module")
+def usual(unchanged: Provider) -> JwtVerifier:
+    """For all that need no settings of their own."""
+    return verifier(unchanged)
+
+
 @pytest.mark.parametrize(
     ("key", "alg", "kid"),
     [(KEY, "RS256", "k1"), (KEY, "PS256", "k1"), (EC, "ES256", "e1"), (ED, "EdDSA", "d1")],
 )
 def test_who_is_known_to_the_provider_gets_the_highest_of_their_roles(
-    unchanged: Provider, key: Key, alg: str, kid: str
+    unchanged: Provider, usual: JwtVerifier, key: Key, alg: str, kid: str
 ) -> None:
-    who = JwtVerifier(oidc(unchanged), steady).caller(signed(unchanged, key, alg, kid))
+    who = usual.caller(signed(unchanged, key, alg, kid))
     assert (who.name, who.role, who.token) == ("ann", "operator", "oidc:u-1")
 
 
@@ -106,13 +117,11 @@ ROLES = {
 def test_roles_come_from_the_claim_that_is_set(
     unchanged: Provider, claims: Claims, settings: Claims, role: str | None
 ) -> None:
-    assert JwtVerifier(oidc(unchanged, **settings), steady).caller(signed(unchanged, **claims)).role == role
+    assert verifier(unchanged, **settings).caller(signed(unchanged, **claims)).role == role
 
 
-def test_a_name_cannot_break_a_line(unchanged: Provider) -> None:
-    who = JwtVerifier(oidc(unchanged), steady).caller(
-        signed(unchanged, preferred_username="ann\r\n\x1b[31mroot")
-    )
+def test_a_name_cannot_break_a_line(unchanged: Provider, usual: JwtVerifier) -> None:
+    who = usual.caller(signed(unchanged, preferred_username="ann\r\n\x1b[31mroot"))
     assert who.name == "ann???[31mroot"
 
 
@@ -176,32 +185,32 @@ REFUSED: dict[str, tuple[Callable[[Provider], str], str]] = {
 
 @pytest.mark.parametrize(("make", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_is_not_valid_opens_nothing(
-    unchanged: Provider, make: Callable[[Provider], str], why: str
+    unchanged: Provider, usual: JwtVerifier, make: Callable[[Provider], str], why: str
 ) -> None:
     token = make(unchanged)
     with pytest.raises(UnauthenticatedError, match=why) as refused:
-        JwtVerifier(oidc(unchanged), steady).caller(token)
+        usual.caller(token)
     assert token not in str(refused.value)
 
 
 def test_clocks_may_differ_a_little(unchanged: Provider) -> None:
-    lenient = JwtVerifier(oidc(unchanged, leeway_ms=60_000), steady)
-    assert lenient.caller(signed(unchanged, exp=int(time.time()) - 20)).name == "ann"
+    token = signed(unchanged, exp=int(time.time()) - 20)
+    assert verifier(unchanged, leeway_ms=60_000).caller(token).name == "ann"
     with pytest.raises(UnauthenticatedError, match="expired"):
-        JwtVerifier(oidc(unchanged, leeway_ms=0), steady).caller(signed(unchanged, exp=int(time.time()) - 20))
+        verifier(unchanged, leeway_ms=0).caller(token)
 
 
 def test_a_key_that_was_changed_is_asked_for_but_not_for_every_made_up_id(provider: Provider) -> None:
     now = [1_000_000]
-    keys = SigningKeys(oidc(provider), lambda: now[0])
-    assert keys.get("k1", "RS256") is not None
+    asked = IdentityProvider(oidc(provider), lambda: now[0])
+    assert asked.key("k1", "RS256") is not None
     for number in range(50):
-        assert keys.get(f"made-up-{number}", "RS256") is None
+        assert asked.key(f"made-up-{number}", "RS256") is None
     assert provider.keys_asked == 1
     provider.public = [OTHER_RSA.as_dict(private=False)]
     now[0] += ASKED_AGAIN_MS
-    assert keys.get("r2", "RS256") is not None
-    assert keys.get("k1", "RS256") is None, "it was taken back"
+    assert asked.key("r2", "RS256") is not None
+    assert asked.key("k1", "RS256") is None, "it was taken back"
     assert provider.keys_asked == 2
 
 
@@ -209,19 +218,19 @@ def test_while_the_provider_is_away_known_keys_go_on_for_a_day(
     provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = [1_000_000]
-    keys = SigningKeys(oidc(provider), lambda: now[0])
-    keys.get("k1", "RS256")
+    asked = IdentityProvider(oidc(provider), lambda: now[0])
+    asked.key("k1", "RS256")
     provider.keys_status = 500
     for _ in range(3):
         now[0] += FRESH_MS
-        assert keys.get("k1", "RS256") is not None
+        assert asked.key("k1", "RS256") is not None
     assert caplog.text.count("cannot be had") == 1
     now[0] += USABLE_MS
     with pytest.raises(IdentityProviderError, match="does not tell its keys"):
-        keys.get("k1", "RS256")
+        asked.key("k1", "RS256")
     provider.keys_status = 200
     now[0] += ASKED_AGAIN_MS
-    assert keys.get("k1", "RS256") is not None
+    assert asked.key("k1", "RS256") is not None
 
 
 HOSTILE = {
@@ -237,7 +246,7 @@ HOSTILE = {
 def test_an_answer_that_is_no_set_of_keys_is_as_none(provider: Provider, body: bytes) -> None:
     provider.keys_body = body
     with pytest.raises(IdentityProviderError):
-        SigningKeys(oidc(provider), steady).get("k1", "RS256")
+        IdentityProvider(oidc(provider), steady).key("k1", "RS256")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +254,7 @@ def test_an_answer_that_is_no_set_of_keys_is_as_none(provider: Provider, body: b
 )
 def test_a_key_that_is_no_public_key_is_none(provider: Provider, key: Claims) -> None:
     provider.public = [key]
-    assert SigningKeys(oidc(provider), steady).get("k1", "RS256") is None
+    assert IdentityProvider(oidc(provider), steady).key("k1", "RS256") is None
 
 
 def test_over_the_api_a_jwt_is_as_good_as_a_token(
