@@ -10,21 +10,22 @@ nothing.
 """
 
 import itertools
+import os
+import socket
 import threading
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, select
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from api.errors import StoreUnavailableError, StoreVersionError
 from deadwatch.store import versions
 from deadwatch.store.engine import POSTGRESQL, connect, existing, parse_url
-from deadwatch.store.hanging import limit_waits
 from deadwatch.store.maintenance.file import path_of
 from deadwatch.store.trouble import line
 
@@ -96,7 +97,7 @@ class Writer:
         self._store = store
         self.engine, path = connect(url, create=False), path_of(url)
         if path is None:
-            limit_waits(self.engine, WRITING_S)
+            _limit_waits(self.engine, WRITING_S)
         else:
             follow(self.engine, path)
 
@@ -139,7 +140,7 @@ def _of_server(url: URL) -> Engine:
         max_overflow=-1,
         pool_recycle=RECYCLE_S,
     )
-    limit_waits(engine, READING_S)
+    _limit_waits(engine, READING_S)
     return engine
 
 
@@ -163,6 +164,51 @@ def _check_version(connection: Connection) -> None:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:
         raise StoreVersionError(found, known)
+
+
+def _limit_waits(engine: Engine, limit_s: float) -> None:
+    """Close a connection that is in use for longer than ``limit_s`` seconds: its user gets an error.
+
+    A server that is stopped, or whose machine is out of memory, keeps its connections: no time-out of its
+    own, of libpq or of TCP ends the wait for it. A connection is also asked whether it still works before it
+    is used (as by ``pool_pre_ping``, which no limit could cover).
+    """
+    in_use: dict[ConnectionPoolEntry, _Limited] = {}
+
+    def begin(connection: Any, entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:  # noqa: ANN401 -- of psycopg
+        limited = _Limited(connection.pgconn.socket, limit_s)
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            limited.end()
+            raise DisconnectionError(str(error)) from error
+        in_use[entry] = limited
+
+    def end(_connection: object, entry: ConnectionPoolEntry) -> None:
+        if entry in in_use:
+            in_use.pop(entry).end()
+
+    event.listen(engine, "checkout", begin)
+    event.listen(engine, "checkin", end)
+
+
+class _Limited:
+    """A connection in use; its socket has a number of our own, which nobody else gets when it is closed."""
+
+    def __init__(self, number: int, limit_s: float) -> None:
+        self._socket = socket.socket(fileno=os.dup(number))
+        self._timer = threading.Timer(limit_s, self._close)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def end(self) -> None:
+        """The connection is no longer in use."""
+        self._timer.cancel()
+        self._socket.close()
+
+    def _close(self) -> None:
+        with suppress(OSError):  # it has just ended
+            self._socket.shutdown(socket.SHUT_RDWR)
 
 
 INDEX: Final = "-shm"
