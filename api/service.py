@@ -18,6 +18,7 @@ from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
 from api.metrics.exposition import Exposition
 from api.orders import OrderService, PolicyService
 from api.settings import ApiSettings
+from api.signals.pipeline import Moment
 from api.signals.waiting import Waiting
 from api.store import Store, Writer
 
@@ -43,6 +44,11 @@ class Service:
     desk: TokenService
     authenticator: Authenticator
     searches: Shares
+
+    @property
+    def moment(self) -> Moment:
+        """Now."""
+        return Moment(self.now_ms(), self.settings.source_stale_ms)
 
 
 class PageQuery(BaseModel):

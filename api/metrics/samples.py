@@ -13,7 +13,7 @@ from api.metrics.catalog import Metric
 from api.signals.abandoned import differences, evidence_rows, reconcile
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
-from api.signals.pipeline import collector_rows, last_batch, silent_of, source_rows
+from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
 from api.signals.series import decoded, series_rows
 from api.signals.tasks import (
     ConnectTaskRow,
@@ -68,14 +68,6 @@ class Sample(NamedTuple):
     labels: tuple[str, ...]
     value: float
     exemplar: Exemplar | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When a scrape happens, and after which silence a source counts as down."""
-
-    now_ms: int
-    source_stale_ms: int
 
 
 Samples = Iterable[Sample]
@@ -219,10 +211,7 @@ def _timers(connection: Connection) -> OfMoment:
 def _sources(connection: Connection) -> OfMoment:
     """1 or 0 for every source."""
     rows = source_rows(connection)
-    return lambda moment: [
-        Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment.now_ms, moment.source_stale_ms))
-        for row in rows
-    ]
+    return lambda moment: [Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment)) for row in rows]
 
 
 def _instances(connection: Connection) -> OfMoment:
@@ -230,7 +219,7 @@ def _instances(connection: Connection) -> OfMoment:
     rows, sources = instance_rows(connection), source_rows(connection)
 
     def samples(moment: Moment) -> Iterator[Sample]:
-        for row in known_now(rows, silent_of(sources, moment.now_ms, moment.source_stale_ms)):
+        for row in known_now(rows, sources, moment):
             place = (row.kafka_cluster, row.worker, row.connector)
             if row.state and row.task:
                 yield Sample(catalog.CONNECT_TASK_STATE, (*place, row.task, row.state), 1)

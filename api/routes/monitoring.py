@@ -17,11 +17,10 @@ from api.answers import Answer
 from api.auth.role import Role
 from api.auth.roles import require
 from api.errors import ApiError
-from api.metrics.samples import Moment
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_topics import ShareGroupRow, share_group_rows
-from api.signals.pipeline import SourceRow, source_rows, workforce
+from api.signals.pipeline import Moment, SourceRow, source_rows, workforce
 from collector.sources.jolokia import bean_properties
 from deadwatch.store.heartbeat import STORE, STREAMING
 
@@ -55,23 +54,23 @@ async def livez() -> Alive:  # waits for no thread
 def readyz(service: Serving, response: Response) -> Readiness:
     """Ready when the store can be read and its schema is known; else 503 and what is missing."""
     try:
-        now_ms, stale_ms = service.now_ms(), service.settings.source_stale_ms
+        moment = service.moment
         with service.store.read() as connection:
-            found = workforce(connection, now_ms, stale_ms)
             rows = source_rows(connection)
+            found = workforce(connection, rows, moment)
     except ApiError as error:
         response.status_code = 503
         return Readiness(ready=False, missing=[str(error)], warnings=[])
     warnings = [
-        *(_stream_warning(row, now_ms, stale_ms) for row in rows if row.kind == STREAMING),
+        *(_stream_warning(row, moment) for row in rows if row.kind == STREAMING),
         *(row.message for row in rows if row.kind == STORE),
         found.warning,
     ]
     return Readiness(ready=True, missing=[], warnings=[warning for warning in warnings if warning])
 
 
-def _stream_warning(row: SourceRow, now_ms: int, stale_ms: int) -> str:
-    if not row.is_up(now_ms, stale_ms):
+def _stream_warning(row: SourceRow, moment: Moment) -> str:
+    if not row.is_up(moment):
         return f"streaming counts nothing now: {row.message or 'it is silent'}"
     return row.message and f"streaming: {row.message}"
 
@@ -81,8 +80,7 @@ def _stream_warning(row: SourceRow, now_ms: int, stale_ms: int) -> str:
 )
 def metrics(service: Serving, accept: Annotated[str, Header()] = "") -> Response:
     """Every metric of the catalogue, as Prometheus text or, by ``Accept``, as OpenMetrics."""
-    moment = Moment(service.now_ms(), service.settings.source_stale_ms)
-    body, content_type = service.exposition.body(moment, accept)
+    body, content_type = service.exposition.body(service.moment, accept)
     return Response(body, headers={"Content-Type": content_type})
 
 

@@ -11,7 +11,7 @@ from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_groups import count_groups
 from api.signals.findings import finding_rows
-from api.signals.pipeline import SourceRow, last_batch, silent_of, source_rows, workforce
+from api.signals.pipeline import SourceRow, last_batch, source_rows, workforce
 from api.signals.series import SeriesTotal, series_totals
 from api.signals.tasks import connect_task_rows, failed, instance_rows, known_now
 from deadwatch.orders.order import Status
@@ -137,22 +137,22 @@ router = APIRouter(tags=["overview"], dependencies=[NoParameters])
 @router.get("/overview")
 def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
-    waiting, now_ms, stale_ms = service.waiting.get(), service.now_ms(), service.settings.source_stale_ms
+    waiting, moment = service.waiting.get(), service.moment
     with service.store.read() as connection:
         totals = series_totals(connection)
         groups = count_groups(connection)
         instances = reconcile(evidence_rows(connection))
         found = finding_rows(connection)
         stalled_ms = [row.stalled_since_ms for row in connect_task_rows(connection) if row.stalled_since_ms]
-        redrives = workforce(connection, now_ms, stale_ms)
         sources = source_rows(connection)
+        redrives = workforce(connection, sources, moment)
         batch = last_batch(connection)
-        failures = failed(known_now(instance_rows(connection), silent_of(sources, now_ms, stale_ms)))
+        failures = failed(known_now(instance_rows(connection), sources, moment))
     batches = totals.get(series.DELIVERY_TIMEOUT_BATCHES.name, SeriesTotal())
     records = totals.get(series.DELIVERY_TIMEOUT_RECORDS.name, SeriesTotal())
     return Overview(
         kafka_cluster=service.settings.kafka_cluster,
-        at=instant(now_ms),
+        at=instant(moment.now_ms),
         dead_letters=DeadLettersNow(
             **dict(_count(totals, series.DEAD_LETTERS)),
             waiting=waiting.total,
@@ -187,7 +187,7 @@ def overview(service: Serving) -> Overview:
         ),
         sources=Sources(
             total=len(sources),
-            down=[_down(row, stale_ms) for row in sources if not row.is_up(now_ms, stale_ms)],
+            down=[_down(row, moment.source_stale_ms) for row in sources if not row.is_up(moment)],
         ),
         pipeline=Pipeline(
             lag_ms=batch and batch.lag_ms,

@@ -16,7 +16,7 @@ from api.signals import findings as findings_of
 from api.signals import tasks as progress
 from api.signals.abandoned import AbandonedInstances
 from api.signals.findings import Findings
-from api.signals.pipeline import silent_sources
+from api.signals.pipeline import source_rows
 from api.signals.series import SeriesRow, counter_answer, latest_first, series_rows
 from deadwatch.store.series import DELIVERY_TIMEOUT_BATCHES, DELIVERY_TIMEOUT_RECORDS, TASK_TIMEOUTS
 
@@ -55,13 +55,11 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
 
     A page has up to `limit` rows of each of the three lists.
     """
-    now_ms = service.now_ms()
-    begins = _begins(query.after)
+    moment, begins = service.moment, _begins(query.after)
     with service.store.read() as connection:
         timeouts = series_rows(connection, TASK_TIMEOUTS)
-        timers = progress.running(progress.timer_rows(connection), now_ms)
-        silent = silent_sources(connection, now_ms, service.settings.source_stale_ms)
-        instances = progress.known_now(progress.instance_rows(connection), silent)
+        timers = progress.running(progress.timer_rows(connection), moment.now_ms)
+        instances = progress.known_now(progress.instance_rows(connection), source_rows(connection), moment)
     timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query.limit, numbers=1, names=3)
     run, after_timers = _part(timers, progress.timer_key, begins[1], query.limit, numbers=1, names=4)
     connect, after_instances = _part(
@@ -72,7 +70,7 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
         task_timeouts=[
             counter_answer(progress.TaskTimeouts, TASK_TIMEOUTS, row, timeouts=row.value) for row in timed_out
         ],
-        timers=[progress.timer_answer(row, now_ms) for row in run],
+        timers=[progress.timer_answer(row, moment.now_ms) for row in run],
         connect=[answer_of(progress.ConnectInstance, row) for row in connect],
         next=None if following == (ENDED, ENDED, ENDED) else cursor.encode(following),
     )
@@ -81,9 +79,8 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
 def failed(service: Service) -> list[progress.ConnectInstance]:
     """Connectors and tasks that are dead now, the latest first."""
     with service.store.read() as connection:
-        silent = silent_sources(connection, service.now_ms(), service.settings.source_stale_ms)
-        rows = progress.failed(progress.known_now(progress.instance_rows(connection), silent))
-    return [answer_of(progress.ConnectInstance, row) for row in rows]
+        rows = progress.known_now(progress.instance_rows(connection), source_rows(connection), service.moment)
+    return [answer_of(progress.ConnectInstance, row) for row in progress.failed(rows)]
 
 
 def _begins(after: str | None) -> Key:
@@ -107,8 +104,9 @@ def _part(
 def connect_tasks(service: Serving, query: Paging) -> progress.ConnectTasks:
     """Every task of Connect; those stalled for longest come first, then the latest errors."""
     with service.store.read() as connection:
-        silent = silent_sources(connection, service.now_ms(), service.settings.source_stale_ms)
-        rows = progress.known_now(progress.connect_task_rows(connection), silent)
+        rows = progress.known_now(
+            progress.connect_task_rows(connection), source_rows(connection), service.moment
+        )
     page, following = cursor.page(
         rows, progress.connect_task_key, query.after, query.limit, numbers=3, names=4
     )

@@ -17,6 +17,14 @@ from deadwatch.store.write.orders import count_by_status
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is asked, and after which silence a source counts as down."""
+
+    now_ms: int
+    source_stale_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRow:
     """The latest state of a source; ``since_ms`` is when it began."""
 
@@ -27,28 +35,14 @@ class SourceRow:
     since_ms: int
     heartbeat_ms: int
 
-    def silent(self, now_ms: int, stale_ms: int) -> bool:
-        """Whether the latest heartbeat is older than ``stale_ms``."""
-        return now_ms - self.heartbeat_ms > stale_ms
-
-    def is_up(self, now_ms: int, stale_ms: int) -> bool:
-        """Whether it works, as far as is known at ``now_ms``."""
-        return self.up and not self.silent(now_ms, stale_ms)
+    def is_up(self, moment: Moment) -> bool:
+        """Whether it works, as far as is known at the moment."""
+        return self.up and moment.now_ms - self.heartbeat_ms <= moment.source_stale_ms
 
 
 def source_rows(connection: Connection) -> list[SourceRow]:
     """Every source that ever sent a heartbeat, by name."""
     return sorted(table_rows(connection, schema.sources, SourceRow), key=lambda row: row.name)
-
-
-def silent_of(rows: Iterable[SourceRow], now_ms: int, stale_ms: int) -> frozenset[str]:
-    """The names of those that do not work, or were not heard for longer than ``stale_ms``."""
-    return frozenset(row.name for row in rows if not row.is_up(now_ms, stale_ms))
-
-
-def silent_sources(connection: Connection, now_ms: int, stale_ms: int) -> frozenset[str]:
-    """As ``silent_of``, of all sources."""
-    return silent_of(source_rows(connection), now_ms, stale_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +97,7 @@ class Workforce:
         return f"{redrives} and no worker runs: start `python -m redrive`, or see its log"
 
 
-def workforce(connection: Connection, now_ms: int, stale_ms: int) -> Workforce:
+def workforce(connection: Connection, sources: Iterable[SourceRow], moment: Moment) -> Workforce:
     """Orders and workers, as the store has them."""
-    sources = (row for row in source_rows(connection) if row.kind == REDRIVE)
-    return Workforce(count_by_status(connection), sum(row.is_up(now_ms, stale_ms) for row in sources))
+    workers = sum(row.is_up(moment) for row in sources if row.kind == REDRIVE)
+    return Workforce(count_by_status(connection), workers)

@@ -4,7 +4,7 @@ A Streams thread that named no task counts as one timer, unless a timer of a tas
 the same one.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from api.answers import NEXT, TIME, Answer, Page, answer_of, instant
 from api.cursor import Key
+from api.signals.pipeline import Moment, SourceRow
 from api.store import table_rows
 from deadwatch.contract.events import DEAD
 from deadwatch.store import schema
@@ -122,8 +123,9 @@ def connect_task_rows(connection: Connection) -> list[ConnectTaskRow]:
 T = TypeVar("T", InstanceRow, ConnectTaskRow)
 
 
-def known_now(rows: Iterable[T], silent: Collection[str]) -> list[T]:
-    """The rows as they are known now: the state is empty where its source is one of the ``silent``."""
+def known_now(rows: Iterable[T], sources: Iterable[SourceRow], moment: Moment) -> list[T]:
+    """The rows as they are known now: the state is empty where its source is down."""
+    silent = {source.name for source in sources if not source.is_up(moment)}
     return [replace(row, state="") if row.source in silent else row for row in rows]
 
 

@@ -31,10 +31,10 @@ WORST_FIRST: Final = (Level.FAIL, Level.WARN, Level.OK)
 def health(request: Request, service: Serving) -> HTMLResponse:
     """The health of every part; sources that are down come first."""
     now = overview.overview(service)
-    stale_ms, now_ms = service.settings.source_stale_ms, service.now_ms()
+    moment = service.moment
     with service.store.read() as connection:
         rows = source_rows(connection)
-    sources = [(row.is_up(now_ms, stale_ms), row) for row in rows]
+    sources = [(row.is_up(moment), row) for row in rows]
     sources.sort(key=lambda source: source[0])
     return render(request, "health.html", overview=now, sources=sources)
 

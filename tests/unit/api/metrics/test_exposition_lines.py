@@ -14,7 +14,7 @@ from api.metrics import catalog
 from api.metrics.catalog import Kind
 from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, encoded, label_value
 from api.metrics.samples import Exemplar, Sample
-from api.signals.pipeline import SourceRow
+from api.signals.pipeline import Moment, SourceRow
 
 ACCEPT = f"{OPENMETRICS};version=1.0.0"
 
@@ -48,7 +48,7 @@ def test_an_ordinary_label_value_stays_as_it_is() -> None:
 )
 def test_a_source_is_up_while_it_says_so_and_is_heard(*, up: bool, age_ms: int, expected: bool) -> None:
     row = SourceRow("a", "log", up, "", since_ms=0, heartbeat_ms=100_000 - age_ms)
-    assert row.is_up(100_000, 15_000) is expected
+    assert row.is_up(Moment(100_000, 15_000)) is expected
 
 
 class Collected(Collector):

@@ -61,7 +61,7 @@ from deadwatch.contract.events import KINDS, Position, encode
 from deadwatch.store import schema, versions
 from sqlalchemy import create_engine, insert
 from api.metrics.exposition import Exposition
-from api.metrics.samples import Moment
+from api.signals.pipeline import Moment
 from api.store import Store
 from streaming.deltas import event_series
 from tests.kafka_records import counted
