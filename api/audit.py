@@ -68,13 +68,17 @@ class Action:
         self.request.state.recorded = True
 
 
+CONSOLE_KINDS: Final = {"policies": "redrive-policies"}
+"""What the console calls otherwise than the api, by its paths."""
+
+
 def action_of(request: Request) -> str:
     """The name of a route's action, as ``redrives.cancel``; where no route was found, the method."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return request.method.lower()
     kind = route.path.removeprefix("/api/v1").strip("/").split("/")[0]
-    return f"{kind}.{route.name}".replace("_", "-")
+    return f"{CONSOLE_KINDS.get(kind, kind)}.{route.name}".replace("_", "-")
 
 
 async def _action(request: Request, service: Serving, caller: Calling) -> Action:

@@ -24,9 +24,6 @@ from deadwatch.store.write import policies
 
 router = APIRouter(prefix="/policies")
 
-CREATED: Final = "redrive-policies.create"
-CHANGED: Final = "redrive-policies.change"
-DELETED: Final = "redrive-policies.delete"
 MAX_VERSION_DIGITS: Final = 18
 ALL: Final = PageQuery(limit=500)
 """All policies, as there may be fewer; of the changes of one, the newest."""
@@ -93,9 +90,7 @@ def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()])
 def create(action: Acting, form: SubmittedForm) -> Response:
     """Make the policy, or show the form again with what is wrong beside each field."""
     try:
-        asked = PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
-        witness = action.witness(asked.reason, CREATED)
-        made = action.service.policies.create(asked, action.caller, witness)
+        made = redrive_policies.create(action, _asked(form), Response())
     except (FieldsError, ValidationError, RequestError) as refusal:
         return _form(action.request, action.service, form, None, refusal)
     return redirect(action.request, f"/policies/{made.id}")
@@ -133,29 +128,25 @@ def change(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Change the policy, unless somebody else has changed it since the form was shown."""
     found = _find(action.service, policy)
     try:
-        asked = PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
-        witness = action.witness(asked.reason, CHANGED)
-        action.service.policies.change(policy, asked, action.caller, _version(form), witness)
+        redrive_policies.change(action, policy, _asked(form), Response(), _etag(form))
     except (FieldsError, ValidationError, RequestError) as refusal:
         return _form(action.request, action.service, form, found, refusal)
     return redirect(action.request, f"/policies/{policy}")
 
 
-@router.post("/{policy}/switch")
+@router.post("/{policy}/switch", name="change")
 def switch(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Switch the policy on or off: ``enabled`` is the wanted state, ``version`` what the page has shown."""
     found = _find(action.service, policy)
     switched = found.request.model_copy(update={"enabled": form.get("enabled") == "true"})
-    witness = action.witness(switched.reason, CHANGED)
-    action.service.policies.change(policy, switched, action.caller, _version(form), witness)
+    redrive_policies.change(action, policy, switched, Response(), _etag(form))
     return redirect(action.request, f"/policies/{policy}")
 
 
 @router.post("/{policy}/delete")
 def delete(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Delete the policy: it makes no more redrives, and its history stays."""
-    witness = action.witness("", DELETED)
-    action.service.policies.delete(policy, action.caller.name, _version(form), witness)
+    redrive_policies.delete(action, policy, _etag(form))
     return redirect(action.request, f"/policies/{policy}")
 
 
@@ -178,14 +169,19 @@ def _find(service: Service, policy: str) -> Policy:
         return policies.find(connection, policy)
 
 
-def _version(form: Form) -> int:
-    """The version of the policy that the page has shown. Raises ``FormError``."""
+def _asked(form: Form) -> PolicyRequest:
+    """The policy that the form asks for. Raises ``FieldsError`` and ``ValidationError``."""
+    return PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
+
+
+def _etag(form: Form) -> str:
+    """The ETag of the policy that the page has shown. Raises ``FormError``."""
     version = form.get("version", "")
     if not (version.isascii() and version.isdecimal() and len(version) <= MAX_VERSION_DIGITS):
         raise FormError(
             "the form does not say which version of the policy it changes: open the page of the policy again"
         )
-    return int(version)
+    return f'"{version}"'
 
 
 def from_policy(request: PolicyRequest) -> dict[str, str]:

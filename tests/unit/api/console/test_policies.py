@@ -45,6 +45,7 @@ def test_a_policy_is_made_from_its_form(operator: Console, kept: Callable[[str],
         max_attempts="3",
         retry_backoff_s="1.5",
         retry_backoff_max_s="60",
+        drop_headers="x-a",
     )
     assert answer.status_code == 303
     made = kept(answer.headers["location"].rpartition("/")[2])
@@ -57,11 +58,14 @@ def test_a_policy_is_made_from_its_form(operator: Console, kept: Callable[[str],
         "target": {"kind": "map", "map": {"orders": "orders2", "old": "new"}},
         "limits": {"records_per_second": None},
         "retry": {"max_attempts": 3, "retry_backoff_ms": 1_500},
+        "drop_headers": ("x-a",),
         "reason": FIELDS["reason"],
     }
     shown = unescape(operator.get(answer.headers["location"].removeprefix("/console")).text)
     assert "<code>orders</code> to <code>orders2</code>" in shown
-    assert "redrive-policies.create" in operator.get("/audit").text
+    audit = operator.get("/audit").text
+    assert "redrive-policies.create" in audit
+    assert f"{FIELDS['reason']}; headers left out: x-a" in audit, "as over the api"
 
 
 REFUSED = {
@@ -125,6 +129,10 @@ def test_who_comes_second_changes_nothing(operator: Console, kept: Callable[[str
     assert "version 4" in words(late.text)
     assert operator.post(f"{PAGE}/switch", enabled="false", version="3").status_code == 412
     assert operator.post(f"{PAGE}/delete", version="3").status_code == 412
+    refused = ("redrive-policies.change", "redrive-policies.delete")
+    audit = words(operator.get("/audit").text)
+    assert [name in audit for name in refused] == [True, True], "the names are those of the api"
+    assert " policies." not in audit
 
 
 def test_a_policy_is_switched_off_and_on_and_deleted(
