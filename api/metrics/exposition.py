@@ -79,12 +79,6 @@ class Exposition:
         return _written({**found.lines, **traced, **lines(samples)}, content_type), content_type
 
 
-def encoded(samples: Sequence[Sample], content_type: str) -> bytes:
-    """The families of the catalogue in its order, with the samples they have, in the format of the type."""
-    traced = lines(samples, traced=True) if content_type.startswith(OPENMETRICS) else {}
-    return _written({**lines(samples), **traced}, content_type)
-
-
 def lines(samples: Sequence[Sample], *, traced: bool = False) -> dict[str, str]:
     """The lines of the samples by metric; ``traced``: of the metrics that have exemplars alone, with them.
 

@@ -10,9 +10,9 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from api.metrics import catalog
+from api.metrics import catalog, exposition
 from api.metrics.catalog import Kind
-from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, encoded, label_value
+from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, label_value, lines
 from api.metrics.samples import Exemplar, Sample
 from api.signals.pipeline import Moment, SourceRow
 
@@ -112,4 +112,5 @@ SAMPLES = st.lists(
 @given(samples=SAMPLES)
 def test_the_lines_are_those_that_the_library_writes(accept: str, samples: list[Sample]) -> None:
     encode, content_type = choose_encoder(accept)
-    assert encoded(samples, content_type) == encode(Collected(samples, accept))
+    ours = {**lines(samples), **(lines(samples, traced=True) if accept else {})}
+    assert exposition._written(ours, content_type) == encode(Collected(samples, accept))
