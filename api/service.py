@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Header, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.auth.authenticator import Authenticator
@@ -92,4 +92,5 @@ async def _place_for_a_search(request: Request, who: Calling) -> AsyncIterator[N
 Searching = Depends(_place_for_a_search)
 NoParameters = Depends(no_parameters)
 Paging = Annotated[PageQuery, Query()]
+IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
 Serving = Annotated[Service, Depends(_service)]

@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.answers import TIME, Answer, answer_of, instant
 from api.audit import Acting, Action
 from api.errors import NoteChangedError, UnknownGroupError
 from api.routes.records import STORABLE, Unmasking, allow_look
-from api.service import NoParameters, PageQuery, Searching, Service, Serving
+from api.service import IfMatch, NoParameters, PageQuery, Searching, Service, Serving
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
     DeadLetterGroupDetail,
@@ -163,9 +163,6 @@ class GroupNote(Answer):
     archived_records: int = Field(description="Records the group had then.", examples=[0])
     changed_by: str = Field(examples=["alice"])
     changed_at: datetime | None = Field(examples=[TIME])
-
-
-IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
 
 
 @router.get("/groups/{fingerprint}/note", dependencies=[NoParameters])

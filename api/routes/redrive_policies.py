@@ -9,7 +9,7 @@ import re
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path, Response
+from fastapi import APIRouter, Body, Path, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -18,7 +18,7 @@ from api.answers import TIME, Answer, Page, answer_of, instant
 from api.audit import Acting
 from api.cursor import Key
 from api.routes.redrives import ID, Redrives, page_of
-from api.service import NoParameters, Paging, Service, Serving
+from api.service import IfMatch, NoParameters, Paging, Service, Serving
 from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.store.write import policies
@@ -70,7 +70,6 @@ class RedrivePolicyChanges(Page[RedrivePolicyChange]):
 router = APIRouter(prefix="/redrive-policies", tags=["redrive policies"])
 PolicyId = Annotated[str, Path(pattern=r"^[0-9a-f-]{1,36}$")]
 Request = Annotated[PolicyRequest, Body(examples=[EXAMPLE])]
-IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
 
 
 @router.post("", status_code=201, dependencies=[NoParameters])

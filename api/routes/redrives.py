@@ -188,7 +188,7 @@ def create(
     """Create a redrive: a dry run by default. The same Idempotency-Key makes one order."""
     service, also = action.service, action.witness(request.audited, DRY_RUN if request.dry_run else "")
     made = service.orders.create(request, action.caller, idempotency_key or "", also)
-    return answers(service, [made])[0]
+    return answer(service, made)
 
 
 @router.get("")
@@ -202,7 +202,7 @@ def one(service: Serving, order: OrderId) -> Redrive:
     """One order, as it is now."""
     with service.store.read() as connection:
         row = orders.find(connection, order)
-    return answers(service, [row])[0]
+    return answer(service, row)
 
 
 @router.get("/{order}/outcomes")
@@ -228,20 +228,20 @@ def _frequency(row: SeriesRow) -> Key:
 def cancel(action: Acting, order: OrderId) -> Redrive:
     """Stop the order for ever; what it has moved stays moved."""
     by = f"cancelled by {action.caller.name}"
-    return answers(action.service, [action.service.orders.cancel(order, by, action.witness())])[0]
+    return answer(action.service, action.service.orders.cancel(order, by, action.witness()))
 
 
 @router.post("/{order}/pause", status_code=202, dependencies=[NoParameters])
 def pause(action: Acting, order: OrderId) -> Redrive:
     """Stop the order until it is resumed."""
     by = f"paused by {action.caller.name}"
-    return answers(action.service, [action.service.orders.pause(order, by, action.witness())])[0]
+    return answer(action.service, action.service.orders.pause(order, by, action.witness()))
 
 
 @router.post("/{order}/resume", status_code=202, dependencies=[NoParameters])
 def resume(action: Acting, order: OrderId) -> Redrive:
     """Continue the order where it was paused."""
-    return answers(action.service, [action.service.orders.resume(order, action.witness())])[0]
+    return answer(action.service, action.service.orders.resume(order, action.witness()))
 
 
 def page_of(service: Service, query: PageQuery, policy: str = "") -> Redrives:
@@ -253,6 +253,11 @@ def page_of(service: Service, query: PageQuery, policy: str = "") -> Redrives:
         rows = orders.page(connection, after, query.limit + 1, policy)
     page, following = cursor.cut(rows, query.limit)
     return Redrives(items=answers(service, page), next=following)
+
+
+def answer(service: Service, row: StoredOrder) -> Redrive:
+    """The order as an answer, as it is now."""
+    return answers(service, [row])[0]
 
 
 def answers(service: Service, rows: Iterable[StoredOrder]) -> list[Redrive]:
