@@ -1,17 +1,31 @@
-"""``python -m api``: metrics and answers over HTTP until SIGTERM or SIGINT."""
+"""``python -m api``: metrics and answers over HTTP until SIGTERM or SIGINT.
 
+Connections are bounded in number, and each in the time and the size of the headers it sends. A client that
+sends its request slowly, or none at all, holds a connection and no more, and not for long. When there are too
+many connections, the one that has waited longest without a whole request makes room.
+"""
+
+import asyncio
 import gc
+import json
 import logging
+import resource
 import signal
 import socket
 import sys
+import uuid
+from typing import ClassVar, Final
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api.app import create_app
-from api.connections import BoundedProtocol, BoundedWarnings
+from api.auth.limits import FailureCounter
+from api.problems import TYPE_PREFIX, ProblemResponse
 from api.settings import ApiSettings
+from api.telemetry import HEADER
 from deadwatch.deadletter.dialects import read_as
+from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.process import REFUSED, leave_records_alone
 from deadwatch.runtime.settings_file import begin
 
@@ -66,6 +80,133 @@ def _listen(settings: ApiSettings) -> socket.socket:
     # Connections inherit it; without, a small answer waits 40 ms for the client's delayed acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+RESERVED_FILES = 128
+"""Open files that are not connections of clients: the store, Kafka, the log."""
+
+
+def most_connections() -> int:
+    """As many as the process may have open files for, and at most 4 000."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(4_000, max(16, soft - RESERVED_FILES))
+
+
+MAX_WARNINGS: Final = 10
+"""Of one kind in a minute: anybody can send what is no request, as often as he likes."""
+
+
+class BoundedWarnings(logging.Filter):
+    """Passes ``MAX_WARNINGS`` of each warning in a minute; the next one tells how many were left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._warnings = FailureCounter(monotonic_ms, 100)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record goes to the log."""
+        if record.levelno != logging.WARNING:
+            return True
+        counted = self._warnings.count(str(record.msg))
+        left_out = counted.left_out(MAX_WARNINGS)
+        if left_out:
+            record.msg = f"{record.msg} ({left_out} more of these were left out)"
+        return counted.before < MAX_WARNINGS
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with bounds. The address, which may hold a filter or a cursor, counts as a header.
+
+    Uvicorn closes a connection itself that was idle for five seconds after an answer.
+    """
+
+    headers_s: ClassVar[float] = 10
+    body_s: ClassVar[float] = 60
+    max_header_bytes: ClassVar[int] = 131_072
+    max_connections: ClassVar[int] = most_connections()
+
+    _without_request: ClassVar[dict["BoundedProtocol", None]] = {}
+    """Connections that have not sent the whole headers of a request, the oldest first."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _header_bytes = _named_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait for the headers of a request."""
+        super().connection_made(transport)
+        self._wait_for_headers()
+        if len(self.connections) > self.max_connections:
+            next(iter(self._without_request)).transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; what comes after a whole request is another one."""
+        if self._timer is None:
+            self._wait_for_headers()
+        if self in self._without_request:
+            self._header_bytes += len(data)
+        super().data_received(data)
+        if self in self._without_request and self._header_bytes > self.max_header_bytes:
+            self.send_400_response("The headers of the request are too long.")
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the headers, also of a request that came together with the one before."""
+        super().on_message_begin()
+        self._named_bytes = 0
+        if self not in self._without_request:
+            self._wait_for_headers()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take one header. Raises ``ValueError`` when all of them are too long together."""
+        super().on_header(name, value)
+        self._named_bytes += len(name) + len(value)
+        if len(self.url) + self._named_bytes > self.max_header_bytes:
+            raise ValueError("too long")
+
+    def on_headers_complete(self) -> None:
+        """Begin to wait for the body."""
+        self._wait_no_more()
+        self._timer = self.loop.call_later(self.body_s, self.transport.abort)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request has come whole."""
+        self._wait_no_more()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read as a request: with a problem, as everything else that is refused."""
+        name = uuid.uuid4().hex
+        problem = {
+            "type": f"{TYPE_PREFIX}unreadable-request",
+            "title": "The request cannot be read",
+            "status": 400,
+            "detail": msg,
+            "request_id": name,
+        }
+        body = json.dumps(problem).encode()
+        head = (
+            f"HTTP/1.1 400 Bad Request\r\ncontent-type: {ProblemResponse.media_type}\r\n{HEADER}: {name}\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _wait_for_headers(self) -> None:
+        self._wait_no_more()
+        self._without_request[self] = None
+        self._timer = self.loop.call_later(self.headers_s, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        self._without_request.pop(self, None)
+        self._header_bytes = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 if __name__ == "__main__":

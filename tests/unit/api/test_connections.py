@@ -13,8 +13,7 @@ import pytest
 import uvicorn
 from sqlalchemy import Engine
 
-from api.__main__ import server_config
-from api.connections import MAX_WARNINGS, BoundedProtocol, BoundedWarnings
+from api.__main__ import MAX_WARNINGS, BoundedProtocol, BoundedWarnings, server_config
 from api.settings import ApiSettings
 from tests.waiting import WITHIN_S, until
 
@@ -107,7 +106,7 @@ def test_half_open_connections_make_room_for_others(port: int, monkeypatch: pyte
 
 def test_a_flood_of_what_is_no_request_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     now_ms = [5_000]
-    monkeypatch.setattr("api.connections.monotonic_ms", lambda: now_ms[0])
+    monkeypatch.setattr("api.__main__.monotonic_ms", lambda: now_ms[0])
     bounded = BoundedWarnings()
 
     def passed(message: str, level: int = logging.WARNING) -> str | None:
