@@ -1,4 +1,4 @@
-"""What every answer of ``/api/v1`` is made of.
+"""What every question to the api, and every answer of ``/api/v1``, is made of.
 
 Times are RFC 3339 in UTC, made from milliseconds since the epoch; durations are integers and end in ``_ms``.
 What is not known is "" where a text stands and null elsewhere.
@@ -19,6 +19,12 @@ class Answer(BaseModel):
     """Base of every answer."""
 
     model_config = ConfigDict(frozen=True)
+
+
+class Question(BaseModel):
+    """Base of the queries and bodies that are made here; a name that it does not know is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 NEXT: Any = Field(description="Cursor of the next page; null at the end.", examples=[None])

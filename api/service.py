@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from api.answers import Question
 from api.auth.authenticator import Authenticator
 from api.auth.limits import Shares
 from api.auth.roles import Calling
@@ -51,10 +52,8 @@ class Service:
         return Moment(self.now_ms(), self.settings.source_stale_ms)
 
 
-class PageQuery(BaseModel):
+class PageQuery(Question):
     """Which page of a list; anything else in the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
     after: str | None = Field(None, description="``next`` of the page before.")

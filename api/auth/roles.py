@@ -74,6 +74,10 @@ def require(role: Role) -> Callable[[Caller], Awaitable[Caller]]:
     return required
 
 
+VIEWER, OPERATOR, ADMIN = (Depends(require(role)) for role in Role)
+"""Dependencies of routes that need the role."""
+
+
 async def admitted(request: Request, who: Calling) -> Caller:
     """Admits a viewer who reads, and an operator; a dependency of every route below ``/api/v1``."""
     return admit(request, who)

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from api.answers import TIME, Answer, answer_of, instant
+from api.answers import TIME, Answer, Question, answer_of, instant
 from api.audit import Acting, Action
 from api.errors import NoteChangedError, UnknownGroupError
 from api.routes.records import STORABLE, Unmasking, allow_look
@@ -126,10 +126,8 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
     )
 
 
-class GroupNoteRequest(BaseModel):
+class GroupNoteRequest(Question):
     """The note of a group; it replaces the note before."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     owner: str = Field(
         "",
@@ -141,10 +139,8 @@ class GroupNoteRequest(BaseModel):
     comment: str = Field("", max_length=4_000, pattern=STORABLE, examples=["converter is being fixed"])
 
 
-class ArchiveRequest(BaseModel):
+class ArchiveRequest(Question):
     """Why a group is archived."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str = Field(
         min_length=1, max_length=1_000, pattern=STORABLE, examples=["fixed in 4.1, records redriven"]

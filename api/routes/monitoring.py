@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Header, Path, Response
+from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from api.answers import Answer
-from api.auth.role import Role
-from api.auth.roles import require
+from api.auth.roles import VIEWER
 from api.errors import ApiError
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
@@ -75,9 +74,7 @@ def _stream_warning(row: SourceRow, moment: Moment) -> str:
     return row.message and f"streaming: {row.message}"
 
 
-@router.get(
-    "/metrics", tags=["metrics"], dependencies=[Depends(require(Role.VIEWER))], response_class=Response
-)
+@router.get("/metrics", tags=["metrics"], dependencies=[VIEWER], response_class=Response)
 def metrics(service: Serving, accept: Annotated[str, Header()] = "") -> Response:
     """Every metric of the catalogue, as Prometheus text or, by ``Accept``, as OpenMetrics."""
     body, content_type = service.exposition.body(service.moment, accept)
@@ -204,7 +201,7 @@ MS_PER_S: Final = 1_000
 @router.get(
     "/jolokia/read/{bean:path}",
     tags=["metrics"],
-    dependencies=[Depends(require(Role.VIEWER)), NoParameters],
+    dependencies=[VIEWER, NoParameters],
     response_model_exclude_unset=True,
 )
 def read(

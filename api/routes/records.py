@@ -9,8 +9,9 @@ from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from api.answers import Question
 from api.audit import FILTERED, UNMASKED, Acting, Action
 from api.auth.role import Role
 from api.auth.roles import checked
@@ -27,10 +28,8 @@ STORABLE: Final = r"^[^\x00]*$"
 """Texts of several lines; PostgreSQL holds no null character."""
 
 
-class Unmasking(BaseModel):
+class Unmasking(Question):
     """Whether payloads are shown unmasked; any other parameter of the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
     unmasked: bool = Field(False, description="Payloads as they are: needs the role of `api.unmask_role`.")
     why: str = Field("", max_length=500, pattern=STORABLE, description="For the audit; needed when unmasked.")

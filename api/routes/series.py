@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from api.answers import TIME, Answer, instant
+from api.answers import TIME, Answer, Question, instant
 from api.errors import InvalidSeriesError
 from api.metrics import catalog
 from api.service import Serving
@@ -116,10 +116,8 @@ class SeriesAnswer(Answer):
 router = APIRouter(tags=["series"])
 
 
-class SeriesQuery(BaseModel):
+class SeriesQuery(Question):
     """What to chart; anything else in the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
     metric: str = Field(description="A counter of /metrics.", max_length=200)
     label: list[str] = Field([], max_length=10, description="NAME=VALUE; all must hold.")

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from api import cursor
-from api.answers import TIME, Answer, Page, answer_of, milliseconds
+from api.answers import TIME, Answer, Page, Question, answer_of, milliseconds
 from api.audit import Acting
 from api.auth.role import Role
-from api.auth.roles import Calling, require
+from api.auth.roles import ADMIN, OPERATOR, Calling
 from api.errors import InvalidCursorError, UnauthenticatedError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
@@ -24,10 +24,8 @@ Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 ID = "5f2a9c01d4e7"
 
 
-class TokenRequest(BaseModel):
+class TokenRequest(Question):
     """A token to create."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Line = Field(
         description="Name of who will use it; the audit shows it.", examples=["deploy pipeline"]
@@ -71,9 +69,8 @@ class Me(Answer):
 
 DAY_MS = 86_400_000
 EXPORTED_AT_ONCE = 500
-ADMIN = Depends(require(Role.ADMIN))
 token_routes = APIRouter(tags=["tokens"])
-audit_routes = APIRouter(prefix="/audit", tags=["audit"], dependencies=[Depends(require(Role.OPERATOR))])
+audit_routes = APIRouter(prefix="/audit", tags=["audit"], dependencies=[OPERATOR])
 TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$")]
 
 
@@ -141,10 +138,8 @@ class AuditEntries(Page[AuditEntry]):
     """Entries, the newest first."""
 
 
-class AuditFilter(BaseModel):
+class AuditFilter(Question):
     """Which entries; anything else in the query is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
     who: str | None = Field(None, max_length=200, pattern=LINE, description="Exactly this name.")
     action: str | None = Field(None, max_length=100, pattern=LINE, description="Exactly this action.")

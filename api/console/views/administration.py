@@ -5,13 +5,13 @@ from enum import Enum
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from api.audit import Acting
 from api.auth.role import Role
-from api.auth.roles import require
+from api.auth.roles import ADMIN, OPERATOR
 from api.checks import Level
 from api.console.rendering import UNPROCESSABLE, redirect, render, validation_text
 from api.console.views.lists import ListQuery, Paging
@@ -39,7 +39,7 @@ def health(request: Request, service: Serving) -> HTMLResponse:
     return render(request, "health.html", overview=now, sources=sources)
 
 
-@router.get("/health/checks", dependencies=[Depends(require(Role.OPERATOR))])
+@router.get("/health/checks", dependencies=[OPERATOR])
 def checks(request: Request) -> HTMLResponse:
     """The checks of ``deadwatch doctor`` that the api can make, with advice; those that fail come first."""
     at_ms, found = request.app.state.console_doctor.look()
@@ -83,7 +83,6 @@ def _text(value: object, *, hidden: bool = False) -> str:
 
 
 MOST_TOKENS = 100
-ADMIN: Final = Depends(require(Role.ADMIN))
 
 
 @router.get("/tokens", dependencies=[ADMIN])
@@ -143,7 +142,7 @@ class EntriesQuery(ListQuery):
     action: str = Field("", max_length=100, pattern=LINE)
 
 
-@router.get("/audit", dependencies=[Depends(require(Role.OPERATOR))])
+@router.get("/audit", dependencies=[OPERATOR])
 def audit_entries(
     request: Request, service: Serving, query: Annotated[EntriesQuery, Query()]
 ) -> HTMLResponse:

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from api.answers import instant
+from api.answers import Question, instant
 from api.audit import Acting
 from api.console import rendering
 from api.console.forms import validated
@@ -37,10 +37,8 @@ from deadwatch.store.write.dead_letters import HOUR_S, HOURS, first_hour_s
 router = APIRouter(prefix="/groups")
 
 
-class GroupsQuery(BaseModel):
+class GroupsQuery(Question):
     """The query of the list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     order: GroupOrder = GroupOrder.WAITING
     state: GroupState = GroupState.ALL

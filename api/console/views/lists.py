@@ -4,8 +4,9 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from api.answers import Question
 from api.console.rendering import render
 from api.routes import dead_letters, signals
 from api.service import PageQuery, Serving
@@ -19,10 +20,8 @@ MAX_ROWS: Final = 500
 """How many rows a list without pages shows at most; what needs attention comes first."""
 
 
-class ListQuery(BaseModel):
+class ListQuery(Question):
     """The query of a list: the cursor of the page."""
-
-    model_config = ConfigDict(extra="forbid")
 
     after: str | None = Field(None, max_length=2_000)
 

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from api.answers import Question
 from api.audit import Acting
-from api.auth.role import Role
-from api.auth.roles import require
+from api.auth.roles import OPERATOR
 from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
 from api.console.rendering import redirect, render
 from api.console.views.lists import PAGE, Paging
@@ -65,10 +65,8 @@ FORM: Final = RequestForm(
 )
 
 
-class NewQuery(BaseModel):
+class NewQuery(Question):
     """What a link fills into the form."""
-
-    model_config = ConfigDict(extra="forbid")
 
     dlq_topic: str = Field("", max_length=300)
 
@@ -79,7 +77,7 @@ def policy_list(request: Request, service: Serving) -> HTMLResponse:
     return render(request, "policies.html", policies=redrive_policies.listed(service, ALL).items)
 
 
-@router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
+@router.get("/new", dependencies=[OPERATOR])
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The form of a new policy; the pattern that a link fills in matches this one topic."""
     form = {**FORM.initial, "dlq_topics": query.dlq_topic.replace(".", r"\.")}
@@ -115,7 +113,7 @@ def policy_page(request: Request, service: Serving, policy: PolicyId, query: Pag
     )
 
 
-@router.get("/{policy}/edit", dependencies=[Depends(require(Role.OPERATOR))])
+@router.get("/{policy}/edit", dependencies=[OPERATOR])
 def edit(request: Request, service: Serving, policy: PolicyId) -> HTMLResponse:
     """The form that changes a policy."""
     found = _find(service, policy)

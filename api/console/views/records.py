@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from api.answers import Question
 from api.audit import Acting, Action
 from api.auth.role import Role
 from api.browsing.records import DeadLetterRecord, Payload
@@ -29,10 +30,8 @@ Position = Annotated[tuple[str, int, int], Depends(place)]
 """Topic, partition and offset of a record."""
 
 
-class RecordsQuery(BaseModel):
+class RecordsQuery(Question):
     """The query of the list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     topic: str = Field(pattern=TOPIC, max_length=MOST_CHARS)
     filter: str = Field("", max_length=MAX_CHARS)

@@ -3,13 +3,13 @@
 import shlex
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from api.answers import Question
 from api.audit import Acting
-from api.auth.role import Role
-from api.auth.roles import require
+from api.auth.roles import OPERATOR
 from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
 from api.console.rendering import UNPROCESSABLE, redirect, render
 from api.console.views.lists import PAGE, Paging
@@ -72,10 +72,8 @@ FORM: Final = RequestForm(
 )
 
 
-class NewQuery(BaseModel):
+class NewQuery(Question):
     """What a link fills into the form: single fields, or all of them as in the order ``like``."""
-
-    model_config = ConfigDict(extra="forbid")
 
     like: str = Field("", pattern=r"^[0-9a-f-]{0,36}$")
     dlq_topic: str = Field("", max_length=300)
@@ -93,7 +91,7 @@ def order_list(request: Request, service: Serving, query: Paging) -> HTMLRespons
     return render(request, "redrives.html", found=found, query=query, workers=workers)
 
 
-@router.get("/new", dependencies=[Depends(require(Role.OPERATOR))])
+@router.get("/new", dependencies=[OPERATOR])
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The form of a new redrive, filled in as the link asks."""
     if query.like:

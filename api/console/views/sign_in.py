@@ -13,8 +13,9 @@ from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from api.answers import Question
 from api.audit import Action
 from api.auth.sign_in import Attempt, Person, Session, SignIn, SignInError
 from api.auth.tokens import SIGN_OUT
@@ -50,10 +51,8 @@ UNQUOTED: Final = "/?&=%#+,;:@!$'()*~"
 """Characters that stay as they are in the address of the next page."""
 
 
-class SignInQuery(BaseModel):
+class SignInQuery(Question):
     """The page to show afterwards, and whether a session has ended."""
-
-    model_config = ConfigDict(extra="forbid")
 
     next: str = Field("/", max_length=8_000)
     ended: bool = False
