@@ -1,4 +1,4 @@
-"""An api that is only asked: one for all tests of a module."""
+"""The address of a store that is there; and an api that is only asked: one for all tests of a module."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine
 
 from api.settings import ApiSettings
 from tests.operators import operator
+
+
+@pytest.fixture
+def store_url(store: Engine, store_file: Path) -> str:
+    """The address of ``store``."""
+    del store
+    return f"sqlite:///{store_file}"
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,10 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx2
 import pytest
 import uvicorn
-from sqlalchemy import Engine
 
 from api.__main__ import MAX_WARNINGS, BoundedProtocol, BoundedWarnings, server_config
 from api.settings import ApiSettings
@@ -21,11 +19,10 @@ HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
 
 
 @pytest.fixture
-def port(store: Engine, store_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    del store
+def port(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     for name, bound in (("headers_s", 0.3), ("body_s", 0.3), ("max_connections", 20)):
         monkeypatch.setattr(BoundedProtocol, name, bound)
-    config = server_config(ApiSettings(store_url=f"sqlite:///{store_file}"))
+    config = server_config(ApiSettings(store_url=store_url))
     config.timeout_keep_alive = 1
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:

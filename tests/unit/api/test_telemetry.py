@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
 
 from api.settings import ApiSettings
 from deadwatch.runtime.logs import add_context
@@ -18,9 +17,8 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
-def traced(receiver: Receiver, store: Engine, store_file: Path, tmp_path: Path) -> TestClient:
-    del store
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", otel_endpoint=receiver.url)
+def traced(receiver: Receiver, store_url: str, tmp_path: Path) -> TestClient:
+    settings = ApiSettings(store_url=store_url, otel_endpoint=receiver.url)
     return operator(settings, tmp_path)
 
 

@@ -11,7 +11,6 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
 
 from api.app import create_app
 from api.auth import credentials
@@ -269,11 +268,10 @@ def test_who_is_on_this_machine_reads_without_saying_who_they_are(app: FastAPI) 
 
 
 def test_a_local_token_that_others_can_read_opens_nothing(
-    store: Engine, store_file: Path, local_token_file: Path, caplog: pytest.LogCaptureFixture
+    store_url: str, local_token_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    del store
     local_token_file.chmod(0o640)
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local_token_file)
+    settings = ApiSettings(store_url=store_url, local_token_file=local_token_file)
     headers = {"Authorization": f"Bearer {local_token_file.read_text()}"}
     client = TestClient(create_app(settings), "http://127.0.0.1", headers=headers, client=("127.0.0.1", 1))
     assert client.post(f"{V1}/redrives/0/cancel").status_code == 401

@@ -7,12 +7,10 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
-from sqlalchemy import Engine
 
 from api.app import create_app
 from api.auth.identity_provider import ASKED_AGAIN_MS, FRESH_MS, USABLE_MS, IdentityProvider
@@ -257,30 +255,24 @@ def test_a_key_that_is_no_public_key_is_none(provider: Provider, key: Claims) ->
     assert IdentityProvider(oidc(provider), steady).key("k1", "RS256") is None
 
 
-def test_over_the_api_a_jwt_is_as_good_as_a_token(
-    provider: Provider, store: Engine, store_file: Path
-) -> None:
-    del store
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", host="0.0.0.0", oidc=oidc(provider))  # noqa: S104 -- nothing listens
+def test_over_the_api_a_jwt_is_as_good_as_a_token(unchanged: Provider, store_url: str) -> None:
+    settings = ApiSettings(store_url=store_url, host="0.0.0.0", oidc=oidc(unchanged))  # noqa: S104 -- nothing listens
     client = TestClient(create_app(settings), "https://deadwatch.example", client=("203.0.113.9", 1))
 
     def ask(path: str, token: str) -> tuple[int, str]:
         answer = client.get(f"/api/v1/{path}", headers={"Authorization": f"Bearer {token}"})
         return answer.status_code, answer.json().get("type", "").removeprefix("urn:deadwatch:problem:")
 
-    assert ask("audit", signed(provider)) == (200, "")
-    assert ask("tokens", signed(provider)) == (403, "forbidden")
-    assert ask("overview", signed(provider, roles=[])) == (403, "forbidden")
-    assert ask("overview", signed(provider, exp=1)) == (401, "unauthenticated")
+    assert ask("audit", signed(unchanged)) == (200, "")
+    assert ask("tokens", signed(unchanged)) == (403, "forbidden")
+    assert ask("overview", signed(unchanged, roles=[])) == (403, "forbidden")
+    assert ask("overview", signed(unchanged, exp=1)) == (401, "unauthenticated")
     assert client.get("/api/v1/overview").status_code == 401
 
 
-def test_a_provider_that_was_never_there_is_503_and_no_reason_to_be_refused_for_long(
-    store: Engine, store_file: Path
-) -> None:
-    del store
+def test_a_provider_that_was_never_there_is_503_and_no_reason_to_be_refused_for_long(store_url: str) -> None:
     away = OidcSettings(issuer="http://127.0.0.1:1", audience="deadwatch")
-    client = TestClient(create_app(ApiSettings(store_url=f"sqlite:///{store_file}", oidc=away)))
+    client = TestClient(create_app(ApiSettings(store_url=store_url, oidc=away)))
     token = identity_provider.signed({"sub": "x"})
     for _ in range(20):
         answer = client.get("/api/v1/overview", headers={"Authorization": f"Bearer {token}"})

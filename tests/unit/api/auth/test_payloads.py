@@ -2,23 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
 
 from api.app import create_app
 from api.audit import FILTERED
 from api.auth.role import Role
-from api.auth.tokens import TokenService
 from api.settings import ApiSettings
-from api.store import Store, Writer
 from deadwatch.orders.errors import KafkaUnavailableError
+from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.audit import unwitnessed
 
-PEPPER = "p" * 40
 ASKING = 'value.contains("4111")'
 FILTERS = [
     ASKING,
@@ -37,34 +33,20 @@ class Away:
 
 
 @pytest.fixture
-def url(store: Engine, store_file: Path) -> str:
-    del store
-    return f"sqlite:///{store_file}"
-
-
-@pytest.fixture
-def callers(url: str) -> Iterator[Callable[[Role], TestClient]]:
+def callers(store_url: str) -> Iterator[Callable[[Role], TestClient]]:
     """Clients of an api where payloads are for admins."""
-    reader = Store(url)
-    service = TokenService(reader, Writer(url, reader), lambda: 1, PEPPER)
-    settings = ApiSettings.model_validate(
-        {
-            "store_url": url,
-            "token_pepper": PEPPER,
-            "unmask_role": "admin",
-            "kafka": {"bootstrap_servers": "127.0.0.1:1"},
-        }
-    )
-    app = create_app(settings)
+    nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
+    app = create_app(ApiSettings(store_url=store_url, unmask_role="admin", kafka=nobody))
     app.state.service = replace(app.state.service, browser=Away())
+    desk = app.state.service.desk
 
     def client(role: Role) -> TestClient:
-        _, credential = service.create(role, role, 0, "root", unwitnessed)
+        _, credential = desk.create(role, role, 0, "root", unwitnessed)
         sent = {"Authorization": f"Bearer {credential.text}"}
         return TestClient(app, "http://127.0.0.1", headers=sent, raise_server_exceptions=False)
 
     yield client
-    service.close()
+    desk.close()
 
 
 def policy(expression: str, **changed: object) -> dict[str, Any]:

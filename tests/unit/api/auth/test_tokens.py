@@ -18,9 +18,8 @@ FOR_EVER = 1 << 60
 
 
 @pytest.fixture
-def reader(store: Engine, store_file: Path) -> Iterator[Store]:
-    del store
-    with closing(Store(f"sqlite:///{store_file}")) as found:
+def reader(store_url: str) -> Iterator[Store]:
+    with closing(Store(store_url)) as found:
         yield found
 
 
@@ -52,17 +51,16 @@ def test_a_replica_that_nobody_asked_for_long_knows_of_every_end_since(
 
 
 def test_what_has_ended_is_known_while_the_store_is_away(
-    store: Engine, store_file: Path, now_ms: int
+    store: Engine, reader: Store, store_file: Path, now_ms: int
 ) -> None:
     clock = [now_ms]
-    with closing(Store(f"sqlite:///{store_file}")) as reader:
-        sessions = EndedSessions(reader, lambda: clock[0])
-        end(store, "ended", now_ms)
-        with pytest.raises(UnauthenticatedError):
-            sessions.check(Session("ended", FOR_EVER))
-        for file in store_file.parent.glob(f"{store_file.name}*"):
-            file.unlink()
-        clock[0] += FRESH_MS
-        with pytest.raises(UnauthenticatedError):
-            sessions.check(Session("ended", FOR_EVER))
-        sessions.check(Session("goes on", FOR_EVER))
+    sessions = EndedSessions(reader, lambda: clock[0])
+    end(store, "ended", now_ms)
+    with pytest.raises(UnauthenticatedError):
+        sessions.check(Session("ended", FOR_EVER))
+    for file in store_file.parent.glob(f"{store_file.name}*"):
+        file.unlink()
+    clock[0] += FRESH_MS
+    with pytest.raises(UnauthenticatedError):
+        sessions.check(Session("ended", FOR_EVER))
+    sessions.check(Session("goes on", FOR_EVER))

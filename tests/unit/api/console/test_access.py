@@ -189,38 +189,47 @@ def test_signing_out_ends_the_session_for_a_copy_of_its_cookie_in_every_api(
     assert "ann the operator" in audit
 
 
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock to so many seconds after its first call."""
+    calls_s: list[float] = []
+
+    def set_clock(later_s: float) -> None:
+        calls_s.append(time.time())
+        now_s = calls_s[0] + later_s
+        monkeypatch.setattr(time, "time", lambda: now_s)
+        monkeypatch.setattr(time, "time_ns", lambda: int(now_s * 1e9))
+
+    return set_clock
+
+
+IDLE_S = ApiSettings().session_idle_ms / 1_000
+
+
 @pytest.mark.usefixtures("filled")
 def test_a_session_that_nobody_uses_ends_and_one_in_use_is_renewed(
-    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch
+    console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
 ) -> None:
     console.sign_in(issued(Role.VIEWER))
-    idle_s, now_s = ApiSettings().session_idle_ms / 1_000, time.time()
-
-    def at(later_s: float) -> None:
-        monkeypatch.setattr(time, "time", lambda: now_s + later_s)
-        monkeypatch.setattr(time, "time_ns", lambda: int((now_s + later_s) * 1e9))
-
-    at(idle_s - 10)
+    at(IDLE_S - 10)
     part = console.client.get("/console/redrives", headers={"HX-Request": "true"})
     assert part.status_code == 200
     assert COOKIE not in part.headers.get("set-cookie", "")
     page = console.get("/redrives")
     (cookie,) = [sent for sent in page.headers.get_list("set-cookie") if sent.startswith(COOKIE)]
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
-    at(2 * idle_s - 20)
+    at(2 * IDLE_S - 20)
     assert "ann the viewer" in console.get("/redrives").text
-    at(4 * idle_s)
+    at(4 * IDLE_S)
     assert console.get("/redrives").headers["location"].endswith("ended=1")
 
 
 @pytest.mark.usefixtures("filled")
 def test_who_has_the_cookie_of_a_session_that_has_ended_signs_in_again(
-    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch
+    console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
 ) -> None:
     console.sign_in(issued(Role.VIEWER))
-    later_s = time.time() + ApiSettings().session_idle_ms / 1_000 + 1
-    monkeypatch.setattr(time, "time", lambda: later_s)
-    monkeypatch.setattr(time, "time_ns", lambda: int(later_s * 1e9))
+    at(IDLE_S + 1)
     ended = console.client.cookies[COOKIE]
     csrf = console.token("/sign-in")
     assert console.client.cookies[COOKIE] == ended, "no page renews it"
@@ -229,16 +238,13 @@ def test_who_has_the_cookie_of_a_session_that_has_ended_signs_in_again(
 
 
 def test_no_session_is_renewed_for_longer_than_it_may_last(
-    console: Console, issued: Callable[[Role], str], monkeypatch: pytest.MonkeyPatch, store: Engine
+    console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
 ) -> None:
-    del store
     console.sign_in(issued(Role.VIEWER))
-    now_s, hour_s = time.time(), 3_600
-    location = ""
+    hour_s, location = 3_600, ""
     for later_s in (*range(hour_s, MAX_AGE_S, hour_s), MAX_AGE_S + 1):
         copy = console.client.cookies[COOKIE]
-        monkeypatch.setattr(time, "time", lambda later_s=later_s: now_s + later_s)
-        monkeypatch.setattr(time, "time_ns", lambda later_s=later_s: int((now_s + later_s) * 1e9))
+        at(later_s)
         answer = console.client.get("/console/redrives", headers={"Cookie": f"{COOKIE}={copy}"})
         assert answer.status_code == (200 if later_s < MAX_AGE_S else 303), later_s
         location = answer.headers.get("location", "")
@@ -253,7 +259,7 @@ def test_a_wrong_token_is_refused_beside_its_field(console: Console, store: Engi
     assert COOKIE not in console.client.cookies
 
 
-def test_a_cookie_that_is_changed_old_or_of_another_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cookie_that_is_changed_old_or_of_another_key_is_refused(at: Callable[[float], None]) -> None:
     cipher = CookieCipher("p" * 32)
     sealed = cipher.encrypt("dw_token")
     assert CookieCipher("p" * 32).decrypt(sealed) == "dw_token", "any api with the pepper opens it"
@@ -262,14 +268,12 @@ def test_a_cookie_that_is_changed_old_or_of_another_key_is_refused(monkeypatch: 
     assert cipher.decrypt(sealed[:-2]) == ""
     assert cipher.decrypt("ü") == ""
     assert cipher.encrypt("t" * 5_000) == "", "no browser keeps so long a cookie"
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + MAX_AGE_S + 1)
+    at(MAX_AGE_S + 1)
     assert cipher.decrypt(sealed) == ""
 
 
-@pytest.mark.usefixtures("store")
-def test_away_from_this_machine_every_page_asks_to_sign_in(store_file: Path) -> None:
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", host="0.0.0.0", token_pepper=PEPPER)  # noqa: S104 -- nothing listens
+def test_away_from_this_machine_every_page_asks_to_sign_in(store_url: str) -> None:
+    settings = ApiSettings(store_url=store_url, host="0.0.0.0", token_pepper=PEPPER)  # noqa: S104 -- nothing listens
     app = create_app(settings)
     (mounted,) = [found for found in app.routes if isinstance(found, Mount) and found.path == "/console"]
     open_to_all = {

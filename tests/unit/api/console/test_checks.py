@@ -2,10 +2,8 @@
 
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
 
 from api.app import create_app
 from api.auth.role import Role
@@ -15,21 +13,20 @@ from api.checks.api_checks import identity
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from tests import identity_provider
+from tests.unit.api.console.conftest import token_for
 from tests.unit.api.console_visit import Console, visiting, words
 
 CHECKS = "/health/checks"
 
 
 @pytest.fixture
-def console(store: Engine, store_file: Path, now_ms: int) -> Iterator[Console]:
+def console(store_url: str, now_ms: int) -> Iterator[Console]:
     """An operator's; Kafka is not there."""
-    del store
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = KafkaConnection(bootstrap_servers=f"127.0.0.1:{closed.getsockname()[1]}")
-    app = create_app(ApiSettings(store_url=f"sqlite:///{store_file}", kafka=nobody), lambda: now_ms)
-    _, credential = app.state.service.desk.create("ann", Role.OPERATOR, 0, "test", lambda *_: None)
+    app = create_app(ApiSettings(store_url=store_url, kafka=nobody), lambda: now_ms)
     with visiting(app) as made:
-        made.sign_in(credential.text)
+        made.sign_in(token_for(app, Role.OPERATOR))
         yield made
 
 

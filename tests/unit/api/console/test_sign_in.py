@@ -3,14 +3,12 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine
 
 from api.app import create_app
 from api.auth.settings import OidcSettings
@@ -35,15 +33,13 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def visit(provider: Provider, store: Engine, store_file: Path, now_ms: int) -> Iterator[Visit]:
+def visit(provider: Provider, store_url: str, now_ms: int) -> Iterator[Visit]:
     """A console that people sign in to there; ``clock`` says when it is."""
-    del store  # it has to be there
     with ExitStack() as visits:
 
         def begin(clock: Callable[[], int] = lambda: now_ms, **changes: Any) -> Console:  # noqa: ANN401 -- settings
             oidc = OidcSettings.model_validate(provider.settings(**changes))
-            url, pepper = f"sqlite:///{store_file}", SecretStr(PEPPER)
-            settings = ApiSettings(store_url=url, token_pepper=pepper, oidc=oidc)
+            settings = ApiSettings(store_url=store_url, token_pepper=SecretStr(PEPPER), oidc=oidc)
             return visits.enter_context(visiting(create_app(settings, clock)))
 
         yield begin
