@@ -46,6 +46,18 @@ def visiting(app: FastAPI) -> Iterator[Console]:
         yield Console(client)
 
 
+class Elements(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
 class _Controls(HTMLParser):
     """The fields that a browser would send for each form of a page, by the action of the form."""
 

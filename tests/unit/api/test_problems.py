@@ -67,18 +67,20 @@ def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(resting: htt
     assert (error["in"], error["name"]) == ("query", "limit")
 
 
-def test_an_unexpected_error_is_answered_by_an_id_that_the_log_has(
+def test_an_unexpected_error_is_answered_by_an_id_that_the_log_has_in_one_line(
     app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken() -> None:
-        raise RuntimeError("the inside")
+    def broken(name: str) -> None:
+        raise RuntimeError(f"the inside of {name}")
 
-    app.add_api_route("/broken", broken)
+    app.add_api_route("/broken/{name}", broken)
     with caplog.at_level(logging.ERROR):
-        answer = client.get("/broken")
+        answer = client.get("/broken/a%0d%0a2027%20ERROR%20all%20is%20lost")
     assert (answer.status_code, answer.headers["content-type"]) == (500, PROBLEM)
     assert "inside" not in answer.text
-    assert answer.json()["request_id"] in caplog.text
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "api.problems"]
+    assert answer.json()["request_id"] in line
+    assert line.isprintable()
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 

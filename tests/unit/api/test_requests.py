@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -35,16 +34,10 @@ def clock(now_ms: int) -> list[int]:
 
 
 @pytest.fixture
-def url(store: Engine, store_file: Path) -> str:
-    del store
-    return f"sqlite:///{store_file}"
-
-
-@pytest.fixture
-def elsewhere(url: str, clock: list[int]) -> Iterator[TokenService]:
+def elsewhere(store_url: str, clock: list[int]) -> Iterator[TokenService]:
     """The token service of another process."""
-    reader = Store(url)
-    with closing(TokenService(reader, Writer(url, reader), lambda: clock[0], PEPPER)) as service:
+    reader = Store(store_url)
+    with closing(TokenService(reader, Writer(store_url, reader), lambda: clock[0], PEPPER)) as service:
         yield service
 
 
@@ -54,10 +47,10 @@ def admin(elsewhere: TokenService) -> str:
 
 
 @pytest.fixture
-def public(url: str, clock: list[int]) -> Iterator[TestClient]:
+def public(store_url: str, clock: list[int]) -> Iterator[TestClient]:
     """The api as others reach it."""
     settings = ApiSettings.model_validate(
-        {"store_url": url, "host": "0.0.0.0", "token_pepper": PEPPER, "max_body_bytes": 2_000}  # noqa: S104
+        {"store_url": store_url, "host": "0.0.0.0", "token_pepper": PEPPER, "max_body_bytes": 2_000}  # noqa: S104
     )
     app = create_app(settings, now_ms=lambda: clock[0])
     address = ("203.0.113.9", 1)
@@ -104,8 +97,8 @@ def test_a_token_is_shown_once_and_stored_as_a_digest(
     assert secret.encode() not in written
 
 
-def test_another_pepper_opens_nothing(url: str, admin: str) -> None:
-    settings = ApiSettings.model_validate({"store_url": url, "token_pepper": "q" * 40})
+def test_another_pepper_opens_nothing(store_url: str, admin: str) -> None:
+    settings = ApiSettings.model_validate({"store_url": store_url, "token_pepper": "q" * 40})
     client = TestClient(create_app(settings), "http://127.0.0.1", client=("127.0.0.1", 1))
     assert problem(client.get(ME, headers=bearer(admin))) == (401, "unauthenticated")
 
@@ -212,7 +205,7 @@ def test_the_id_of_a_request_is_ours_unless_the_client_s_is_plain(resting: httpx
 
 
 @pytest.mark.parametrize(
-    "path", ["/livez", "/metrics", "/api/v1/overview", "/nothing", "/openapi.json", "/docs"]
+    "path", ["/livez", "/metrics", "/api/v1/overview", "/nothing", "/", "/openapi.json", "/docs"]
 )
 def test_every_answer_tells_browsers_and_caches_to_be_careful(resting: httpx2.Client, path: str) -> None:
     headers = resting.get(path, headers={"Origin": "https://elsewhere.example"}).headers
@@ -249,16 +242,3 @@ def test_a_token_turns_up_in_no_log_no_problem_and_no_audit(
     for token in (admin, wrong):
         secret = token.split("_")[2]
         assert not [text for text in (*answers, *lines) if secret in text]
-
-
-def test_a_path_that_fails_does_not_break_a_line_of_the_log(
-    app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(name: str) -> None:
-        raise RuntimeError(name)
-
-    app.add_api_route("/broken/{name}", broken)
-    caplog.set_level(logging.ERROR)
-    client.get("/broken/a%0d%0a2027%20ERROR%20all%20is%20lost")
-    (line,) = [record.getMessage() for record in caplog.records if record.name == "api.problems"]
-    assert line.isprintable()

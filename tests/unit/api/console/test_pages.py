@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from html.parser import HTMLParser
 
 import pytest
 from sqlalchemy import Engine
@@ -10,7 +9,7 @@ from sqlalchemy import Engine
 from api.console.app import POLICY
 from deadwatch.store import schema
 from tests import console_store
-from tests.unit.api.console_visit import Console, words
+from tests.unit.api.console_visit import Console, Elements, words
 from tests.unit.api.routes.conftest import Add
 
 PAGES = (
@@ -36,18 +35,6 @@ FILLED = (
     f"/policies/{console_store.POLICY}",
 )
 NEXT = re.compile(r'rel="next" href="/console([^"]+)"')
-
-
-class Elements(HTMLParser):
-    """The elements of a page with their attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, {name: value or "" for name, value in attrs}))
 
 
 @pytest.mark.usefixtures("store")
