@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.background import Background
 from api.settings import ApiSettings
+from tests.unit.api.event_loop import DEADLINE_S, bounded, turns
 
 
 class Reading:
@@ -21,7 +22,7 @@ class Reading:
 
     def read(self) -> None:
         self.begun.set()
-        assert self.released.wait(60)
+        assert self.released.wait(DEADLINE_S)
         self.done = True
 
     async def work(self) -> None:
@@ -29,81 +30,48 @@ class Reading:
         await asyncio.Event().wait()
 
 
-def test_a_stop_waits_for_the_thread_and_for_no_more() -> None:
-    async def scene() -> None:
-        reading = Reading()
-        background = Background(reading.work)
-        await asyncio.to_thread(reading.begun.wait)
-        stopping = asyncio.create_task(background.stop())
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert not stopping.done()
-        reading.released.set()
-        await stopping
-        assert reading.done
-
-    asyncio.run(asyncio.wait_for(scene(), 60))
+@bounded
+async def test_a_stop_waits_for_the_thread_and_for_no_more() -> None:
+    reading = Reading()
+    background = Background(reading.work)
+    await asyncio.to_thread(reading.begun.wait)
+    stopping = asyncio.create_task(background.stop())
+    await turns()
+    assert not stopping.done()
+    reading.released.set()
+    await stopping
+    assert reading.done
 
 
-def test_a_request_that_is_cancelled_waits_all_the_same() -> None:
+@bounded
+async def test_a_request_that_is_cancelled_waits_all_the_same() -> None:
     """As Starlette cancels the stream of a client that is gone."""
-
-    async def scene() -> None:
-        reading = Reading()
-        background = Background(reading.work)
-        await asyncio.to_thread(reading.begun.wait)
-        asyncio.get_running_loop().call_later(0.01, reading.released.set)
-        with CancelScope() as request:
-            request.cancel()
-            await background.stop()
-        assert reading.done
-
-    asyncio.run(asyncio.wait_for(scene(), 60))
+    reading = Reading()
+    background = Background(reading.work)
+    await asyncio.to_thread(reading.begun.wait)
+    asyncio.get_running_loop().call_later(0.01, reading.released.set)
+    with CancelScope() as request:
+        request.cancel()
+        await background.stop()
+    assert reading.done
 
 
-def test_a_caller_that_the_event_loop_cancels_leaves_the_thread_to_the_next_who_waits() -> None:
-    """As uvicorn cancels requests that take longer than its end may."""
-
-    async def scene() -> None:
-        reading = Reading()
-        background = Background(reading.work)
-        await asyncio.to_thread(reading.begun.wait)
-        cancelled = asyncio.create_task(background.stop())
-        await asyncio.sleep(0)
-        cancelled.cancel()
-        await asyncio.wait([cancelled])
-        assert cancelled.cancelled()
-        following = asyncio.create_task(background.stop())
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert not following.done()
-        reading.released.set()
-        await following
-        assert reading.done
-
-    asyncio.run(asyncio.wait_for(scene(), 60))
+@bounded
+async def test_what_has_not_begun_is_ended_too() -> None:
+    reading = Reading()
+    await Background(reading.work).stop()
+    assert not reading.begun.is_set()
 
 
-def test_what_has_not_begun_is_ended_too() -> None:
-    async def scene() -> None:
-        reading = Reading()
-        await Background(reading.work).stop()
-        assert not reading.begun.is_set()
-
-    asyncio.run(asyncio.wait_for(scene(), 60))
-
-
-def test_its_error_is_raised_by_the_stop() -> None:
+@bounded
+async def test_its_error_is_raised_by_the_stop() -> None:
     async def fails() -> None:
         raise ValueError("broken")
 
-    async def scene() -> None:
-        background = Background(fails)
-        await asyncio.sleep(0)
-        with pytest.raises(ValueError, match="broken"):
-            await background.stop()
-
-    asyncio.run(scene())
+    background = Background(fails)
+    await asyncio.sleep(0)
+    with pytest.raises(ValueError, match="broken"):
+        await background.stop()
 
 
 def test_the_store_is_closed_though_other_work_has_failed(

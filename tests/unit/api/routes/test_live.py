@@ -3,10 +3,8 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any
 
 import pytest
 from fastapi.sse import ServerSentEvent
@@ -14,8 +12,7 @@ from pydantic import BaseModel
 
 from api.errors import LiveBusyError, StoreUnavailableError
 from api.routes.live import Live
-
-DEADLINE_S = 60
+from tests.unit.api.event_loop import DEADLINE_S, bounded, turns
 
 
 class Reading(BaseModel):
@@ -40,16 +37,6 @@ class World:
 
 def live(world: World, clients: int = 10) -> Live:
     return Live({"overview": world.look, "other": lambda: Reading(at=0, value=7)}, 1, clients)
-
-
-def bounded(scene: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """A test that runs this on an event loop, and not for ever."""
-
-    @wraps(scene)
-    def test() -> None:
-        asyncio.run(asyncio.wait_for(scene(), DEADLINE_S))
-
-    return test
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -127,8 +114,7 @@ async def test_who_comes_beyond_the_bound_is_sent_away_and_nobody_means_no_look(
                 pass
         await until(lambda: world.looks > 0)
     seen = world.looks
-    for _ in range(100):
-        await asyncio.sleep(0)
+    await turns()
     assert world.looks == seen
     async with watch.seat():
         await anext(watch.events(None))
@@ -198,12 +184,6 @@ async def test_the_end_without_a_stream_is_at_once() -> None:
     world = World()
     await live(world).close()
     assert world.looks == 0
-
-
-async def turns() -> None:
-    """The event loop does all that can be done without waiting."""
-    for _ in range(100):
-        await asyncio.sleep(0)
 
 
 @bounded
