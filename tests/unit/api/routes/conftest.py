@@ -47,7 +47,10 @@ def client(served: TestClient, store_file: Path) -> Iterator[TestClient]:
 
 
 def problem(client: httpx2.Client, line: str, body: object = None) -> str:
-    """Status and kind of the problem that answers a request, as ``GET /redrives/ffff``."""
+    """Status and kind of the problem that answers a request, as ``GET /redrives/ffff``; it is a whole one."""
     method, path = line.split()
     answer = client.request(method, f"/api/v1{path}", json=body)
-    return f"{answer.status_code} {answer.json()['type'].removeprefix('urn:deadwatch:problem:')}"
+    assert answer.headers["content-type"] == "application/problem+json", line
+    told = answer.json()
+    assert (told["status"], bool(told["title"]), bool(told["detail"])) == (answer.status_code, True, True)
+    return f"{answer.status_code} {told['type'].removeprefix('urn:deadwatch:problem:')}"
