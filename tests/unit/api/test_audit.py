@@ -8,15 +8,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import create_app
 from api.audit import MAX_REFUSED, UNMASKED, Acting, forget
 from api.auth.credentials import issue
-from api.auth.role import Role
-from api.auth.roles import require
 from api.errors import StoreUnavailableError
 from api.settings import ApiSettings
 from api.store import Store, Writer
@@ -159,14 +157,6 @@ def test_a_change_that_is_rolled_back_is_recorded_as_failed_and_not_as_done(
 def payload(action: Acting) -> str:
     action.record(UNMASKED, "dlq.t/0/7", "ticket 12")
     return "secret"
-
-
-@pytest.mark.usefixtures("store")
-def test_showing_a_payload_is_recorded_before_it_is_shown(app: FastAPI, client: httpx2.Client) -> None:
-    app.add_api_route("/payload", payload, dependencies=[Depends(require(Role.OPERATOR))])
-    assert client.get("/payload").json() == "secret"
-    (entry,) = entries(client, action=UNMASKED)
-    assert (entry["subject"], entry["why"], entry["outcome"]) == ("dlq.t/0/7", "ticket 12", "done")
 
 
 def test_without_a_store_no_payload_is_shown_and_an_attempt_is_a_line_of_the_log(
