@@ -13,7 +13,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from authlib.oauth2 import OAuth2Client, OAuth2Error
 
@@ -34,8 +34,32 @@ class SignInError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Sealed:
+    """What a cookie holds; its text begins with ``mark``, so that no other text of ours passes for it."""
+
+    mark: ClassVar[str]
+
+    @property
+    def text(self) -> str:
+        """The text that is sealed."""
+        return self.mark + json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """What a sealed text holds; None for anything else, or for the text of another version."""
+        if not text.startswith(cls.mark):
+            return None
+        try:
+            return cls(**json.loads(text.removeprefix(cls.mark)))
+        except TypeError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt(Sealed):
     """What only this browser and we know of its sign-in; ``place`` is the page to show afterwards."""
+
+    mark = "attempt:"
 
     state: str
     nonce: str
@@ -132,34 +156,17 @@ class Session:
     until_ms: int
 
 
-MARK: Final = "person:"
-"""Prefix of a person's text; no token begins so."""
-
-
 @dataclass(frozen=True, slots=True)
-class Person:
+class Person(Sealed):
     """Who has signed in; ``token`` is the id in the audit, ``until_ms`` a time of the machine's clock."""
+
+    mark = "person:"
 
     name: str
     role: str
     token: str
     issuer: str
     until_ms: int
-
-    @property
-    def text(self) -> str:
-        """The text that is sealed into the session."""
-        return MARK + json.dumps(asdict(self))
-
-    @classmethod
-    def read(cls, text: str) -> Self | None:
-        """The person from a sealed text; None for a token, or for the text of another version."""
-        if not text.startswith(MARK):
-            return None
-        try:
-            return cls(**json.loads(text.removeprefix(MARK)))
-        except TypeError:
-            return None
 
     def caller(self, issuer: str, now_ms: int) -> Caller:
         """The caller, until the session ends. Raises ``UnauthenticatedError``."""

@@ -5,9 +5,7 @@ that is ``SameSite=Strict``. So the cookie of the attempt is ``Lax``, and the an
 next one by itself: that request comes from our own site and carries the session's cookie.
 """
 
-import json
 from contextlib import suppress
-from dataclasses import asdict
 from typing import Annotated, Final
 from urllib.parse import quote, urlsplit
 
@@ -41,8 +39,6 @@ router = APIRouter()
 
 ATTEMPT_COOKIE: Final = "deadwatch_sign_in"
 ATTEMPT_MAX_AGE_S: Final = 600
-ATTEMPT_PREFIX: Final = "attempt:"
-"""Begins the encrypted text, so that no other cookie of ours passes for an attempt."""
 MAX_PLACE_CHARS: Final = 1_000
 """A longer ``next`` is not kept at the provider: the cookie of the attempt would become too long."""
 AUDIT_ACTION: Final = "sign-in.oidc"
@@ -108,7 +104,7 @@ def begin_oidc(request: Request, service: Serving, next: str = "/") -> Response:
     answer = RedirectResponse(address, SEE_OTHER)
     answer.set_cookie(
         ATTEMPT_COOKIE,
-        sessions.cipher(request).encrypt(ATTEMPT_PREFIX + json.dumps(asdict(attempt))),
+        sessions.cipher(request).encrypt(attempt.text),
         max_age=ATTEMPT_MAX_AGE_S,
         httponly=True,
         samesite="lax",
@@ -121,7 +117,8 @@ def begin_oidc(request: Request, service: Serving, next: str = "/") -> Response:
 @router.get("/sign-in/oidc/back")
 def finish_oidc(request: Request, service: Serving) -> Response:
     """Exchange the provider's code, begin the session and load the next page."""
-    attempt = _attempt(request)
+    cookie = request.cookies.get(ATTEMPT_COOKIE, "")
+    attempt = Attempt.read(sessions.cipher(request).decrypt(cookie, ATTEMPT_MAX_AGE_S))
     place = attempt.place if attempt else "/"
     try:
         answer = _signed_in(request, service, attempt)
@@ -131,14 +128,6 @@ def finish_oidc(request: Request, service: Serving) -> Response:
         answer = _form(request, service, place, str(error), STATUSES[type(error)])
     answer.delete_cookie(ATTEMPT_COOKIE, path="/", httponly=True, samesite="lax")
     return answer
-
-
-def _attempt(request: Request) -> Attempt | None:
-    cookie = request.cookies.get(ATTEMPT_COOKIE, "")
-    text = sessions.cipher(request).decrypt(cookie, ATTEMPT_MAX_AGE_S)
-    if not text.startswith(ATTEMPT_PREFIX):
-        return None
-    return Attempt(**json.loads(text.removeprefix(ATTEMPT_PREFIX)))
 
 
 def _signed_in(request: Request, service: Service, attempt: Attempt | None) -> Response:
