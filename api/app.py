@@ -23,6 +23,7 @@ from api.browsing.registry import Registry
 from api.cache import CommitCache
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
+from api.cursor import PageQuery
 from api.errors import SearchBusyError
 from api.metrics.exposition import Exposition
 from api.middleware import AnswerHeaders, Refusals
@@ -40,7 +41,7 @@ from api.routes import (
     tokens,
 )
 from api.routes.live import Live, StateReader
-from api.service import PageQuery, Service, json_only
+from api.service import Service, json_only
 from api.settings import ApiSettings
 from api.signals import waiting
 from api.store import Store, Writer

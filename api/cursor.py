@@ -1,4 +1,4 @@
-"""Cursors of pages: opaque to clients, the key of a page's last row to us.
+"""Pages of lists, and their cursors: opaque to clients, the key of a page's last row to us.
 
 A key is the time of the row's newest record in ms, then its names. Whatever a client sends comes back as a
 key of the list's own length, or is refused.
@@ -9,10 +9,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol, TypeVar
 
+from pydantic import Field
+
+from api.answers import Question
 from api.errors import InvalidCursorError
 
 Key = tuple[int | str, ...]
 MAX_TIME_MS: Final = 2**63 - 1
+
+
+class PageQuery(Question):
+    """Which page of a list; anything else in the query is refused."""
+
+    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
+    after: str | None = Field(None, description="``next`` of the page before.")
 
 
 class Keyed(Protocol):
@@ -37,8 +47,7 @@ def cut(rows: Sequence[R], limit: int) -> tuple[Sequence[R], str | None]:
 def page(
     rows: Iterable[T],
     key: Callable[[T], Key],
-    after: str | None,
-    limit: int,
+    query: PageQuery,
     *,
     numbers: int,
     names: int,
@@ -48,11 +57,11 @@ def page(
 
     A key has ``numbers`` numbers, then ``names`` names, and is unique. Raises ``InvalidCursorError``.
     """
-    begin = None if after is None else decode(after, names, numbers)
+    begin = None if query.after is None else decode(query.after, names, numbers)
     placed = sorted(((key(row), row) for row in rows), key=lambda pair: pair[0], reverse=backwards)
     behind = [pair for pair in placed if begin is None or (pair[0] < begin if backwards else pair[0] > begin)]
-    following = encode(behind[limit - 1][0]) if len(behind) > limit else None
-    return [row for _, row in behind[:limit]], following
+    following = encode(behind[query.limit - 1][0]) if len(behind) > query.limit else None
+    return [row for _, row in behind[: query.limit]], following
 
 
 def encode(key: Key) -> str:

@@ -1,13 +1,11 @@
-"""What routes depend on: the service, the query of a page, and refusals of requests that have no sense."""
+"""What routes depend on: the service, and refusals of requests that have no sense."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
-from pydantic import Field
 
-from api.answers import Question
 from api.auth.authenticator import Authenticator
 from api.auth.limits import Shares
 from api.auth.roles import Calling
@@ -15,6 +13,7 @@ from api.auth.tokens import TokenService
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
 from api.cache import CommitCache
+from api.cursor import PageQuery
 from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
 from api.metrics.exposition import Exposition
 from api.orders import OrderService, PolicyService
@@ -50,13 +49,6 @@ class Service:
     def moment(self) -> Moment:
         """Now."""
         return Moment(self.now_ms(), self.settings.source_stale_ms)
-
-
-class PageQuery(Question):
-    """Which page of a list; anything else in the query is refused."""
-
-    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
-    after: str | None = Field(None, description="``next`` of the page before.")
 
 
 # These dependencies wait for nothing. They are ``async`` so that FastAPI calls them without a thread.

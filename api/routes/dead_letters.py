@@ -12,9 +12,10 @@ from pydantic import Field
 
 from api.answers import TIME, Answer, Question, answer_of, instant
 from api.audit import Acting, Action
+from api.cursor import PageQuery
 from api.errors import NoteChangedError, UnknownGroupError
 from api.routes.records import STORABLE, Unmasking, allow_look
-from api.service import IfMatch, NoParameters, PageQuery, Searching, Service, Serving
+from api.service import IfMatch, NoParameters, Searching, Service, Serving
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
     DeadLetterGroupDetail,
@@ -66,7 +67,7 @@ class GroupsQuery(PageQuery):
 def topics(service: Serving, query: Annotated[TopicsQuery, Query()]) -> DeadLetterTopics:
     """Dead letter topics, the one with the newest record first unless asked otherwise."""
     rows = service.waiting.get().topics
-    page, following = dead_letter_topics.page(rows, query.order, query.after, query.limit)
+    page, following = dead_letter_topics.page(rows, query.order, query)
     return DeadLetterTopics(items=[topic_answer(row) for row in page], next=following)
 
 

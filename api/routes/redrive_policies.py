@@ -84,9 +84,7 @@ def create(action: Acting, request: Request, response: Response) -> RedrivePolic
 def listed(service: Serving, query: Paging) -> RedrivePolicies:
     """Policies, the oldest first."""
     with service.store.read() as connection:
-        found, following = cursor.page(
-            policies.every(connection), _age, query.after, query.limit, numbers=1, names=1
-        )
+        found, following = cursor.page(policies.every(connection), _age, query, numbers=1, names=1)
         return RedrivePolicies(items=[_policy_answer(connection, one) for one in found], next=following)
 
 
@@ -126,9 +124,7 @@ def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyC
     """Every change of the policy, the newest first."""
     with service.store.read() as connection:
         every = policies.changes(connection, policy)
-    rows, following = cursor.page(
-        every, lambda row: (-row["version"],), query.after, query.limit, numbers=1, names=0
-    )
+    rows, following = cursor.page(every, lambda row: (-row["version"],), query, numbers=1, names=0)
     return RedrivePolicyChanges(
         items=[
             RedrivePolicyChange(

@@ -13,8 +13,8 @@ from pydantic import Field
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
 from api.audit import Acting
-from api.cursor import Key
-from api.service import NoParameters, PageQuery, Paging, Service, Serving
+from api.cursor import Key, PageQuery
+from api.service import NoParameters, Paging, Service, Serving
 from api.signals.redrives import BOUNCED, NOT_MOVED, OUTCOME, REASON, SENT, SKIPPED, RedriveView, views
 from api.signals.series import SeriesRow
 from deadwatch.orders.order import OrderRequest, Status
@@ -210,9 +210,7 @@ def outcomes(service: Serving, order: OrderId, query: Paging) -> RedriveOutcomes
     """What became of the order's records, by outcome and reason."""
     with service.store.read() as connection:
         (view,) = views(connection, [orders.find(connection, order)], service.now_ms())
-    rows, following = cursor.page(
-        view.outcomes.rows, _frequency, query.after, query.limit, numbers=1, names=2
-    )
+    rows, following = cursor.page(view.outcomes.rows, _frequency, query, numbers=1, names=2)
     items = [
         answer_of(Outcome, row, outcome=row.labels[OUTCOME], reason=row.labels[REASON], records=row.value)
         for row in rows

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
-from api.cursor import Key
+from api.cursor import Key, PageQuery
 from api.service import Paging, Service, Serving
 from api.signals import abandoned as abandonment
 from api.signals import findings as findings_of
@@ -60,11 +60,9 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
         timeouts = series_rows(connection, TASK_TIMEOUTS)
         timers = progress.running(progress.timer_rows(connection), moment.now_ms)
         instances = progress.known_now(progress.instance_rows(connection), source_rows(connection), moment)
-    timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query.limit, numbers=1, names=3)
-    run, after_timers = _part(timers, progress.timer_key, begins[1], query.limit, numbers=1, names=4)
-    connect, after_instances = _part(
-        instances, progress.instance_key, begins[2], query.limit, numbers=0, names=4
-    )
+    timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query, numbers=1, names=3)
+    run, after_timers = _part(timers, progress.timer_key, begins[1], query, numbers=1, names=4)
+    connect, after_instances = _part(instances, progress.instance_key, begins[2], query, numbers=0, names=4)
     following = (after_timeouts, after_timers, after_instances)
     return progress.Tasks(
         task_timeouts=[
@@ -89,14 +87,19 @@ def _begins(after: str | None) -> Key:
 
 
 def _part(
-    rows: Iterable[R], key: Callable[[R], Key], after: int | str, limit: int, *, numbers: int, names: int
+    rows: Iterable[R],
+    key: Callable[[R], Key],
+    after: int | str,
+    query: PageQuery,
+    *,
+    numbers: int,
+    names: int,
 ) -> tuple[list[R], str]:
     """Like ``cursor.page``, for a list that may have ended on a page before."""
     if after == ENDED:
         return [], ENDED
-    page, following = cursor.page(
-        rows, key, None if after == NOT_BEGUN else str(after), limit, numbers=numbers, names=names
-    )
+    part = PageQuery(limit=query.limit, after=None if after == NOT_BEGUN else str(after))
+    page, following = cursor.page(rows, key, part, numbers=numbers, names=names)
     return page, ENDED if following is None else following
 
 
@@ -107,9 +110,7 @@ def connect_tasks(service: Serving, query: Paging) -> progress.ConnectTasks:
         rows = progress.known_now(
             progress.connect_task_rows(connection), source_rows(connection), service.moment
         )
-    page, following = cursor.page(
-        rows, progress.connect_task_key, query.after, query.limit, numbers=3, names=4
-    )
+    page, following = cursor.page(rows, progress.connect_task_key, query, numbers=3, names=4)
     return progress.ConnectTasks(items=[progress.connect_task_answer(row) for row in page], next=following)
 
 
@@ -118,7 +119,7 @@ def abandoned(service: Serving, query: Paging) -> AbandonedInstances:
     """Everything that was ever abandoned; what still runs comes first, then the latest."""
     with service.store.read() as connection:
         rows = abandonment.reconcile(abandonment.evidence_rows(connection))
-    page, following = cursor.page(rows, abandonment.key, query.after, query.limit, numbers=2, names=4)
+    page, following = cursor.page(rows, abandonment.key, query, numbers=2, names=4)
     return AbandonedInstances(items=[abandonment.abandoned_answer(row) for row in page], next=following)
 
 
@@ -131,7 +132,7 @@ def delivery_timeouts(service: Serving, query: Paging) -> DeliveryTimeouts:
             for series in (DELIVERY_TIMEOUT_BATCHES, DELIVERY_TIMEOUT_RECORDS)
         )
     latest = {**records, **batches}.values()  # facts of a batch are newer than those of its records
-    page, following = cursor.page(latest, latest_first, query.after, query.limit, numbers=1, names=4)
+    page, following = cursor.page(latest, latest_first, query, numbers=1, names=4)
 
     def value(counter: Mapping[tuple[str, ...], SeriesRow], row: SeriesRow) -> int:
         return counter[row.labels].value if row.labels in counter else 0
@@ -154,9 +155,7 @@ def findings(service: Serving, query: Paging) -> Findings:
     """Configurations that would lose or strand records, the newest finding first."""
     with service.store.read() as connection:
         rows = findings_of.finding_rows(connection)
-    page, following = cursor.page(
-        rows, findings_of.key, query.after, query.limit, numbers=1, names=3, backwards=True
-    )
+    page, following = cursor.page(rows, findings_of.key, query, numbers=1, names=3, backwards=True)
     return Findings(
         items=[answer_of(findings_of.Finding, row, last_seen=instant(row.observed_at_ms)) for row in page],
         next=following,

@@ -13,6 +13,7 @@ from api.answers import TIME, Answer, Page, Question, answer_of, milliseconds
 from api.audit import Acting
 from api.auth.role import Role
 from api.auth.roles import ADMIN, OPERATOR, Calling
+from api.cursor import PageQuery
 from api.errors import InvalidCursorError, UnauthenticatedError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
@@ -90,8 +91,7 @@ def listed(service: Serving, query: Paging) -> Tokens:
     page, following = cursor.page(
         service.desk.every(),
         lambda row: row.key,
-        query.after,
-        query.limit,
+        query,
         numbers=1,
         names=1,
         backwards=True,
@@ -157,11 +157,8 @@ class AuditFilter(Question):
         )
 
 
-class AuditQuery(AuditFilter):
+class AuditQuery(PageQuery, AuditFilter):
     """Which entries, and which page of them."""
-
-    limit: int = Field(50, ge=1, le=500, description="How many rows at most.")
-    after: str | None = Field(None, description="``next`` of the page before.")
 
 
 @audit_routes.get("", name="listed")

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
-from api.cursor import Key
+from api.cursor import Key, PageQuery
 from api.signals.series import SeriesRow, series_rows
 from api.store import table_rows
 from deadwatch.contract.topics import PARKED_SUFFIX
@@ -162,17 +162,15 @@ def _row(
     )
 
 
-def page(
-    rows: Iterable[TopicRow], order: TopicOrder, after: str | None, limit: int
-) -> tuple[list[TopicRow], str | None]:
-    """Up to ``limit`` topics that come after the cursor ``after``, and the cursor of the next ones."""
+def page(rows: Iterable[TopicRow], order: TopicOrder, query: PageQuery) -> tuple[list[TopicRow], str | None]:
+    """A page of the topics, and the cursor of the next."""
     by_waiting = order is TopicOrder.WAITING
 
     def key(row: TopicRow) -> Key:
         latest = row.last_ms, row.dlq_topic, row.kafka_cluster
         return (row.waiting, *latest) if by_waiting else latest
 
-    return cursor.page(rows, key, after, limit, numbers=1 + by_waiting, names=2, backwards=True)
+    return cursor.page(rows, key, query, numbers=1 + by_waiting, names=2, backwards=True)
 
 
 class DeadLetterQueue(Answer):

@@ -16,9 +16,10 @@ from api.checks import Level
 from api.console.rendering import UNPROCESSABLE, redirect, render, validation_text
 from api.console.views.lists import ListQuery, Paging
 from api.console.visitor import CSRF_CHECKED, SubmittedForm
+from api.cursor import PageQuery
 from api.routes import overview, tokens
 from api.routes.tokens import AuditQuery, NewToken, TokenId, TokenRequest
-from api.service import PageQuery, Service, Serving
+from api.service import Service, Serving
 from api.signals.pipeline import source_rows
 from deadwatch.runtime.logs import LINE
 

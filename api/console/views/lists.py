@@ -8,8 +8,9 @@ from pydantic import Field
 
 from api.answers import Question
 from api.console.rendering import render
+from api.cursor import PageQuery
 from api.routes import dead_letters, signals
-from api.service import PageQuery, Serving
+from api.service import Serving
 from api.signals import waiting
 from api.signals.dead_letter_topics import TopicOrder
 

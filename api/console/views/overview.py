@@ -11,9 +11,10 @@ from sqlalchemy import Connection
 
 from api.answers import instant
 from api.console.rendering import render
+from api.cursor import PageQuery
 from api.routes import overview, redrives, signals
 from api.routes.overview import Overview
-from api.service import PageQuery, Service, Serving
+from api.service import Service, Serving
 from api.signals import group_lists
 from api.signals.dead_letter_groups import GroupRow
 from api.signals.group_lists import GroupListRequest, GroupOrder, GroupState

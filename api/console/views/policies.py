@@ -14,9 +14,10 @@ from api.console.rendering import redirect, render
 from api.console.views.lists import PAGE, Paging
 from api.console.views.redrives import topic_names
 from api.console.visitor import Form, FormError, SubmittedForm
+from api.cursor import PageQuery
 from api.routes import redrive_policies
 from api.routes.redrive_policies import PolicyId
-from api.service import PageQuery, Service, Serving
+from api.service import Service, Serving
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.orders.texts import LINES, NUMBER, SECONDS, SWITCH, WHOLE, choice

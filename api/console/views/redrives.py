@@ -14,10 +14,11 @@ from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestFor
 from api.console.rendering import UNPROCESSABLE, redirect, render
 from api.console.views.lists import PAGE, Paging
 from api.console.visitor import CSRF_CHECKED, Form, FormError, SubmittedForm
+from api.cursor import PageQuery
 from api.errors import STATUSES
 from api.routes import dead_letters, overview, redrives
 from api.routes.redrives import OrderId, Redrive
-from api.service import PageQuery, Service, Serving
+from api.service import Service, Serving
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.options import words
 from deadwatch.orders.order import OrderRequest, Selection
