@@ -1,6 +1,7 @@
 """A small OpenID Connect provider on loopback: discovery, sign-in page, codes with PKCE, tokens, keys.
 
 It is as strict as the standards: a code is good once, for its client, its redirect URI and its verifier.
+Where no browser asks it sets a cookie, and refuses whoever brings one.
 """
 
 import base64
@@ -140,7 +141,7 @@ class Handler(QuietHandler):
         elif asked.path == "/keys":
             made.keys_asked += 1
             keys = made.keys_body or json.dumps({"keys": made.public}).encode()
-            self.send(made.keys_status, keys, content_type="application/json")
+            self._send_json(made.keys_status, keys)
         else:
             page = SIGN_IN_PAGE.format(asked.query.replace("&", "&amp;")).encode()
             self.send(200, page, content_type="text/html")
@@ -150,7 +151,7 @@ class Handler(QuietHandler):
         if urlsplit(self.path).path != "/token":
             self.send(302, location=made.back(form["query"], form["who"]))
         elif made.answer:
-            self.send(200, made.answer, content_type="application/json")
+            self._send_json(200, made.answer)
         else:
             self._json(*made.exchange(form, self.headers.get("Authorization", "")))
 
@@ -160,7 +161,12 @@ class Handler(QuietHandler):
         return self.server.provider
 
     def _json(self, status: int, answer: Claims) -> None:
-        self.send(status, json.dumps(answer).encode(), content_type="application/json")
+        brought = {"error": "invalid_request", "error_description": "a cookie, without a browser"}
+        status, answer = (400, brought) if "Cookie" in self.headers else (status, answer)
+        self._send_json(status, json.dumps(answer).encode())
+
+    def _send_json(self, status: int, body: bytes) -> None:
+        self.send(status, body, content_type="application/json", set_cookie="of=another")
 
 
 class Server(ThreadingHTTPServer):

@@ -12,6 +12,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Generic, TypeVar, get_args
 from urllib.parse import urlencode
 
@@ -37,6 +38,8 @@ ASKED_AGAIN_MS: Final = 10_000
 MAX_BYTES: Final = 1_048_576
 UNREADABLE: Final = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError)
 """Errors of a provider that does not answer, or answers something else than it should."""
+NO_COOKIES: Final = DefaultCookiePolicy(allowed_domains=())
+"""Nothing that the provider says at one sign-in is sent with another."""
 Jwk = dict[str, Any]
 """A key as RFC 7517 has it."""
 log = logging.getLogger(__name__)
@@ -83,6 +86,7 @@ class IdentityProvider:
     def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
         self._settings, self._away = settings, False
         self._client = client(settings.timeout_ms, MAX_BYTES)
+        self._client.cookies = CookieJar(NO_COOKIES)
         self._document = _Cached(self.discover, now_ms, FRESH_MS, "does not answer")
         self._keys = _Cached(self._ask_keys, now_ms, USABLE_MS, "does not tell its keys")
 
