@@ -84,6 +84,7 @@ class TokenService:
         self._store, self._writer, self._now_ms, self._key = store, writer, now_ms, key
         self._cached: dict[str, tuple[int, Token]] = {}
         self._used: dict[str, int] = {}
+        self._revocations = 0
         self._lock = threading.Lock()
         self._background = ThreadPoolExecutor(1, "tokens-used")
 
@@ -128,6 +129,7 @@ class TokenService:
             revoked = tokens.revoke(connection, token, by, self._now_ms())
             also(connection, token)
         with self._lock:
+            self._revocations += 1
             self._cached.pop(token, None)
         return revoked
 
@@ -145,6 +147,7 @@ class TokenService:
     def _find(self, token: str, now_ms: int) -> Token | None:
         with self._lock:
             cached_ms, cached = self._cached.get(token, (0, None))
+            revocations = self._revocations
         if cached is not None and 0 <= now_ms - cached_ms < FRESH_MS:
             return cached
         with self._store.read() as connection:
@@ -153,7 +156,8 @@ class TokenService:
             with self._lock:
                 if len(self._cached) >= MAX_REMEMBERED:
                     self._cached.clear()
-                self._cached[token] = (now_ms, found)
+                if revocations == self._revocations:  # else it may be this token, read before it was revoked
+                    self._cached[token] = (now_ms, found)
         return found
 
     def _note_use(self, token: str, now_ms: int) -> None:

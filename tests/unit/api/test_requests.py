@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from api.app import create_app
 from api.auth.authenticator import MAX_FAILURES
@@ -16,6 +16,7 @@ from api.auth.credentials import issue, parse
 from api.auth.limits import WINDOW_MS
 from api.auth.role import Role
 from api.auth.tokens import FRESH_MS, TokenService
+from api.errors import UnauthenticatedError
 from api.settings import ApiSettings
 from api.store import Store, Writer
 from deadwatch.store.write import tokens
@@ -117,6 +118,24 @@ def test_a_revoked_token_opens_nothing_here_at_once_and_elsewhere_a_second_later
     answer = public.get(ME, headers=bearer(admin))
     assert problem(answer) == (401, "unauthenticated")
     assert "was revoked" in answer.json()["detail"]
+
+
+def test_a_token_that_is_revoked_while_it_is_looked_up_opens_nothing_from_then_on(
+    elsewhere: TokenService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, credential = elsewhere.create("b", Role.VIEWER, 0, "root", unwitnessed)
+    find = tokens.find
+
+    def overtaken(connection: Connection, name: str) -> tokens.Token | None:
+        found = find(connection, name)
+        monkeypatch.setattr(tokens, "find", find)
+        elsewhere.revoke(name, "root", unwitnessed)
+        return found
+
+    monkeypatch.setattr(tokens, "find", overtaken)
+    assert elsewhere.caller(credential).token == token.id, "it was valid when it was asked for"
+    with pytest.raises(UnauthenticatedError, match="was revoked"):
+        elsewhere.caller(credential)
 
 
 def test_the_last_use_is_shown_and_seldom_written(
