@@ -14,7 +14,7 @@ from api.audit import Acting
 from api.auth.role import Role
 from api.auth.roles import ADMIN, OPERATOR, Calling
 from api.cursor import PageQuery
-from api.errors import InvalidCursorError, UnauthenticatedError
+from api.errors import UnauthenticatedError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
 from deadwatch.store.write import audit, tokens
@@ -164,7 +164,7 @@ class AuditQuery(PageQuery, AuditFilter):
 @audit_routes.get("", name="listed")
 def entries(service: Serving, query: Annotated[AuditQuery, Query()]) -> AuditEntries:
     """Entries, the newest first."""
-    before = None if query.after is None else _entry_number(query.after)
+    before = None if query.after is None else int(cursor.decode(query.after, names=0)[0])
     with service.store.read() as connection:
         rows = audit.page(connection, query.entries, before, query.limit + 1)
     page, following = cursor.cut(rows, query.limit)
@@ -193,13 +193,6 @@ def _entry_lines(service: Service, entries: EntryFilter, rows: list[StoredEntry]
 def _read_entries(service: Service, entries: EntryFilter, before: int | None = None) -> list[StoredEntry]:
     with service.store.read() as connection:
         return list(audit.page(connection, entries, before, EXPORTED_AT_ONCE))
-
-
-def _entry_number(after: str) -> int:
-    (number,) = cursor.decode(after, names=0)
-    if not isinstance(number, int):
-        raise InvalidCursorError
-    return number
 
 
 router = APIRouter()
