@@ -15,6 +15,7 @@ from kafka.errors import AuthorizationError, KafkaError
 
 from api.checks import Finding, fail, ok, short, warn
 from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.kafka_topics import Admin
 
 WITHIN_S = 5
 REASON_CHARS = 200
@@ -29,7 +30,7 @@ def kafka(connection: KafkaConnection, looks: Sequence[Look]) -> Iterator[Findin
         yield problem
         return
     try:
-        admin = KafkaAdminClient(**connection.kafka_python(), bootstrap_timeout_ms=WITHIN_S * 1_000)
+        admin = Admin(**connection.kafka_python(), bootstrap_timeout_ms=WITHIN_S * 1_000)
     except KafkaError as error:
         reason = _reason(connection) or short(error)
         seen = f"{connection.bootstrap_servers} answers, but refuses us: {reason}"
