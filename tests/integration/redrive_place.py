@@ -36,13 +36,14 @@ Matches = Callable[[DeadLetter], bool]
 Headers = list[tuple[str, bytes]]
 
 
-def clients() -> set[int]:
-    """The threads of librdkafka's clients in this process."""
+def clients() -> set[tuple[int, str]]:
+    """The threads of librdkafka's clients in this process: id and name."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # it has just ended
-            if (task / "comm").read_text().startswith("rdk:"):
-                found.add(int(task.name))
+            name = (task / "comm").read_text().strip()
+            if name.startswith("rdk:"):
+                found.add((int(task.name), name))
     return found
 
 
@@ -57,7 +58,7 @@ def no_client_is_left() -> Iterator[None]:
     gc.disable()
     try:
         yield
-        until(lambda: clients() <= before, "a client is left")
+        until(lambda: clients() <= before, lambda: f"of clients are left: {clients() - before}")
     finally:
         gc.enable()
 
