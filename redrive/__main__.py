@@ -34,7 +34,7 @@ from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.policies import PolicyBook
 from redrive.cluster import Cluster
-from redrive.move.task import WorkerContext, topics_named_in
+from redrive.move.task import WorkerContext, counted_in, topics_named_in
 from redrive.plan.creation import Bounds, OrderService
 from redrive.plan.history import History, Notes
 from redrive.plan.policy_round import PolicyRounds
@@ -112,6 +112,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
             telemetry=telemetry,
             named_topics=partial(topics_named_in, engine),
             handled=book.before,
+            counted=partial(counted_in, engine),
             note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
         )
         run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings))

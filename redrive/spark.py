@@ -27,7 +27,7 @@ from deadwatch.store.engine import connect
 from deadwatch.store.returns import Watch
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
-from redrive.move.task import WorkerContext, topics_named_in
+from redrive.move.task import WorkerContext, counted_in, topics_named_in
 from redrive.settings import RedriveSettings
 from redrive.telemetry import telemetry_of
 from redrive.worker import Ending, LeaseKeeper, run
@@ -195,6 +195,7 @@ def work(task: PartitionTask) -> Ending:
         telemetry=telemetry,
         named_topics=partial(topics_named_in, engine),
         handled=HandledBook(engine).before,
+        counted=partial(counted_in, engine),
     )
     try:
         run(orders, context, stop, name)

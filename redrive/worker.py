@@ -19,7 +19,7 @@ from deadwatch.orders.order import Claim, ClaimLostError, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
 from redrive.librdkafka import CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
-from redrive.move.failures import FencedError, GivenUpError, UnansweredError, refused_right
+from redrive.move.failures import FencedError, ForgottenError, GivenUpError, UnansweredError, refused_right
 from redrive.move.mover import Finished, Idle, Moved, Paused
 from redrive.move.task import OrderTask, WorkerContext, user_of
 
@@ -104,14 +104,18 @@ def run(
             claim = orders.claim(name, context.clock(), settings.lease_ms)
             well = claim is None or Worker(orders, context, stop, spark).work(claim)
         except SQLAlchemyError as error:
-            logger.error("no order could be claimed: %s", line(error))  # noqa: TRY400 -- one line tells it all
+            logger.error("%s: %s", _undone(claim), line(error))  # noqa: TRY400 -- one line tells it all
         except Exception:
-            logger.exception("no order could be claimed")
+            logger.exception("%s", _undone(claim))
         failures = 0 if well else failures + 1
         if failures:
             stop.wait(backoff.delay_ms(failures, context.rng) / 1_000)
         elif claim is None:
             stop.wait(settings.poll_interval_ms / 1_000)
+
+
+def _undone(claim: Claim | None) -> str:
+    return f"order {claim.order.id} is left to the next claim" if claim else "no order could be claimed"
 
 
 class Worker:
@@ -124,12 +128,11 @@ class Worker:
 
     def work(self, claim: Claim) -> bool:
         """Work until the claim has to be let go of; false when the next one should wait a little."""
-        refusal = self._refusal(claim)
         settings = self._context.settings
         times_ms = (settings.lease_ms, settings.poll_interval_ms)
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
-                ending, well = ((Status.FAILED, refusal), True) if refusal else self._attempt(claim, lease)
+                ending, well = self._attempt(claim, lease)
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
                 self._context.note(claim.order.request.dlq_topic, over)  # else some may go on for a moment
@@ -150,9 +153,16 @@ class Worker:
 
     def _attempt(self, claim: Claim, lease: LeaseKeeper) -> tuple[Ending, bool]:
         """How the order is let go of, and whether all went well."""
+        refusal = self._refusal(claim)
+        if refusal:
+            return (Status.FAILED, refusal), True
         logger.info("order %s: claim %d", claim.order.id, claim.epoch)
         if self._spark is not None and claim.order.request.engine == "spark":
             return self._spark(claim, lease, self._stop), True
+        return self._move(claim, lease)
+
+    def _move(self, claim: Claim, lease: LeaseKeeper) -> tuple[Ending, bool]:
+        """As ``_attempt``, in this process."""
         clock = ClockWatch(self._context.clock)
         try:
             with OrderTask(self._context, claim, lambda: self._stopped_since_ms(lease)) as task:
@@ -160,6 +170,8 @@ class Worker:
         except FencedError as error:
             why = str(error)  # what a handler of the log keeps would keep the order's clients
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
+        except ForgottenError as error:
+            return (Status.FAILED, str(error)), True
         except UnansweredError:
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
             return None, True

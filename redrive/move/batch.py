@@ -14,6 +14,7 @@ from deadwatch.contract.events import (
     RedriveOutcome,
     RedriveWritten,
 )
+from deadwatch.contract.events.redrive import REDRIVE_SOURCE
 from deadwatch.orders.decision import Result
 from deadwatch.orders.selection import runs as runs_of
 from redrive.librdkafka import ConsumerRecord
@@ -95,6 +96,16 @@ class Batch:
             self.moved[partition] += 1
 
 
+POSITION_EPOCH: Final = 1 << 32
+"""Of all positions of redrives: what is done grows with every commit, whoever makes it, so no claim has to be
+told from another. Earlier versions had the claim's epoch here, which is lower."""
+
+
+def source_of(name: str) -> str:
+    """The source of the events of an order, or of a partition task of it."""
+    return f"{REDRIVE_SOURCE}{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class EventFields:
     """What all events of one claim have in common."""
@@ -113,15 +124,15 @@ class EventFields:
 def events(batch: Batch, runs: Runs, shared: EventFields, at: int, now_ms: int) -> Iterator[Event]:
     """The events of a transaction, whose records were written to ``runs``.
 
-    ``at`` has to grow with each transaction of an epoch, whoever has it: streaming takes for a copy what is
-    not behind the last position of its source.
+    ``at`` has to grow with each transaction, whoever has it: streaming takes for a copy what is not
+    behind the last position of its source.
     """
     ordinals = count()
-    source = {"source": f"redrive:{shared.name}", "kafka_cluster": shared.kafka_cluster}
+    source = {"source": source_of(shared.name), "kafka_cluster": shared.kafka_cluster}
     order = {"order": shared.order, "dlq_topic": shared.dlq_topic}
 
     def common() -> dict[str, Any]:
-        position = Position(shared.epoch, at, next(ordinals))
+        position = Position(POSITION_EPOCH, at, next(ordinals))
         return {**source, **order, "position": position, "happened_at_ms": now_ms, "observed_at_ms": now_ms}
 
     for outcome, records in batch.outcomes.items():

@@ -111,6 +111,16 @@ class GivenUpError(Exception):
     """The worker has to stop, and leaves the transaction to Kafka, which has not ended it in time."""
 
 
+class ForgottenError(Exception):
+    """Kafka has forgotten how far the order came: to go on would move records once more."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Kafka has forgotten how far the order came (offsets.retention.minutes without a transaction, or "
+            "a topic that was deleted): make a new order; unless it says again, what was moved is left out"
+        )
+
+
 class UnansweredError(Exception):
     """The client waits for an answer that does not come any more: this producer can do no more."""
 

@@ -205,10 +205,10 @@ class Mover:
         return Idle(now_ms + IDLE_MS if due_ms is None or not self._queue.all_read() else due_ms)
 
     def _commit(self, batch: Batch, now_ms: int) -> Step:
-        partitions = self._queue.close(batch)
+        self._queue.close(batch)
         aborted: AbortedError | None = None
         try:
-            self._write_events_and_commit(batch, partitions, now_ms)
+            self._write_events_and_commit(batch, now_ms)
         except AbortedError as raised:
             aborted = raised.with_traceback(None)
         self._report(batch, now_ms, aborted)
@@ -216,7 +216,7 @@ class Mover:
             self._queue.reopen(batch)
             self._queue.put_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
-        self._queue.passed_over.clear()
+        self._queue.passed_over = False
         self._limits.committed(batch.count, batch.size, batch.moved.total())
         self._guard.wrote(batch.count)
         self._expired_offsets = 0
@@ -227,13 +227,13 @@ class Mover:
             self._deadlines.answered(self._event_fields.events_topic)
         return Moved()
 
-    def _write_events_and_commit(self, batch: Batch, partitions: set[int], now_ms: int) -> None:
+    def _write_events_and_commit(self, batch: Batch, now_ms: int) -> None:
         self._number += 1
         written, topic = self._producer.flush(), self._event_fields.events_topic
         for event in list(events(batch, written, self._event_fields, self._reader.closed, now_ms)):
             key, value = encode(event)
             self._producer.write(ProducerRecord(topic, None, now_ms, key, value, ()))
-        self._producer.commit(self._reader.offsets_to_commit(partitions), self._reader.group)
+        self._producer.commit(self._reader.offsets_to_commit(), self._reader.group)
 
     def _report(self, batch: Batch, began_ms: int, aborted: AbortedError | None = None) -> None:
         error_type, times_ms = aborted.error.name() if aborted else "", (began_ms, self._clock())

@@ -54,6 +54,8 @@ class Reader:
         )
         self.expired: dict[int, int] = {}
         """How many selected offsets retention took before they were read, by partition."""
+        self.resumed = 0
+        """What ``closed`` was at the last commit, by what Kafka has kept of it."""
         self.partitions: dict[int, PartitionState] = {}
 
     def open(self) -> None:
@@ -90,11 +92,15 @@ class Reader:
                 raise KafkaException(error)
         return taken
 
-    def offsets_to_commit(self, partitions: set[int]) -> list[TopicPartition]:
-        """The first open offset of each partition; its metadata names the other open ones."""
+    def offsets_to_commit(self) -> list[TopicPartition]:
+        """The first open offset of every partition; its metadata names the other open ones.
+
+        Those of partitions in which nothing has happened are among them: Kafka forgets the offsets of a group
+        without members one by one, ``offsets.retention.minutes`` after their commit.
+        """
         return [
-            TopicPartition(self._topic, partition, *self.partitions[partition].offsets.commit())
-            for partition in sorted(partitions)
+            TopicPartition(self._topic, partition, *state.offsets.commit())
+            for partition, state in self.partitions.items()
         ]
 
     def close(self) -> None:
@@ -123,6 +129,7 @@ class Reader:
             offsets = OpenOffsets.resumed(place.offset, place.metadata or "")
         else:
             offsets = OpenOffsets(intervals[0][0])
+        self.resumed += offsets.closed
         low, _ = self._consumer.get_watermark_offsets(
             TopicPartition(self._topic, place.partition), timeout=TIMEOUT_S
         )

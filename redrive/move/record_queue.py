@@ -68,8 +68,8 @@ class DelayedRecords:
 class RecordQueue:
     """The open records of one order.
 
-    ``handled`` is what earlier orders have done and this one leaves out. ``passed_over`` are partitions whose
-    offsets have to be committed although no record of them has an outcome.
+    ``handled`` is what earlier orders have done and this one leaves out. ``passed_over``: offsets have to be
+    committed although no record of them has an outcome.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class RecordQueue:
         self._again: list[tuple[int, int, PendingRecord]] = []
         """A heap of the records that were taken before, by partition and offset."""
         self._new: deque[PendingRecord] = deque()
-        self.passed_over: set[int] = set()
+        self.passed_over = False
 
     def resume(self) -> None:
         """Take what the claim before has left open; what retention has removed is passed over."""
-        self.passed_over.update(self._reader.expired)
+        self.passed_over = bool(self._reader.expired)
         for partition, state in self._reader.partitions.items():
             for offset in state.offsets.open:
                 self._delayed.hold(DelayedRecord(partition, offset, 0, reserved=False))
@@ -127,17 +127,16 @@ class RecordQueue:
         partition, offset = pending.id
         self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved))
 
-    def close(self, batch: Batch) -> set[int]:
-        """Every record of the batch is done, if it is committed; returns the partitions to commit."""
+    def close(self, batch: Batch) -> None:
+        """Every record of the batch is done, if it is committed."""
         partitions = self._reader.partitions
-        decided = [pending.id for pending in batch.decided]
-        for partition, offset in decided:
+        for pending in batch.decided:
+            partition, offset = pending.id
             partitions[partition].offsets.done(offset)
         for partition, offsets in batch.fast_offsets.items():
             partitions[partition].offsets.all_done(offsets)
         for partition, count in batch.moved.items():
             partitions[partition].offsets.moved += count
-        return {partition for partition, _ in decided} | batch.fast_offsets.keys() | self.passed_over
 
     def reopen(self, batch: Batch) -> None:
         """Undo ``close``: the batch was not committed."""
@@ -217,7 +216,7 @@ class RecordQueue:
                 selected.append(dead_letter)
             else:
                 self._reader.partitions[dead_letter.partition].offsets.done(dead_letter.offset)
-                self.passed_over.add(dead_letter.partition)
+                self.passed_over = True
         return selected
 
     def _pending(self, dead_letters: list[DeadLetter], now_ms: int) -> list[PendingRecord]:

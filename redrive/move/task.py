@@ -19,9 +19,11 @@ from deadwatch.orders.selection import Matcher, intervals, selector
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.store.engine import reading
+from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import group_lag, topic_id
-from redrive.move.batch import EventFields
+from redrive.move.batch import POSITION_EPOCH, EventFields, source_of
+from redrive.move.failures import ForgottenError
 from redrive.move.fetch import Fetcher
 from redrive.move.mover import Mover, Step, TaskContext
 from redrive.move.reader import Reader
@@ -56,6 +58,8 @@ class WorkerContext:
     named_topics: Callable[[], frozenset[str]] = frozenset
     """Dead letter topics that configurations of others name."""
     handled: HandledBefore = lambda _order, _topic_id: NOTHING
+    counted: Callable[[str], int] = lambda _name: 0
+    """How many offsets an order, or a part of it, has done by the events that streaming has counted."""
     note: Note = lambda _topic, _over: None
     """A part of an order has nothing to note."""
 
@@ -110,6 +114,8 @@ class OrderTask:
         reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
         opening.callback(reader.close)
         reader.open()
+        if reader.resumed < self._context.counted(name):
+            raise ForgottenError
         admin = AdminClient(cast("AdminOptions", connection))
         fetcher = Fetcher(connection, admin)
         opening.callback(fetcher.close)
@@ -158,6 +164,14 @@ def topics_named_in(engine: Engine) -> frozenset[str]:
     """Dead letter topics that configurations name, by the store."""
     with reading(engine) as connection:
         return named_topics(connection)
+
+
+def counted_in(engine: Engine, name: str) -> int:
+    """How many offsets an order, or a part of it, has done, by the store."""
+    source = source_of(name)
+    with reading(engine) as connection:
+        mark = read_marks(connection, [source]).get(source)
+    return 0 if mark is None or mark.epoch != POSITION_EPOCH else mark.offset
 
 
 def user_of(settings: RedriveSettings) -> str:

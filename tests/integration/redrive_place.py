@@ -226,15 +226,22 @@ class Place:
         orders: Orders,
         matches: Matches = lambda _: True,
         clock: Callable[[], int] = clock_ms,
+        counted: Callable[[str], int] = lambda _: 0,
         **settings: object,
     ) -> Iterator[threading.Event]:
-        """A worker in a thread; the event stops it. ``matches`` is what it takes the filter for."""
+        """A worker in a thread; the event stops it. ``matches`` is what it takes the filter for, ``counted``
+        what streaming has counted of an order."""
         stop = threading.Event()
         own = RedriveSettings.model_validate(
             {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
         )
         context = WorkerContext(
-            own, lambda _: self.returns, clock, Random(1), compile_filter=lambda _: matches
+            own,
+            lambda _: self.returns,
+            clock,
+            Random(1),
+            compile_filter=lambda _: matches,
+            counted=counted,
         )
         thread = threading.Thread(target=run, args=(orders, context, stop, "test"))
         thread.start()
@@ -271,13 +278,17 @@ def ours(record: Seen) -> dict[str, str]:
     }
 
 
+def reported(place: Place, order: str) -> list[dict[str, Any]]:
+    """The outcomes of an order, as the events tell."""
+    events = [json.loads(record.value or b"") for record in place.read("deadwatch.events")]
+    return [one for one in events if one["kind"] == "redrive_outcome" and one["order"] == order]
+
+
 def outcomes(place: Place, order: Order) -> Counter[tuple[str, str, int]]:
     """By outcome, reason and attempt, as the events tell."""
     counted: Counter[tuple[str, str, int]] = Counter()
-    for record in place.read("deadwatch.events"):
-        event = json.loads(record.value or b"")
-        if event["kind"] == "redrive_outcome" and event["order"] == order.id:
-            counted[event["outcome"], event["outcome_reason"], event["attempt"]] += event["records"]
+    for event in reported(place, order.id):
+        counted[event["outcome"], event["outcome_reason"], event["attempt"]] += event["records"]
     return counted
 
 

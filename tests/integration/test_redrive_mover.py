@@ -12,7 +12,15 @@ from deadwatch.orders.order import Status
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from redrive.move.fetch import Absence, Fetcher
-from tests.integration.redrive_place import Orders, Place, no_client_is_left, now_header, ours, outcomes
+from tests.integration.redrive_place import (
+    Orders,
+    Place,
+    no_client_is_left,
+    now_header,
+    ours,
+    outcomes,
+    reported,
+)
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 from tests.kafka_topics import Headers, producing
 from tests.waiting import until
@@ -159,6 +167,30 @@ def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
         assert found.keys() == {(*partition, offset) for partition in wanted}
         assert not any(isinstance(record, Absence) for record in found.values())
     fetcher.close()
+
+
+def test_an_order_of_which_kafka_has_forgotten_the_offsets_moves_nothing_again(place: Place) -> None:
+    """As after ``offsets.retention.minutes``; what streaming has counted of the order shows it."""
+    place.letters(30)
+    order, orders = place.order(again=True), Orders()
+
+    def counted(name: str) -> int:
+        return max(int(event["position"][1]) for event in reported(place, name))
+
+    def redriven() -> tuple[Status, str]:
+        orders.add(order)
+        with place.worker(orders, counted=counted):
+            until(lambda: orders.status[order.id].final)
+        return orders.status[order.id], orders.reason[order.id]
+
+    assert place.redriven(order) == redriven() == (Status.COMPLETED, "")
+    admin = AdminClient({"bootstrap.servers": place.servers})
+    for deleted in admin.delete_consumer_groups([f"deadwatch-redrive-{order.id}"]).values():
+        deleted.result(30)
+    status, reason = redriven()
+    assert status is Status.FAILED
+    assert "offsets.retention.minutes" in reason
+    assert len(place.read()) == 30
 
 
 def test_an_order_that_has_ended_leaves_no_client_behind(place: Place) -> None:

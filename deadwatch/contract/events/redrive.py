@@ -1,9 +1,12 @@
 """Events of redrives; each is written in the transaction that it describes."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from deadwatch.contract.event import Event
+
+REDRIVE_SOURCE: Final = "redrive:"
+"""Before the order's id; before its partition, too, where an order has a task for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +16,7 @@ class RedriveOutcome(Event):
     It is written in the same transaction, so it is as exact as the redrive. ``outcome`` is sent, parked,
     skipped or failed; ``outcome_reason`` says why for all but sent; ``attempt`` is the one that was made;
     ``fingerprint`` is that of the group of dead letters that the records were in. The
-    source is ``redrive:<order>``, the position (lease epoch, number of the transaction, ordinal in it).
+    source is ``redrive:<order>``, the position (2^32, offsets done by then, ordinal in the transaction).
     """
 
     kind: ClassVar[str] = "redrive_outcome"

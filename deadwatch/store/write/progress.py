@@ -9,13 +9,22 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, false, func, or_, select, tuple_, update
 
 from deadwatch.contract.events import Position
+from deadwatch.contract.events.redrive import REDRIVE_SOURCE
 from deadwatch.store.batch import Batch, Offsets, Place, SeriesDelta, delta
 from deadwatch.store.engine import New, Values, insert, many, merging, rows_with, upsert
 from deadwatch.store.errors import OffsetsMovedError
-from deadwatch.store.schema import batches, marks, offsets, read_topics, redrive_handled, stream_figures
+from deadwatch.store.schema import (
+    batches,
+    marks,
+    offsets,
+    read_topics,
+    redrive_handled,
+    redrive_orders,
+    stream_figures,
+)
 from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
 from deadwatch.store.storable import clamped, storable_key
 from deadwatch.store.write.states import RowLimits
@@ -72,9 +81,17 @@ def read_records(batch: Batch) -> list[SeriesDelta]:
 
 def _advance(connection: Connection, batch: Batch, caps: RowLimits) -> None:
     positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
-    rows = caps.fitting(connection, marks, positions)
+    rows = caps.fitting(connection, marks, positions, _forget_orders)
     if rows:
         connection.execute(merging(connection, marks, _mark, _is_forward), rows)
+
+
+def _forget_orders(connection: Connection) -> None:
+    """Delete the marks of orders that are over, with those of their partition tasks."""
+    going = select(redrive_orders.c.id).where(redrive_orders.c.finished_at_ms == 0)
+    of_going = [marks.c.source.startswith(f"{REDRIVE_SOURCE}{one}") for one in connection.scalars(going)]
+    of_orders = marks.c.source.startswith(REDRIVE_SOURCE)
+    connection.execute(delete(marks).where(of_orders, ~or_(false(), *of_going)))
 
 
 def _mark(new: New) -> Values:

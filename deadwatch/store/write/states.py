@@ -43,11 +43,21 @@ class RowLimits:
         """Insert or replace the rows that fit, one after the other."""
         upsert(connection, table, self.fitting(connection, table, rows))
 
-    def fitting(self, connection: Connection, table: Table, rows: Sequence[Values]) -> list[Values]:
-        """The rows that have a row in the table already, and new ones until it is full."""
+    def fitting(
+        self,
+        connection: Connection,
+        table: Table,
+        rows: Sequence[Values],
+        make_room: Callable[[Connection], None] = lambda _: None,
+    ) -> list[Values]:
+        """The rows that have a row in the table already, and new ones until it is full.
+
+        ``make_room`` is called before any is refused.
+        """
         maximum = self._max_rows[table.name]
         if not rows or count(connection, table) + len(rows) <= maximum:
             return list(rows)
+        make_room(connection)
         names = [column.name for column in table.primary_key.columns]
         held = {tuple(row) for row in connection.execute(select(*table.primary_key.columns))}
         kept = []

@@ -17,7 +17,7 @@ from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.spark import _WatchedClaim, combined, partition_tasks
-from redrive.worker import Ending, Worker
+from redrive.worker import Ending, Worker, run
 from tests.unit.redrive import orders
 
 LIMITS = {"records_per_second": 90, "bytes_per_second": 3_001, "per_target_records_per_second": 30}
@@ -122,3 +122,18 @@ def test_while_some_executors_may_go_on_the_end_of_their_events_is_not_known(
     )
     assert Worker(task.claims, context, threading.Event(), lambda *_: ending).work(task.held)
     assert noted == [("dlq.t", over)]
+
+
+def test_what_fails_while_an_order_is_let_go_of_is_told_of_that_order(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = Task(engine)
+
+    def note(topic: str, over: bool) -> None:
+        task.stop.set()
+        raise LookupError(topic, over)
+
+    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), lambda: 9_000, Random(1), note=note)
+    run(task.claims, context, task.stop, "w", lambda *_: DONE)
+    assert "order a is left to the next claim" in caplog.text
+    assert "LookupError" in caplog.text

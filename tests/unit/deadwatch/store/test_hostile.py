@@ -12,11 +12,13 @@ from sqlalchemy import Connection, select
 from deadwatch.contract import events as contract
 from deadwatch.store import schema
 from deadwatch.store.batch import Batch, GroupDelta, Origins, Sample, delta
+from deadwatch.store.engine import connect
 from deadwatch.store.series import CARDINALITY_LIMITED, DEAD_LETTERS
 from deadwatch.store.storable import MAX_INTEGER
 from deadwatch.store.store import Store
+from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.states import MAX_ROWS
-from tests.unit.deadwatch.store.suite import EMPTY, GROUP
+from tests.unit.deadwatch.store.suite import EMPTY, GROUP, order
 
 HUGE = 2**70
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789äöü漢字😀"
@@ -121,6 +123,18 @@ def test_long_names_stay_different(store: Store, connection: Connection) -> None
         long + "b": contract.Position(1),
     }
     assert len(connection.execute(select(schema.instances)).all()) == 2
+
+
+def test_marks_of_redrives_that_are_over_make_room(store: Store, connection: Connection, url: str) -> None:
+    engine = connect(url)
+    book = OrderBook(engine)
+    for name in ("a", "b"):
+        book.create(order(name, f"dlq.{name}"), "{}")
+    book.cancel("a", "over", 1)
+    engine.dispose()
+    for number, name in enumerate(("redrive:a", "redrive:b-0", "log:1", "log:2"), 1):
+        store.apply(replace(EMPTY, marks={name: contract.Position(number)}))
+    assert {*connection.scalars(select(schema.marks.c.source))} == {"redrive:b-0", "log:1"}
 
 
 def test_tables_of_states_are_bounded_and_say_so(store: Store, connection: Connection) -> None:

@@ -95,8 +95,8 @@ class FakeReader:
     def closed(self) -> int:
         return sum(state.offsets.closed for state in self.partitions.values())
 
-    def offsets_to_commit(self, partitions: set[int]) -> list[TopicPartition]:
-        return [TopicPartition(DLQ, one, *self.partitions[one].offsets.commit()) for one in partitions]
+    def offsets_to_commit(self) -> list[TopicPartition]:
+        return [TopicPartition(DLQ, one, *it.offsets.commit()) for one, it in self.partitions.items()]
 
 
 @dataclass

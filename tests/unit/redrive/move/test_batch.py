@@ -4,7 +4,7 @@ from collections import Counter
 
 from deadwatch.contract.events import RedriveOutcome, RedriveWritten
 from deadwatch.orders.decision import Result
-from redrive.move.batch import Batch, EventFields, Outcome, events
+from redrive.move.batch import POSITION_EPOCH, Batch, EventFields, Outcome, events
 
 FRAME = EventFields("o1", "o1", 3, "dlq", "c", "deadwatch.events")
 
@@ -15,7 +15,7 @@ def test_outcomes_come_first_and_ranges_of_targets_alone_behind_them() -> None:
     batch = Batch(outcomes=Counter({sent: 3, parked: 1}))
     runs = {("orders", 1): [(10, 12)], ("orders", 0): [(4, 5)], ("dlq.parked", 0): [(7, 8)]}
     reported = list(events(batch, runs, FRAME, 9, 1_000))
-    assert [tuple(one.position) for one in reported] == [(3, 9, 0), (3, 9, 1), (3, 9, 2)]
+    assert [tuple(one.position) for one in reported] == [(POSITION_EPOCH, 9, ordinal) for ordinal in range(3)]
     assert [
         (one.outcome, one.records, one.fingerprint) for one in reported if isinstance(one, RedriveOutcome)
     ] == [("sent", 3, "f1"), ("parked", 1, "f2")]

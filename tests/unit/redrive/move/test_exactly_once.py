@@ -135,6 +135,7 @@ class History:
         """Until it is done, or killed: all are of one claim, as those are that Spark runs again."""
         handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
         reader = cast("Reader", FakeReader(order, self.rng, dead_letter, kafka.offsets))
+        assert reader.closed >= kafka.told_to.offset, "the worker would think that Kafka has forgotten it"
         fetcher, selects = cast("Fetcher", FakeFetcher(dead_letter)), selector(order, matcher(order))
         queue = RecordQueue(DLQ, reader, fetcher, selects, handled)
         queue.resume()

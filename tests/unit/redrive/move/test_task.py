@@ -1,19 +1,37 @@
 """What a worker takes for a target is what the plan takes for one."""
 
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from deadwatch.contract.event import Position
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim
 from deadwatch.orders.targets import Skip, TargetPlace
-from redrive.move.task import OrderTask, WorkerContext
+from deadwatch.store.engine import connect
+from deadwatch.store.store import Store
+from redrive.move.batch import POSITION_EPOCH
+from redrive.move.task import OrderTask, WorkerContext, counted_in
 from redrive.settings import RedriveSettings
+from tests.unit.deadwatch.store.suite import EMPTY
 from tests.unit.redrive.orders import order
+
+
+def test_how_far_an_order_came_is_what_streaming_has_counted_of_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    marks = {"redrive:a": Position(POSITION_EPOCH, 70, 3), "redrive:b": Position(5, 70)}
+    with Store(url) as store:
+        store.apply(replace(EMPTY, marks=marks))
+        engine = connect(url)
+        known = {name: counted_in(engine, name) for name in ("a", "b", "c")}
+        engine.dispose()
+    assert known == {"a": 70, "b": 0, "c": 0}, "b was begun by an earlier version, c by nobody"
 
 
 class Admin:
