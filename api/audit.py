@@ -68,7 +68,7 @@ class Action:
         self.request.state.recorded = True
 
 
-CONSOLE_KINDS: Final = {"policies": "redrive-policies"}
+CONSOLE_KINDS: Final = {"groups": "dead-letters", "policies": "redrive-policies"}
 """What the console calls otherwise than the api, by its paths."""
 
 

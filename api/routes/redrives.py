@@ -66,7 +66,9 @@ class RedrivePlan(Answer):
         examples=[{"already_moved": 3}],
     )
     rehydrated: int = Field(
-        description="Their payload is read at the origin when they are moved.", examples=[0]
+        description="Of to_move: their payload and attempts are read at the origin when they are moved; "
+        "those whose attempts are used up are parked.",
+        examples=[0],
     )
     dropped_headers: dict[str, int] = Field(
         description="Headers that moved records go without, by name: of how many records.",

@@ -254,7 +254,7 @@ def plan(dry_run: Answer) -> tables.FittedTable:
         *((f"  to {topic}", count) for topic, count in made["targets"].items()),
     ]
     if made["rehydrated"]:
-        rows.append(("  payload read at the origin", made["rehydrated"]))
+        rows.append(("  payload and attempts read at the origin", made["rehydrated"]))
     rows += [(f"  without header {name}", count) for name, count in made["dropped_headers"].items()]
     if made["to_park"]:
         rows.append(("would be parked: attempts used up", made["to_park"]))

@@ -6,7 +6,8 @@ lies below DEBUG.
 
 Much of what a message holds comes from others. A character that would begin a new line, move a terminal's
 cursor, change its colours or turn the direction of writing is written as its escape, or refused where the
-text is ours to refuse. A stack trace follows on its own lines, of which the same holds.
+text is ours to refuse. A stack trace follows on its own lines, of which the same holds; they are indented, so
+that none of them reads like a line of ours.
 """
 
 import json
@@ -106,7 +107,7 @@ class TextLines(logging.Formatter):
 
     def formatException(self, ei: Raised) -> str:  # noqa: N802 -- logging's own
         """The stack trace; an exception's text may come from others, too."""
-        return "\n".join(map(one_line, super().formatException(ei).split("\n")))
+        return "\n".join(f"  {one_line(line)}" for line in super().formatException(ei).split("\n"))
 
 
 class JsonLines(logging.Formatter):

@@ -61,7 +61,9 @@ class Plan(BaseModel):
         0, description="Records whose attempts are used up, or whose error class is excluded."
     )
     skip_reasons: dict[str, int] = {}
-    rehydrated: int = Field(0, description="Share-group records whose payload is read at their origin.")
+    rehydrated: int = Field(
+        0, description="Share-group records of to_move whose payload and attempts are read at their origin."
+    )
     dropped_headers: dict[str, int] = Field({}, description="Headers that go, by name: of how many records.")
     filter_problems: dict[str, int] = Field({}, description="Why the filter could not be evaluated.")
     estimated_ms: int | None = Field(None, description="By the limits, without waits; null: no limit.")

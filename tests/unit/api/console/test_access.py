@@ -54,7 +54,7 @@ def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
     assert operator.post(f"{group}/archive", csrf=csrf, reason="mended").status_code == 303
     assert "DataException" in operator.get("/groups?state=archived").text
     audit = words(operator.get("/audit").text)
-    for action in ("redrives.pause", "redrives.cancel", "archive"):
+    for action in ("redrives.pause", "redrives.cancel", "dead-letters.archive"):
         assert action in audit
     assert "ann the operator" in audit
     assert operator.get("/tokens").status_code == 403

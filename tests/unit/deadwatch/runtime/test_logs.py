@@ -86,7 +86,9 @@ def test_a_stack_is_not_lost(line: Line, kind: LogFormat) -> None:
 @pytest.mark.parametrize("kind", ["text"], indirect=True)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_what_others_have_written_moves_nothing_in_a_stack_either(line: Line, text: str) -> None:
-    assert all(one.isprintable() for one in line("it failed", error=ValueError(text)).split("\n"))
+    written, *trace = line("it failed", error=ValueError(text)).split("\n")
+    assert written.isprintable()
+    assert all(one.isprintable() and one.startswith("  ") for one in trace), "none begins like a line of ours"
 
 
 class Odd:
