@@ -17,12 +17,11 @@ from urllib.parse import parse_qsl, urlencode
 
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry.context import Context
-from opentelemetry.sdk.trace import Span, SpanProcessor
+from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import get_current_span
 
-from deadwatch.runtime import otel
 from deadwatch.runtime.logs import facts
-from deadwatch.runtime.otlp_exporters import providers
+from deadwatch.runtime.otel import providers_of, trace_ids
 
 LEFT_OUT: Final = frozenset({"/livez", "/readyz", "/metrics"})
 QUERY: Final = "url.query"
@@ -35,19 +34,19 @@ def telemetry_of(endpoint: str, environ: Mapping[str, str]) -> tuple[TelemetryCo
     """The configuration for FastAPI, and what sends the rest at the end; nothing is sent without an endpoint,
     in the settings or in the environment.
     """
-    if not otel.is_wanted(endpoint, environ):
+    providers = providers_of("api", "", endpoint, environ)
+    if not isinstance(providers.tracers, TracerProvider):
         return OFF, lambda: None
-    metrics, traces, shut_down = providers("api", "", endpoint)
-    traces.add_span_processor(_Redaction())
+    providers.tracers.add_span_processor(_Redaction())
     config: TelemetryConfig = {
-        "tracer_provider": traces,
-        "meter_provider": metrics,
+        "tracer_provider": providers.tracers,
+        "meter_provider": providers.meters,
         "logs": False,  # they would hold what was sent
         "operation_spans": False,
         "auto_configure": False,
         "exclude": lambda scope: scope.get("path") in LEFT_OUT,
     }
-    return config, shut_down
+    return config, providers.shut_down
 
 
 class _Redaction(SpanProcessor):
@@ -67,7 +66,7 @@ class _Redaction(SpanProcessor):
 
 def trace_id() -> str:
     """The trace of the current request; "": it is not traced."""
-    return otel.trace_ids(get_current_span()).get("trace_id", "")
+    return trace_ids(get_current_span()).get("trace_id", "")
 
 
 HEADER: Final = "X-Request-Id"
@@ -85,5 +84,5 @@ def request_id() -> str:
 def log_context(request_id: str) -> Iterator[None]:
     """The current request has this id; log lines inside carry it, and the ids of its span if it is traced."""
     _current.set(request_id)
-    with facts(request_id=request_id, **otel.trace_ids(get_current_span())):
+    with facts(request_id=request_id, **trace_ids(get_current_span())):
         yield

@@ -31,9 +31,10 @@ from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
 from collector.tasks.runtime import Runtime, backoff
 from collector.tasks.task import TaskContext
-from collector.telemetry import telemetry_of
+from collector.telemetry import Telemetry
 from deadwatch.runtime.health import Health, unheard
 from deadwatch.runtime.logs import Scope
+from deadwatch.runtime.otel import providers_of
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ def run(
             backoff(settings),
             settings.heartbeat_interval_ms,
             settings.task_timeout_ms,
-            telemetry_of(settings.otel_endpoint, settings.name, os.environ),
+            Telemetry(providers_of("collector", settings.name, settings.otel_endpoint, os.environ)),
         )
         for warning in settings.warnings():
             log.warning("%s", warning)

@@ -10,24 +10,21 @@
 | ``deadwatch.collector.abandoned`` | abandoned sources that still run, by scope |
 | ``deadwatch.collector.abandonments`` | sources that were abandoned, by scope |
 
-There is a span for every transaction, and one for every poll that brings events or fails. Without an endpoint
-the providers are those of OpenTelemetry's API, which do nothing. With one they send over OTLP/HTTP; whether
-the endpoint can be reached is logged at each change, and what could not be sent is dropped.
+There is a span for every transaction, and one for every poll that brings events or fails.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from opentelemetry.metrics import CallbackOptions, MeterProvider, NoOpMeterProvider, Observation
-from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode, TracerProvider
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from collector.publish.dead_letters import DeadLetterCounts
-from deadwatch.runtime import otel
 from deadwatch.runtime.logs import facts
+from deadwatch.runtime.otel import OFF, Providers, trace_ids
 
 SCOPE: Final = "deadwatch.collector"
 ERROR_TYPE: Final = "error.type"
@@ -44,13 +41,11 @@ class Count(NamedTuple):
 
 
 class Telemetry:
-    """Used by every thread of the collector; ``shut_down`` sends what the providers still hold."""
+    """Used by every thread of the collector."""
 
-    def __init__(
-        self, meters: MeterProvider, tracers: TracerProvider, shut_down: Callable[[], None] = lambda: None
-    ) -> None:
-        self._meter, self._tracer = meters.get_meter(SCOPE), tracers.get_tracer(SCOPE)
-        self._shut_down = shut_down
+    def __init__(self, providers: Providers = OFF) -> None:
+        self.close = providers.close
+        self._meter, self._tracer = providers.meters.get_meter(SCOPE), providers.tracers.get_tracer(SCOPE)
         self._sent = self._meter.create_counter("messaging.client.sent.messages", "{message}")
         self._duration = self._meter.create_histogram("messaging.client.operation.duration", "s")
         self._polls = self._meter.create_counter(f"{SCOPE}.polls", "{poll}", "Polls of sources.")
@@ -87,7 +82,7 @@ class Telemetry:
             record_exception=False,
         ) as span:
             try:
-                with facts(**otel.trace_ids(span)):
+                with facts(**trace_ids(span)):
                     yield
             except BaseException as error:
                 attributes[ERROR_TYPE] = type(error).__name__
@@ -126,24 +121,8 @@ class Telemetry:
         self._meter.create_observable_up_down_counter(f"{SCOPE}.abandoned", [current], "{source}")
         self._meter.create_observable_counter(f"{SCOPE}.abandonments", [total], "{source}")
 
-    def close(self, timeout_ms: float) -> None:
-        """Send what is left, for at most ``timeout_ms``; what takes longer is not waited for."""
-        closing = threading.Thread(target=self._shut_down, name="telemetry", daemon=True)
-        closing.start()
-        closing.join(max(timeout_ms, 0) / 1_000)
 
-
-SILENT: Final = Telemetry(NoOpMeterProvider(), NoOpTracerProvider())
-"""Telemetry that records nothing, for a collector without an endpoint."""
-
-
-def telemetry_of(endpoint: str, collector: str, environ: Mapping[str, str]) -> Telemetry:
-    """Telemetry to the endpoint of the setting or the environment; ``SILENT`` if neither has one."""
-    if not otel.is_wanted(endpoint, environ):
-        return SILENT
-    from deadwatch.runtime.otlp_exporters import providers  # noqa: PLC0415 - the SDK costs memory and time
-
-    return Telemetry(*providers("collector", collector, endpoint))
+SILENT: Final = Telemetry()
 
 
 def _by(attribute: str, values: Mapping[str, int]) -> list[Observation]:

@@ -22,6 +22,7 @@ from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
 from deadwatch.runtime.health import Health
+from deadwatch.runtime.otel import providers_of
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.runtime.settings_file import begin
 from deadwatch.store.engine import connect
@@ -40,7 +41,7 @@ from redrive.plan.history import History, Notes
 from redrive.plan.policy_round import PolicyRounds
 from redrive.settings import RedriveSettings
 from redrive.spark import work_in_executors
-from redrive.telemetry import telemetry_of
+from redrive.telemetry import Telemetry
 from redrive.worker import run
 
 UNNAMED: Final = "this worker has no name: it is forgotten when it stops, or an hour after it was killed"
@@ -100,7 +101,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     rounds = policy_rounds(settings, engine)
     policies = threading.Thread(target=rounds.run, args=(stop,), name="policies", daemon=True)
     policies.start()
-    telemetry = telemetry_of(settings.otel_endpoint, name, os.environ)
+    telemetry = Telemetry(providers_of("redrive", name, settings.otel_endpoint, os.environ))
     book = HandledBook(engine)
     try:
         context = WorkerContext(

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
 from deadwatch.orders.selection import intervals
 from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.otel import providers_of
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.engine import connect
 from deadwatch.store.returns import Watch
@@ -29,7 +30,7 @@ from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from redrive.move.task import WorkerContext, counted_in, topics_named_in
 from redrive.settings import RedriveSettings
-from redrive.telemetry import telemetry_of
+from redrive.telemetry import Telemetry
 from redrive.worker import Ending, LeaseKeeper, run
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def work(task: PartitionTask) -> Ending:
     stop = threading.Event()
     orders = _WatchedClaim(OrderClaims(engine), task.claim, stop)
     name = f"lane {task.partition} of {task.claim.order.id}"
-    telemetry = telemetry_of(task.settings.otel_endpoint, name, os.environ)
+    telemetry = Telemetry(providers_of("redrive", name, task.settings.otel_endpoint, os.environ))
     context = WorkerContext(
         settings=task.settings,
         watch=Watch(engine),

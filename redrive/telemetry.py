@@ -2,32 +2,27 @@
 
 A transaction is one span that processes the dead letter topic, with a link to the trace of each record that
 has one (``traceparent``, the first ``MAX_LINKS``), and a span below it for each topic that is written to.
-Without an endpoint nothing is sent, and OpenTelemetry's SDK, which costs memory and time, is not imported.
 """
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from opentelemetry.metrics import MeterProvider, NoOpMeterProvider
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.trace import (
-    NoOpTracerProvider,
     Span,
     SpanContext,
     SpanKind,
     StatusCode,
-    TracerProvider,
     get_current_span,
     set_span_in_context,
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from deadwatch.runtime import otel
+from deadwatch.runtime.otel import OFF, Providers
 from redrive.move.batch import Batch, EventFields
 
 SCHEMA_URL: Final = Schemas.V1_43_0.value
@@ -57,14 +52,12 @@ class EndedTransaction:
 
 
 class Telemetry:
-    """Reports every transaction to these providers; ``shutdown`` sends what they still hold."""
+    """Reports every transaction to these providers."""
 
-    def __init__(
-        self, traces: TracerProvider, metrics: MeterProvider, shutdown: Callable[[], None] = lambda: None
-    ) -> None:
-        self._shutdown = shutdown
-        self._tracer = traces.get_tracer(SCOPE, schema_url=SCHEMA_URL)
-        meter = metrics.get_meter(SCOPE, schema_url=SCHEMA_URL)
+    def __init__(self, providers: Providers = OFF) -> None:
+        self.close = providers.close
+        self._tracer = providers.tracers.get_tracer(SCOPE, schema_url=SCHEMA_URL)
+        meter = providers.meters.get_meter(SCOPE, schema_url=SCHEMA_URL)
         self._sent = meter.create_counter("messaging.client.sent.messages", "{message}")
         self._consumed = meter.create_counter("messaging.client.consumed.messages", "{message}")
         self._duration = meter.create_histogram("messaging.process.duration", "s")
@@ -75,12 +68,6 @@ class Telemetry:
         """Report the spans of a transaction, and what it adds to the metrics."""
         self._trace(transaction)
         self._count(transaction)
-
-    def close(self, timeout_ms: float) -> None:
-        """Send what is left, for no longer than ``timeout_ms``; what is not sent by then is lost."""
-        closing = threading.Thread(target=self._shutdown, name="telemetry", daemon=True)
-        closing.start()
-        closing.join(max(timeout_ms, 0) / 1_000)
 
     def _trace(self, one: EndedTransaction) -> None:
         failed: Attributes = {ERROR_TYPE: one.error_type} if one.error_type else {}
@@ -125,17 +112,7 @@ class Telemetry:
             self._records.add(count, {f"{SCOPE}.outcome": str(outcome.result), **why})
 
 
-DISABLED: Final = Telemetry(NoOpTracerProvider(), NoOpMeterProvider())
-
-
-def telemetry_of(endpoint: str, worker: str, environ: Mapping[str, str]) -> Telemetry:
-    """Telemetry by OTLP where ``endpoint`` or the environment names an endpoint; else ``DISABLED``."""
-    if not otel.is_wanted(endpoint, environ):
-        return DISABLED
-    from deadwatch.runtime.otlp_exporters import providers  # noqa: PLC0415 -- only who wants it pays for it
-
-    metrics, traces, shut_down = providers("redrive", worker, endpoint)
-    return Telemetry(traces, metrics, shut_down)
+SILENT: Final = Telemetry()
 
 
 def _written(batch: Batch) -> Counter[str]:

@@ -15,6 +15,7 @@ from deadwatch.deadletter.dialects import read_as
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms
 from deadwatch.runtime.health import Health
+from deadwatch.runtime.otel import providers_of
 from deadwatch.runtime.settings_file import begin
 from deadwatch.store.errors import RebuiltError, StoreError
 from deadwatch.store.heartbeat import STREAMING, Heartbeat
@@ -26,7 +27,7 @@ from streaming import session
 from streaming.job import Job
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore, Upkeep
-from streaming.telemetry import Telemetry, telemetry_of
+from streaming.telemetry import Telemetry
 
 TELEMETRY_MS = 1_000
 """How long the last export of OpenTelemetry may take."""
@@ -41,7 +42,8 @@ def main() -> None:
     settings = begin(StreamingSettings, "Counts events and dead letters into the store.")
     read_as(settings.reading)
     stop = process.stop_on_signals()
-    telemetry = telemetry_of(settings.otel_endpoint, settings.kafka_cluster, os.environ)
+    providers = providers_of("streaming", settings.kafka_cluster, settings.otel_endpoint, os.environ)
+    telemetry = Telemetry(providers)
     try:
         with Health(settings.health, settings.section) as health:
             run(settings, stop, health, telemetry)

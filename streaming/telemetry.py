@@ -1,4 +1,4 @@
-"""Metrics and traces of streaming by OpenTelemetry; nothing is exported unless an endpoint is set.
+"""Metrics and traces of streaming by OpenTelemetry.
 
 | metric | what |
 |---|---|
@@ -12,14 +12,12 @@
 Every batch with records is a span, from when it was begun to its commit.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from opentelemetry.metrics import CallbackOptions, MeterProvider, NoOpMeterProvider, Observation
-from opentelemetry.trace import NoOpTracerProvider, TracerProvider
+from opentelemetry.metrics import CallbackOptions, Observation
 
-from deadwatch.runtime import otel
+from deadwatch.runtime.otel import OFF, Providers
 from deadwatch.store.batch import Batch
 from deadwatch.store.write.progress import BEHIND, PHASE, Figures
 
@@ -30,13 +28,11 @@ NANOS_PER_MS: Final = 1_000_000
 
 
 class Telemetry:
-    """Used by every thread of streaming; ``shutdown`` exports what is left."""
+    """Used by every thread of streaming."""
 
-    def __init__(
-        self, meters: MeterProvider, tracers: TracerProvider, shutdown: Callable[[], None] = lambda: None
-    ) -> None:
-        meter, self._tracer = meters.get_meter(SCOPE), tracers.get_tracer(SCOPE)
-        self._shutdown = shutdown
+    def __init__(self, providers: Providers = OFF) -> None:
+        self.close = providers.close
+        meter, self._tracer = providers.meters.get_meter(SCOPE), providers.tracers.get_tracer(SCOPE)
         self._records = meter.create_counter("messaging.client.consumed.messages", "{message}")
         self._duration = meter.create_histogram(f"{SCOPE}.batch.duration", "s")
         self._lag = meter.create_gauge(f"{SCOPE}.lag", "s")
@@ -72,12 +68,6 @@ class Telemetry:
         """Keep what the query reports of its work, for the next export."""
         self._figures = {**self._figures, **figures}
 
-    def close(self, timeout_ms: float) -> None:
-        """Export what is left, and wait for that no longer than the timeout."""
-        closing = threading.Thread(target=self._shutdown, name="telemetry", daemon=True)
-        closing.start()
-        closing.join(max(timeout_ms, 0) / MS_PER_S)
-
     def _phases(self, _: CallbackOptions) -> Iterable[Observation]:
         phases = self._figures.get(PHASE, {}).items()
         return [Observation(took_ms / MS_PER_S, {"deadwatch.phase": phase}) for phase, took_ms in phases]
@@ -87,14 +77,4 @@ class Telemetry:
         return [Observation(records, {"messaging.destination.name": topic}) for topic, records in topics]
 
 
-SILENT: Final = Telemetry(NoOpMeterProvider(), NoOpTracerProvider())
-"""Exports nothing, at no cost."""
-
-
-def telemetry_of(endpoint: str, kafka_cluster: str, environ: Mapping[str, str]) -> Telemetry:
-    """Exports where an endpoint is set. The SDK costs memory and time: it is imported only then."""
-    if not otel.is_wanted(endpoint, environ):
-        return SILENT
-    from deadwatch.runtime.otlp_exporters import providers  # noqa: PLC0415 -- see above
-
-    return Telemetry(*providers("streaming", kafka_cluster, endpoint))
+SILENT: Final = Telemetry()

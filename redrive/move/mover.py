@@ -26,7 +26,7 @@ from redrive.move.record_queue import RecordQueue
 from redrive.move.rewrite import BY_KEY, ProducerRecord
 from redrive.move.targets import TRANSACTION, Router, Target, TargetDeadlines
 from redrive.move.transaction import TransactionalProducer
-from redrive.telemetry import DISABLED, EndedTransaction, Telemetry
+from redrive.telemetry import SILENT, EndedTransaction, Telemetry
 
 CHUNK: Final = 1_000
 """Records that are decided before they are handed over: Kafka takes them while the next ones are decided."""
@@ -73,7 +73,7 @@ class TaskContext:
     router: Router
     deadlines: TargetDeadlines
     guard: Guard
-    telemetry: Telemetry = DISABLED
+    telemetry: Telemetry = SILENT
     clock: Callable[[], int] = clock_ms
 
 

@@ -31,7 +31,7 @@ from redrive.move.record_queue import RecordQueue
 from redrive.move.targets import Router, TargetDeadlines
 from redrive.move.transaction import TransactionalProducer
 from redrive.settings import RedriveSettings
-from redrive.telemetry import DISABLED, Telemetry
+from redrive.telemetry import SILENT, Telemetry
 
 AdminOptions = dict[str, str | int | float | bool]
 HandledBefore = Callable[[Order, str], Handled]
@@ -52,7 +52,7 @@ class WorkerContext:
     beat: Callable[[], None] = unheard
     id_suffix: str = ""
     """Of the transactional id: tells this part of an order from the others; "": it is the whole."""
-    telemetry: Telemetry = DISABLED
+    telemetry: Telemetry = SILENT
     parallel_tasks: int = 1
     """How many tasks work on an order at the same time."""
     named_topics: Callable[[], frozenset[str]] = frozenset

@@ -17,8 +17,9 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.publish.dead_letters import DeadLetterCounts
-from collector.telemetry import SILENT, Count, telemetry_of
+from collector.telemetry import SILENT, Count, Telemetry
 from deadwatch.runtime.logs import Scope, add_context, log_context
+from deadwatch.runtime.otel import OFF, providers_of
 from tests.http_server import Serve
 
 LONG_MS = 10_000
@@ -67,7 +68,7 @@ def receiver(serve: Serve) -> Receiver:
 
 
 def test_transactions_and_polls_are_spans_and_counts(receiver: Receiver) -> None:
-    telemetry = telemetry_of(receiver.url, "one", {})
+    telemetry = Telemetry(providers_of("collector", "one", receiver.url, {}))
     with telemetry.publishing("deadwatch.events", 7):
         pass
     with pytest.raises(ValueError, match="refused"), telemetry.publishing("failed.events", 1):
@@ -97,7 +98,7 @@ def test_transactions_and_polls_are_spans_and_counts(receiver: Receiver) -> None
 
 
 def test_dead_letters_and_abandoned_sources_are_asked_for(receiver: Receiver) -> None:
-    telemetry = telemetry_of(receiver.url, "one", {})
+    telemetry = Telemetry(providers_of("collector", "one", receiver.url, {}))
     telemetry.observe(lambda: DeadLetterCounts(5, 4, 1, 2), lambda: Count(1, 3), lambda: Count(0, 1))
     telemetry.close(LONG_MS)
     assert receiver.sums("deadwatch.collector.dead_letters") == {("written",): 5, ("lost",): 2}
@@ -111,7 +112,8 @@ def test_the_standard_variable_turns_it_on_and_lines_inside_a_transaction_carry_
 ) -> None:
     caplog.handler.addFilter(add_context)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
-    telemetry, log = telemetry_of("", "one", os.environ), logging.getLogger("collector.test")
+    telemetry = Telemetry(providers_of("collector", "one", "", os.environ))
+    log = logging.getLogger("collector.test")
     with log_context("log:a", Scope.TASK, 1):
         with telemetry.publishing("e", 1):
             log.warning("inside")
@@ -130,7 +132,7 @@ def test_an_endpoint_that_takes_nothing_is_one_line(
     caplog.set_level(logging.CRITICAL, "opentelemetry")
     caplog.handler.setLevel(logging.WARNING)
     receiver.status = 404
-    telemetry = telemetry_of(receiver.url, "one", {})
+    telemetry = Telemetry(providers_of("collector", "one", receiver.url, {}))
     with telemetry.publishing("e", 1):
         pass
     telemetry.close(LONG_MS)
@@ -142,7 +144,8 @@ def test_an_endpoint_that_takes_nothing_is_one_line(
 
 def test_a_silent_endpoint_does_not_hold_up_the_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        telemetry = telemetry_of(f"http://127.0.0.1:{silent.getsockname()[1]}", "one", {})
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        telemetry = Telemetry(providers_of("collector", "one", url, {}))
         with telemetry.publishing("e", 1):
             pass
         telemetry.close(200)
@@ -151,7 +154,7 @@ def test_a_silent_endpoint_does_not_hold_up_the_end() -> None:
 
 def test_without_an_endpoint_nothing_happens(caplog: pytest.LogCaptureFixture) -> None:
     caplog.handler.addFilter(add_context)
-    assert telemetry_of("", "one", {}) is SILENT
+    assert providers_of("collector", "one", "", {}) is OFF
     SILENT.polled("log:a", "log", 1, 0, 1)
     with SILENT.publishing("e", 1):
         logging.getLogger("collector.test").warning("inside")

@@ -17,9 +17,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from deadwatch.deadletter.record import Headers, parse_record
 from deadwatch.orders.decision import Result
+from deadwatch.runtime.otel import Providers, providers_of
 from redrive.move.batch import Batch, EventFields, Outcome
 from redrive.move.rewrite import PendingRecord
-from redrive.telemetry import DISABLED, MAX_LINKS, SCHEMA_URL, EndedTransaction, Telemetry, telemetry_of
+from redrive.telemetry import MAX_LINKS, SCHEMA_URL, SILENT, EndedTransaction, Telemetry
 from tests.unit.collector.test_telemetry import Receiver, receiver, texts
 from tests.unit.redrive.move.fakes import COUNT, PARTITIONS, FakeProducer, finish, mover
 
@@ -35,7 +36,7 @@ class InMemory:
         self._exporter, self._reader = InMemorySpanExporter(), InMemoryMetricReader()
         traces = TracerProvider(shutdown_on_exit=False)
         traces.add_span_processor(SimpleSpanProcessor(self._exporter))
-        self.telemetry = Telemetry(traces, MeterProvider([self._reader], shutdown_on_exit=False))
+        self.telemetry = Telemetry(Providers(MeterProvider([self._reader], shutdown_on_exit=False), traces))
 
     def spans(self) -> list[ReadableSpan]:
         return list(self._exporter.get_finished_spans())
@@ -138,7 +139,7 @@ def test_a_mover_reports_every_transaction_also_those_undone(memory: InMemory, r
 
 
 def test_a_receiver_gets_them_by_otlp(receiver: Receiver) -> None:
-    telemetry = telemetry_of(receiver.url, "w1", {})
+    telemetry = Telemetry(providers_of("redrive", "w1", receiver.url, {}))
     telemetry.ended(transaction(batch(parent(3))))
     telemetry.close(10_000)
     spans = receiver.spans()
@@ -151,9 +152,8 @@ def test_a_receiver_gets_them_by_otlp(receiver: Receiver) -> None:
 
 
 def test_without_an_endpoint_nothing_is_sent() -> None:
-    assert telemetry_of("", "w1", {}) is DISABLED
-    DISABLED.ended(transaction(batch(parent(1))))
-    DISABLED.close(10_000)
+    SILENT.ended(transaction(batch(parent(1))))
+    SILENT.close(10_000)
 
 
 def test_a_worker_without_an_endpoint_does_not_load_the_sdk() -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from deadwatch.runtime.otel import providers_of
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, PHASE
 from streaming.batches import Batches
 from streaming.settings import StreamingSettings
-from streaming.telemetry import SILENT, Telemetry, telemetry_of
+from streaming.telemetry import SILENT, Telemetry
 from tests.unit.collector.test_telemetry import LONG_MS, Receiver, receiver, texts
 
 __all__ = ["receiver"]
@@ -23,7 +24,7 @@ BATCH = replace(READ, duration_ms=120, records=40, lag_ms=250)
 
 @pytest.fixture
 def telemetry(receiver: Receiver) -> Iterator[Telemetry]:
-    made = telemetry_of(receiver.url, "c1", {})
+    made = Telemetry(providers_of("streaming", "c1", receiver.url, {}))
     yield made
     made.close(LONG_MS)
 
@@ -68,8 +69,6 @@ def test_the_newest_figures_of_the_query_are_exported(telemetry: Telemetry, rece
 
 
 def test_without_an_endpoint_nothing_is_exported() -> None:
-    silent = telemetry_of("", "c1", {})
-    assert silent is SILENT
-    silent.merged(BATCH, 1)
-    silent.failed("kafka")
-    silent.close(LONG_MS)
+    SILENT.merged(BATCH, 1)
+    SILENT.failed("kafka")
+    SILENT.close(LONG_MS)

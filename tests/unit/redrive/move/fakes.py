@@ -24,7 +24,7 @@ from redrive.move.reader import PartitionState, Reader
 from redrive.move.record_queue import RecordQueue
 from redrive.move.rewrite import DeadLetterId, Place, ProducerRecord, wire_size
 from redrive.move.targets import Router, TargetDeadlines
-from redrive.telemetry import DISABLED, Telemetry
+from redrive.telemetry import SILENT, Telemetry
 from tests.unit.redrive.orders import order
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def mover(
     rng: Random,
     producer: FakeProducer,
     limits: dict[str, float | None],
-    telemetry: Telemetry = DISABLED,
+    telemetry: Telemetry = SILENT,
     drop_headers: list[str] | None = None,
 ) -> Mover:
     request = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, "task_timeout_ms": 10_000_000}
@@ -241,7 +241,7 @@ def task_context(
     router: FakeRouter,
     rng: Random,
     *,
-    telemetry: Telemetry = DISABLED,
+    telemetry: Telemetry = SILENT,
 ) -> TaskContext:
     return TaskContext(
         reader,
