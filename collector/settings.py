@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Final, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -15,6 +16,15 @@ from deadwatch.runtime.health import HealthSettings
 from deadwatch.runtime.hosts import is_loopback
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.settings_file import ProcessSettings
+
+DEFAULT_NAME: Final = "collector"
+"""Without another name log files are called by their paths alone."""
+
+
+NAMELESS: Final = (
+    "the broker of jolokia_url {} is called by an address that other machines have, too: set its name, or its"
+    " figures are taken for those of another collector's broker"
+)
 
 
 class LogReading(BaseModel, frozen=True, extra="forbid"):
@@ -145,7 +155,10 @@ class CollectorSettings(ProcessSettings):
     )
 
     name: str = Field(
-        "collector", pattern=r"^[A-Za-z0-9._-]+$", description="Transactional id: one process each."
+        DEFAULT_NAME,
+        pattern=r"^[A-Za-z0-9._-]+$",
+        description="One for each process: its transactional id, and part of the names of its log files. "
+        "Under another name these are read and counted anew.",
     )
     kafka: KafkaConnection = KafkaConnection()
     kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
@@ -222,11 +235,15 @@ class CollectorSettings(ProcessSettings):
         return old_ms
 
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about settings that are accepted but deprecated or ignored."""
+        """Warnings about settings that are accepted but deprecated, ignored or misleading."""
         old = "task_shutdown_graceful_timeout_ms is deprecated; set connector_shutdown_graceful_timeout_ms"
         ignored = "retries is ignored; set task_timeout_ms, the time a source may go without progress"
         deprecated = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
-        return tuple(text for value, text in deprecated if value is not None)
+        found = [text for value, text in deprecated if value is not None]
+        if self.name != DEFAULT_NAME:  # there are others
+            nameless = [one.jolokia_url for one in self.brokers if not one.name]
+            found += [NAMELESS.format(url) for url in nameless if is_loopback(urlsplit(url).hostname or "")]
+        return tuple(found)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

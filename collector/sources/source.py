@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, TypeVar
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 
+from collector.settings import DEFAULT_NAME
 from deadwatch.contract.events import Event, Position
 from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
 from deadwatch.runtime.kafka_topics import TIMEOUT_MS
@@ -102,6 +103,8 @@ class Publishing:
     kafka_cluster: str
     heartbeat_interval_ms: int
     clock: Callable[[], int]
+    collector: str = DEFAULT_NAME
+    """Files of one path on several machines are told apart by the collector that reads them."""
 
 
 class Snapshots:

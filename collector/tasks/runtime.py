@@ -48,7 +48,7 @@ class Runtime:
         """The tasks that have been started; others may be added meanwhile."""
         self._starting = threading.Lock()
         self.publishing = Publishing(
-            self.saved, settings.kafka_cluster, settings.heartbeat_interval_ms, context.clock
+            self.saved, settings.kafka_cluster, settings.heartbeat_interval_ms, context.clock, settings.name
         )
         channel = BoundedChannel(chunks)
         self._status = source_status(f"collector:{settings.name}", "collector", channel, self.publishing)

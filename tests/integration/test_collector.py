@@ -208,7 +208,7 @@ def test_an_event_the_broker_refuses_is_a_dead_letter_and_all_goes_on(
         process.terminate()
         assert process.wait(20) == 0
     (instead,) = own.of_kind("quarantined")
-    assert (instead["reason"], instead["source"]) == ("event_refused", f"log:{path}")
+    assert (instead["reason"], instead["source"]) == ("event_refused", f"log:{path}@{own.topic}")
     (letter,) = messages(lab.bootstrap_servers, queue)
     assert (json.loads(copied)["task"] if (copied := letter.value()) else copied) == task
     headers = {name: value.decode() for name, value in headers_of(letter).items()}

@@ -19,10 +19,11 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from collector.positions import PositionsError
+from collector.settings import DEFAULT_NAME
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.readers import GZIP, STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
-from collector.sources.source import Chunk, Publishing, SourceDownError
+from collector.sources.source import Chunk, Publishing, SourceDownError, State
 from deadwatch.contract.events import Event, Position
 
 MAX_AHEAD_MS: Final = 86_400_000
@@ -62,9 +63,17 @@ class Following:
     scanner: Scanner
     worker: str = ""
 
-    def restored(self, places: TypeAdapter[T], name: str, new: T) -> T:
-        """What the source of this name has saved, ``new`` if nothing. Raises ``PositionsError``."""
-        saved = self.publishing.saved(name)
+    def source(self, path: object) -> str:
+        """The name of the source that reads this file, or these files."""
+        collector = self.publishing.collector
+        return f"log:{path}" if collector == DEFAULT_NAME else f"log:{path}@{collector}"
+
+    def saved(self, path: object) -> State | None:
+        """What this source has saved; earlier versions left the collector out of its name."""
+        return self.publishing.saved(self.source(path)) or self.publishing.saved(f"log:{path}")
+
+    def restored(self, places: TypeAdapter[T], name: str, saved: State | None, new: T) -> T:
+        """What the source of this name has ``saved``, ``new`` if nothing. Raises ``PositionsError``."""
         try:
             return new if saved is None else places.validate_python(saved)
         except ValidationError:
@@ -91,12 +100,12 @@ class LogSource:
     kind = "log"
 
     def __init__(self, path: Path, following: Following) -> None:
-        self.name = f"log:{path}"
+        self.name = following.source(path)
         self.poll_interval_ms = following.poll_interval_ms
         self._file = open_reader(path)
         self._scanner = following.scanner
         self._following = following
-        place = following.restored(_PLACES, self.name, Place())
+        place = following.restored(_PLACES, self.name, following.saved(path), Place())
         self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
 
     def poll(self) -> Chunk | None:
@@ -165,11 +174,11 @@ class LogGlob:
     kind = "log"
 
     def __init__(self, pattern: str, following: Following, follow: Callable[[Path], None]) -> None:
-        self.name = f"log:{pattern}"
+        self.name = following.source(pattern)
         self.poll_interval_ms = following.poll_interval_ms
         self._pattern = pattern
         self._follow = follow
-        saved = following.publishing.saved(self.name) or {}
+        saved = following.saved(pattern) or {}
         self._known = set[str](saved.get("paths", ()))
         self._inodes: dict[str, int] = dict(saved.get("inodes", {}))
         self._followed: set[str] = set()

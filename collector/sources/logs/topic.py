@@ -166,7 +166,7 @@ class LogTopicSource:
         self._scanner = replace(scanner, format="") if self._json_only else scanner
         self._new = Resource(Memory(worker=Worker(name=worker, named_by_setting=bool(worker))))
         self._following = following
-        self._places = following.restored(_PLACES, self.name, {})
+        self._places = following.restored(_PLACES, self.name, following.publishing.saved(self.name), {})
         self._described_ms: int | None = None
 
     def poll(self) -> Chunk | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from collector.settings import DEFAULT_NAME
 from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Publishing, State
@@ -30,9 +31,11 @@ def following(
     worker: str = "",
     scanner: Scanner | None = None,
     clock: Callable[[], int] = lambda: NOW_MS,
+    collector: str = DEFAULT_NAME,
 ) -> Following:
     """What a source is given that has ``saved`` this."""
-    return Following(Publishing(lambda _: saved, "c", 1, clock), 1, scanner or Scanner(), worker)
+    publishing = Publishing(lambda _: saved, "c", 1, clock, collector)
+    return Following(publishing, 1, scanner or Scanner(), worker)
 
 
 def log_source(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,34 @@ def test_times_and_names_of_an_event(tmp_path: Path, follow: Open) -> None:
     assert (event.happened_at_ms, event.observed_at_ms) == (1_795_264_523_893, NOW_MS)
     assert isinstance(event, TaskAbandoned)
     assert event.worker == "w:1"
+
+
+def test_files_of_one_path_on_several_machines_are_told_apart_by_their_collectors(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    append(path, abandoned(0))
+    for collector, name in (("collector", f"log:{path}"), ("kafka-1", f"log:{path}@kafka-1")):
+        with closing(LogSource(path, following(collector=collector))) as source:
+            (event,), _ = drain(source)
+        assert (source.name, event.source) == (name, name)
+    assert LogGlob("*.log", following(collector="kafka-1"), lambda _: None).name == "log:*.log@kafka-1"
+
+
+def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    append(path, abandoned(0))
+    with closing(LogSource(path, following())) as before:
+        _, saved = drain(before)
+    append(path, abandoned(1))
+    pattern = f"{tmp_path}/*.log*"
+    kept = {f"log:{path}": saved, f"log:{pattern}": {"paths": [str(path)]}}
+    reading = following(collector="kafka-1")
+    reading = replace(reading, publishing=replace(reading.publishing, saved=kept.get))
+    with closing(LogSource(path, reading)) as source:
+        assert tasks_and_reasons(drain(source)[0]) == ["1"]
+    followed: list[Path] = []
+    path.with_suffix(".log.gz").touch()  # beside files that are known it is one of them, compressed
+    LogGlob(pattern, reading, followed.append).poll()
+    assert followed == [path]
 
 
 def test_what_carries_no_time_happened_when_it_was_seen(tmp_path: Path, follow: Open) -> None:
