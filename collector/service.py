@@ -124,12 +124,15 @@ class Sources:
         following = self._following(logs)
 
         def follow(path: Path) -> None:
-            self.runtime.start(partial(LogSource, path, following))
+            self.runtime.start(partial(LogSource, path, following, of_pattern=True))
+
+        def follows(path: Path) -> bool:
+            return self.runtime.runs(following.source(path))
 
         if has_magic(logs.path):
-            self.runtime.start(partial(LogGlob, logs.path, following, follow), Scope.CONNECTOR)
+            self.runtime.start(partial(LogGlob, logs.path, following, follow, follows), Scope.CONNECTOR)
         else:
-            follow(Path(logs.path))
+            self.runtime.start(partial(LogSource, Path(logs.path), following))
 
     def _log_topic(self, logs: LogTopicSettings) -> LogTopicSource:
         reader = KafkaLogReader(logs.topic, self.settings.kafka)

@@ -40,13 +40,14 @@ class Chunk:
     """The result of one poll.
 
     ``state`` is saved once the events are committed. ``trouble`` is what the source could not read.
-    With ``more`` the source is polled again at once.
+    With ``more`` the source is polled again at once, once it has ``ended`` not any more.
     """
 
     events: tuple[Event, ...]
     state: State
     trouble: str = ""
     more: bool = False
+    ended: bool = False
 
 
 class Source(Protocol):

@@ -13,7 +13,7 @@ from typing import Final
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
 from collector.settings import CollectorSettings
 from collector.sources.source import Publishing, Source, State
-from collector.tasks.status import Abandonments, counts_of, self_reports, source_status
+from collector.tasks.status import Abandonments, counts_of, self_reports, source_status, untold
 from collector.tasks.task import Task, TaskContext
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.clock import monotonic_ms
@@ -50,8 +50,10 @@ class Runtime:
         self.publishing = Publishing(
             self.saved, settings.kafka_cluster, settings.heartbeat_interval_ms, context.clock, settings.name
         )
-        channel = BoundedChannel(chunks)
-        self._status = source_status(f"collector:{settings.name}", "collector", channel, self.publishing)
+        self._channel = channel = BoundedChannel(chunks)
+        name = f"collector:{settings.name}"
+        self._others = untold(saved) - {name}
+        self._status = source_status(name, "collector", channel, self.publishing)
         self._self_reports = self_reports(settings.name, channel, self.publishing)
 
     def saved(self, source: str) -> State | None:
@@ -59,11 +61,15 @@ class Runtime:
         left = next((task.state for task in tuple(self.tasks) if task.name == source), None)
         return self._saved.get(source) if left is None else left
 
+    def runs(self, source: str) -> bool:
+        """Whether this source has not ended."""
+        return any(task.name == source for task in tuple(self.tasks))
+
     def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
         """Start a source, once for each name; sources may start others. ``make`` makes each instance."""
         source = make()
         with self._starting:
-            if any(task.name == source.name for task in self.tasks):
+            if self.runs(source.name):
                 with log_context(source.name, Scope.VALIDATION):
                     log.warning("%s is set more than once; it is read once", source.name)
                     invoke(source, source.close)
@@ -88,16 +94,34 @@ class Runtime:
             lambda: self.abandoned.count(Scope.TASK),
             lambda: self.abandoned.count(Scope.CONNECTOR),
         )
-        publishing = self._publisher.start()
+        publishing, began_ms = self._publisher.start(), monotonic_ms()
         while not stop.is_set() and not self._publisher.ended.is_set():
             beat()
             for task in tuple(self.tasks):
                 task.announce()
+                if task.over:
+                    self._drop(task)
+            if monotonic_ms() - began_ms >= self._settings.heartbeat_interval_ms:
+                self._end_others()
             self._status.publish(up=True, message="")
             self._report()
             stop.wait(min(TICK_MS, self._settings.heartbeat_interval_ms) / 1_000)
         self._shut_down(publishing)
         return self._publisher.failure
+
+    def _drop(self, task: Task) -> None:
+        with self._starting:
+            if task.state is not None:
+                self._saved = {**self._saved, task.name: task.state}
+            self.tasks.remove(task)
+
+    def _end_others(self) -> None:
+        """Tell that the sources have ended that were read before this start, and are not any more."""
+        self._others -= {task.name for task in tuple(self.tasks)}
+        for name in sorted(self._others):
+            status = source_status(name, "", self._channel, self.publishing)
+            if status.publish(up=True, message="", ended=True):
+                self._others.remove(name)
 
     def _report(self) -> None:
         counts = counts_of(self._publisher.dead_letter_counts, self.abandoned)

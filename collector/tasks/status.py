@@ -11,14 +11,14 @@ the next instance moves.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from functools import partial
 from typing import Final
 
 from collector.publish.dead_letters import DeadLetterCounts
 from collector.publish.publisher import BoundedChannel
-from collector.sources.source import Publishing, Snapshots
+from collector.sources.source import Publishing, Snapshots, State
 from collector.telemetry import Count
 from deadwatch.contract.events import CollectorSnapshot, Event, SourceStatus, self_report
 from deadwatch.contract.events.self_report import CollectorCount
@@ -26,6 +26,8 @@ from deadwatch.runtime.logs import Scope
 
 log = logging.getLogger(__name__)
 
+STATUS: Final = "#status"
+ENDED: Final = "ended"
 SLICE_MS: Final = 50
 MAX_SUBJECTS: Final = 1_000
 """How many abandoned sources one event names."""
@@ -79,17 +81,28 @@ class Announcement:
         self._source, self._make, self._channel = source, make, channel
         self._snapshots = Snapshots(source, publishing)
 
-    def publish(self, **content: object) -> None:
-        """Publish the content, if that is due."""
+    def publish(self, **content: object) -> bool:
+        """Publish the content, if that is due; false where that is still to be done."""
         events = self._snapshots.due(content, partial(self._make, **content))
-        if events and not self._channel.offer(events, {self._source: self._snapshots.state()}):
+        state = {**self._snapshots.state(), ENDED: bool(content.get(ENDED))}
+        if events and not self._channel.offer(events, {self._source: state}):
             self._snapshots.forget()
+            return False
+        return True
 
 
 def source_status(subject: str, kind: str, channel: BoundedChannel, publishing: Publishing) -> Announcement:
-    """Whether one source is up: ``up`` and ``message``; its ``source`` is ``<subject>#status``."""
+    """Whether one source is up, or has ended: the fields of ``SourceStatus``, whose ``source`` is
+    ``<subject>#status``.
+    """
     make = partial(SourceStatus, subject=subject, source_kind=kind)
-    return Announcement(f"{subject}#status", make, channel, publishing)
+    return Announcement(f"{subject}{STATUS}", make, channel, publishing)
+
+
+def untold(saved: Mapping[str, State]) -> set[str]:
+    """The sources whose last status, by the positions, did not say that they have ended."""
+    statuses = {name: state for name, state in saved.items() if name.endswith(STATUS)}
+    return {name.removesuffix(STATUS) for name, state in statuses.items() if not state.get(ENDED)}
 
 
 def self_reports(collector: str, channel: BoundedChannel, publishing: Publishing) -> Announcement:

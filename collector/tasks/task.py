@@ -150,6 +150,7 @@ class Task:
         self._saved_ms = context.clock()
         self._unsaved = False
         self._abandoned = False
+        self._ended = self._told = False
         self._announcing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=source.name, daemon=True)
 
@@ -167,6 +168,11 @@ class Task:
         self._thread.join(max(within_ms, 0) / 1_000)
         return not self._thread.is_alive()
 
+    @property
+    def over(self) -> bool:
+        """Whether the source has ended, and that was told."""
+        return self._told and not self._thread.is_alive()
+
     def abandon(self) -> None:
         """Count and publish that the task was abandoned: nobody waits for it any longer."""
         with log_context(self.name, self.scope, self.sequence):
@@ -176,6 +182,9 @@ class Task:
 
     def announce(self) -> None:
         """Publish the status of the source, if that is due; never waits."""
+        if self._ended:
+            self._told = self._status.publish(up=True, message="", ended=True)
+            return
         trouble = BLOCKED if self._is_blocked() else self._trouble
         if trouble is not None and not self._abandoned:
             self._publish_status(trouble)
@@ -203,7 +212,7 @@ class Task:
         """Run one instance to its end; whether it has failed and is to be followed by another one."""
         stop, failed = self._context.stop, False
         with log_context(self.name, self.scope, self.sequence):
-            while not failed and not stop.is_set():
+            while not failed and not self._ended and not stop.is_set():
                 wait_ms, failed = self._step()
                 stop.wait(wait_ms / 1_000)
             if self._unsaved and self.state is not None:
@@ -214,6 +223,8 @@ class Task:
                 self._instance.close()
             if self._abandoned:
                 log.warning("Ended after it was abandoned")
+            elif self._ended:
+                log.info("Ended: it is gone")
         return failed and not stop.is_set()
 
     def _renew(self) -> None:
@@ -244,6 +255,9 @@ class Task:
         self.announce()
         if chunk is not None:
             self._publish(chunk)
+            if chunk.ended:
+                self._ended = True
+                return 0, False
         if failed:
             return self._context.backoff.max_ms, True
         return self._wait_ms(chunk, trouble), False

@@ -133,6 +133,7 @@ class Store:
             )
             for states in (abandoned, task_timers, restarts, snapshots):
                 states.merge(connection, events, caps)
+            snapshots.forget_silent(connection, now_ms)
             progress.merge(connection, batch, caps)
             progress.note_topic_ids(connection, batch.topic_ids)
             handled.merge(connection, events, batch.present, caps)

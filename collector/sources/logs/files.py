@@ -5,6 +5,9 @@ name, offset of the entry, ordinal of the cause in it). Gzip files and standard 
 once; offsets are those of the unpacked text. A time more than a day ahead of our clock is replaced by
 ours.
 
+A file of a pattern that is gone has ended a minute after it was read to its end; one that is named by itself
+is waited for.
+
 A file that was followed under one name and now has another one has been rotated: its source reads it to
 the end, and it is not started again. A gzip file that appears later beside uncompressed files is one of
 those, compressed after it was read: it is not started either.
@@ -21,13 +24,14 @@ from pydantic import TypeAdapter, ValidationError
 from collector.positions import PositionsError
 from collector.settings import DEFAULT_NAME
 from collector.sources.logs.dialects.cause import Cause, unread
-from collector.sources.logs.readers import GZIP, STDIN, open_reader
+from collector.sources.logs.readers import GZIP, STDIN, FileMissingError, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Chunk, Publishing, SourceDownError, State
 from deadwatch.contract.events import Event, Position
 
 MAX_AHEAD_MS: Final = 86_400_000
 LOG_FILE_GONE: Final = "log_file_gone"
+GONE_MS: Final = 60_000
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
@@ -35,7 +39,7 @@ NOTHING_MATCHES = "no file matches yet; each will be read from its beginning whe
 class Place:
     """How far a source has read: which file of its name, the scanner's memory there, whether it is done.
 
-    ``tail`` is a checksum of the bytes before this place.
+    ``tail`` is a checksum of the bytes before this place. ``whole``: the file was gone, and read to its end.
     """
 
     inode: int | None = None
@@ -43,6 +47,7 @@ class Place:
     memory: Memory = field(default_factory=Memory)
     done: bool = False
     tail: str = ""
+    whole: bool = False
 
     def next_file(self, inode: int | None) -> "Place":
         """The beginning of the next file of the name."""
@@ -95,11 +100,11 @@ class Following:
 
 
 class LogSource:
-    """Follows one log file."""
+    """Follows one log file. ``of_pattern``: it ends when the file is gone for ``GONE_MS``."""
 
     kind = "log"
 
-    def __init__(self, path: Path, following: Following) -> None:
+    def __init__(self, path: Path, following: Following, *, of_pattern: bool = False) -> None:
         self.name = following.source(path)
         self.poll_interval_ms = following.poll_interval_ms
         self._file = open_reader(path)
@@ -107,18 +112,34 @@ class LogSource:
         self._following = following
         place = following.restored(_PLACES, self.name, following.saved(path), Place())
         self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
+        self._of_pattern = of_pattern
+        self._gone_since_ms: int | None = None
+        self._rest = b""
+        """What stands behind the last whole entry."""
 
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
         if self._place.done:
             return None
+        try:
+            chunk = self._next()
+        except FileMissingError:
+            now_ms = self._following.publishing.clock()
+            since_ms = self._gone_since_ms = self._gone_since_ms or now_ms
+            if not self._of_pattern or 0 <= now_ms - since_ms < GONE_MS:
+                raise
+            return self._end()
+        self._gone_since_ms = None
+        return chunk
+
+    def _next(self) -> Chunk | None:
         inode, another = self._file.open(self._place.inode, self._place.memory.offset, self._place.tail)
-        place = self._place.next_file(inode) if another else replace(self._place, inode=inode)
+        place = self._place.next_file(inode) if another else replace(self._place, inode=inode, whole=False)
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)
         if memory.offset == place.memory.offset and inode == self._place.inode and not another:
             return self._at_end(replace(place, memory=memory), block)
-        lost = self._lost() if another and inode != self._place.inode else ()
+        lost = self._lost() if another and inode != self._place.inode and not self._place.whole else ()
         tail = self._file.tail(memory.offset)
         return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail), lost)
 
@@ -128,7 +149,7 @@ class LogSource:
 
     def _at_end(self, place: Place, block: bytes) -> Chunk | None:
         """Continue with the next file once this one has a successor and nothing more was written to it."""
-        self._place = place
+        self._place, self._rest = place, block
         if place.done or place.inode is None or not self._file.ends(place.inode, place.memory.offset, block):
             return None
         memory, found = self._scanner.scan(place.memory, block, final=True)
@@ -139,6 +160,13 @@ class LogSource:
         place = replace(place, memory=memory)
         after = replace(place, done=True) if self._file.once else place.next_file(successor)
         return self._chunk(place.epoch, found, after)
+
+    def _end(self) -> Chunk:
+        """The last entry of a file that is gone."""
+        memory, found = self._scanner.scan(self._place.memory, self._rest, final=True)
+        self._file.close()
+        chunk = self._chunk(self._place.epoch, found, replace(self._place, memory=memory, whole=True), ())
+        return replace(chunk, more=False, ended=True)
 
     def _lost(self) -> tuple[Event, ...]:
         """The event that a file is gone: what it contained beyond our position was not read."""
@@ -169,17 +197,24 @@ def _named(place: Place, worker: str) -> Place:
 
 
 class LogGlob:
-    """Finds files; ``follow`` starts the source of one."""
+    """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet."""
 
     kind = "log"
 
-    def __init__(self, pattern: str, following: Following, follow: Callable[[Path], None]) -> None:
+    def __init__(
+        self,
+        pattern: str,
+        following: Following,
+        follow: Callable[[Path], None],
+        follows: Callable[[Path], bool] = lambda _: True,
+    ) -> None:
         self.name = following.source(pattern)
         self.poll_interval_ms = following.poll_interval_ms
         self._pattern = pattern
-        self._follow = follow
+        self._follow, self._follows = follow, follows
         saved = following.saved(pattern) or {}
         self._known = set[str](saved.get("paths", ()))
+        self._had_any = bool(self._known) or bool(saved.get("had_any"))
         self._inodes: dict[str, int] = dict(saved.get("inodes", {}))
         self._followed: set[str] = set()
 
@@ -187,6 +222,8 @@ class LogGlob:
         """Start what is new; a chunk only when something is."""
         paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
         found = {path: inode for path in paths if (inode := _inode(path))}
+        self._followed = {path for path in self._followed if self._follows(Path(path))}
+        self._known &= found.keys() | self._followed
         if not found and not self._followed:
             raise SourceDownError(NOTHING_MATCHES)
         begun = [path for path in sorted(found) if self._is_new(path, found[path])]
@@ -194,8 +231,9 @@ class LogGlob:
             self._follow(Path(path))  # one that raises is tried again, those before it are followed
             self._followed.add(path)
             self._known.add(path)
+            self._had_any = True
         moved, self._inodes = self._inodes != found, found
-        state = {"paths": sorted(self._known), "inodes": found}
+        state = {"paths": sorted(self._known), "inodes": found, "had_any": self._had_any}
         return Chunk((), state) if begun or moved else None
 
     def close(self) -> None:
@@ -206,7 +244,7 @@ class LogGlob:
             return False
         if path in self._known:
             return True
-        compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and bool(self._known)
+        compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
         return not compressed and inode not in self._inodes.values()
 
 

@@ -33,13 +33,17 @@ GZIP_BROKEN: Final = "gzip_broken"
 _CLOSED: Final = -1
 
 
+class FileMissingError(SourceDownError):
+    """There is no file of this name, not yet or not any more."""
+
+
 @contextmanager
 def _readable(missing: str = NOT_THERE) -> Iterator[None]:
     """Turns errors of the file system into ``SourceDownError``; ``missing`` is the text for no such file."""
     try:
         yield
     except FileNotFoundError:
-        raise SourceDownError(missing) from None
+        raise FileMissingError(missing) from None
     except OSError as error:
         text = f"the file cannot be read ({error.strerror}); this process needs read access to it"
         raise SourceDownError(text) from None

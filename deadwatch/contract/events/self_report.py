@@ -16,13 +16,17 @@ ABANDONED_CONNECTORS: Final = "abandoned_connectors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Event):
-    """The state of a source, sent at every change and as a heartbeat; ``subject`` is the source's name."""
+    """The state of a source, sent at every change and as a heartbeat; ``subject`` is the source's name.
+
+    ``ended``: it is read no more, by nobody's mistake, and is forgotten.
+    """
 
     kind: ClassVar[str] = "source_status"
     subject: str
     source_kind: str
     up: bool
     message: str
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,31 @@
 """The latest state that is reported: of sources, of a cluster's dead letter topics, of findings.
 
+A source is forgotten when it has ended, or when nobody has told of it for ``FORGOTTEN_AFTER_MS``.
 A snapshot replaces its source's previous one; what another collector of the cluster has reported stays. A
 finding that lasts keeps its first time.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Final
 
 from sqlalchemy import Connection, Table, case, delete, select
 
 from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsSnapshot, SourceStatus
-from deadwatch.store.engine import New, Values, merging
+from deadwatch.store.engine import New, Values, delete_keys, merging
 from deadwatch.store.schema import dead_letter_topics, findings, sources
 from deadwatch.store.storable import storable, storable_values
 from deadwatch.store.write.states import RowLimits
 
+FORGOTTEN_AFTER_MS: Final = 7 * 86_400_000
+
 
 def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
     """Apply the states of sources, and the latest snapshot of every source."""
-    states = [_source(one) for one in events if isinstance(one, SourceStatus)]
-    merge_sources(connection, caps.fitting(connection, sources, states))
+    states = [one for one in events if isinstance(one, SourceStatus)]
+    merge_sources(connection, caps.fitting(connection, sources, [_source(one) for one in states]))
+    ended = [subject for subject, one in {one.subject: one for one in states}.items() if one.ended]
+    delete_keys(connection, sources, [(subject,) for subject in ended])
     for topics in {one.source: one for one in events if isinstance(one, DeadLetterTopicsSnapshot)}.values():
         found = [{"dlq_topic": row.pop("topic"), **row} for row in map(asdict, topics.dead_letter_topics)]
         _replace(connection, dead_letter_topics, topics, found, caps)
@@ -65,6 +71,11 @@ def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
 def _changes(new: New) -> Values:
     since_ms = case((sources.c.up != new.up, new.since_ms), else_=sources.c.since_ms)
     return {"since_ms": since_ms, **{name: new[name] for name in ("kind", "up", "message", "heartbeat_ms")}}
+
+
+def forget_silent(connection: Connection, now_ms: int) -> None:
+    """Delete the sources of which nobody has told for long."""
+    connection.execute(delete(sources).where(sources.c.heartbeat_ms < now_ms - FORGOTTEN_AFTER_MS))
 
 
 def forget_sources(connection: Connection, message: str, before_ms: int, name: str = "") -> None:

@@ -1,8 +1,9 @@
 """Tasks that go on, go down, come back, block, and are abandoned."""
 
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -13,7 +14,7 @@ import pytest
 from collector.positions import Positions
 from collector.publish.publisher import ChunkQueue
 from collector.settings import CollectorSettings
-from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError
+from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError, State
 from collector.tasks.runtime import Runtime
 from collector.tasks.task import ABANDONED, BLOCKED, BLOCKED_MS, TaskContext
 from collector.telemetry import Count
@@ -60,7 +61,7 @@ class Hanging(Scripted):
 class Harness:
     """A runtime on a Kafka that is well, in a thread of its own."""
 
-    def __init__(self, positions: Positions) -> None:
+    def __init__(self, positions: Positions, saved: Mapping[str, State] | None = None) -> None:
         settings = CollectorSettings(
             name="test", heartbeat_interval_ms=100, connector_shutdown_graceful_timeout_ms=GRACEFUL_MS
         )
@@ -70,7 +71,7 @@ class Harness:
             threading.Event(), lambda: self.now_ms, rng, Backoff(1, 2), 0, task_timeout_ms=TASK_TIMEOUT_MS
         )
         publisher = publisher_of(self.kafka, positions, chunks, Queue())
-        self.runtime = Runtime(settings, chunks, publisher, context, {})
+        self.runtime = Runtime(settings, chunks, publisher, context, saved or {})
         self.thread = threading.Thread(target=lambda: self.failure.append(self.runtime.run(self.stop)))
 
     def begin(self, *sources: Scripted) -> None:
@@ -233,6 +234,33 @@ def test_heartbeats_and_the_collectors_own_status(harness: Harness) -> None:
     until(lambda: harness.kafka.holds('"subject":"collector:test"', '"up":true', '"source_kind":"collector"'))
     harness.now_ms += 100
     until(lambda: harness.kafka.holds('"subject":"log:a"', '"position":[1100,0,0]'))
+
+
+def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes_again(
+    harness: Harness,
+) -> None:
+    source = Scripted("log:a", [chunk("log:a", 1), lambda: Chunk((), {"offset": 7}, ended=True)])
+    harness.begin(source)
+    until(lambda: harness.kafka.holds('"subject":"log:a"', '"ended":true'))
+    until(lambda: not harness.runtime.runs("log:a"))
+    assert source.closed
+    assert harness.runtime.saved("log:a") == {"offset": 7}
+    harness.runtime.start(partial(Scripted.itself, Scripted("log:a", [chunk("log:a", 8)])))
+    until(lambda: harness.kafka.holds('"w8"'))
+    assert harness.runtime.runs("log:a")
+
+
+def test_sources_that_are_read_no_more_are_told_of_once_after_a_start(positions: Positions) -> None:
+    at = {"position_ms": 5}
+    saved = {"log:a#status": at, "log:b#status": at, "log:c#status": {**at, "ended": True}, "log:d": at}
+    harness = Harness(positions, {**saved, "collector:test#status": at})
+    harness.begin(Scripted("log:a", [chunk("log:a", 1)]))
+    until(lambda: harness.kafka.holds('"subject":"log:b"', '"ended":true'))
+    harness.end()
+    told = [value.decode() for _, value in harness.kafka.committed if b'"ended":true' in value]
+    assert [json.loads(one)["subject"] for one in told] == ["log:b"]
+    assert positions.load()["log:b#status"]["ended"]
+    assert not positions.load()["log:a#status"]["ended"]
 
 
 def test_a_name_that_is_set_twice_is_read_once(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:

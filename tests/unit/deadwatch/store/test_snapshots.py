@@ -1,10 +1,19 @@
 """Findings and dead letter topics that come, last and go: what the store makes of snapshots."""
 
-from deadwatch.contract.events import DeadLetterTopic, DeadLetterTopicsSnapshot, Finding, FindingsSnapshot
+from dataclasses import replace
+
+from deadwatch.contract.events import (
+    DeadLetterTopic,
+    DeadLetterTopicsSnapshot,
+    Finding,
+    FindingsSnapshot,
+    SourceStatus,
+)
 from deadwatch.store import schema
 from deadwatch.store.store import Store
+from deadwatch.store.write.snapshots import FORGOTTEN_AFTER_MS
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import Rows, apply, origin
+from tests.unit.deadwatch.store.suite import EMPTY, Rows, apply, origin
 
 store, rows = suite.store, suite.rows
 
@@ -69,3 +78,26 @@ def test_a_topic_goes_when_its_collector_no_longer_reports_it(store: Store, rows
     assert held() == {"b": 3, "c": 4}
     apply(store, topics("two", b=0))
     assert held() == {"b": 0}
+
+
+def status(subject: str, at_ms: int, *, ended: bool = False) -> SourceStatus:
+    place = origin(f"{subject}#status", at_ms)
+    return SourceStatus(**place, subject=subject, source_kind="log", up=True, message="", ended=ended)
+
+
+def test_a_source_is_forgotten_when_it_has_ended_until_it_is_told_of_again(store: Store, rows: Rows) -> None:
+    def known() -> list[str]:
+        return [row["name"] for row in rows(schema.sources)]
+
+    apply(store, status("a", 1), status("b", 1))
+    apply(store, status("a", 2), status("a", 3, ended=True))
+    assert known() == ["b"]
+    apply(store, status("a", 4, ended=True), status("a", 5), status("b", 5, ended=True))
+    assert known() == ["a"]
+
+
+def test_a_source_of_which_nobody_has_told_for_a_week_is_forgotten(store: Store, rows: Rows) -> None:
+    apply(store, status("a", 1_000), status("b", 2_000))
+    for at_ms, known in ((1_000 + FORGOTTEN_AFTER_MS, ["a", "b"]), (2_000 + FORGOTTEN_AFTER_MS, ["b"])):
+        store.apply(replace(EMPTY, committed_at_ms=at_ms))
+        assert [row["name"] for row in rows(schema.sources)] == known

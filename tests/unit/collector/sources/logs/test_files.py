@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.files import NOTHING_MATCHES, LogGlob, LogSource
+from collector.sources.logs.files import GONE_MS, NOTHING_MATCHES, LogGlob, LogSource
 from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import TaskAbandoned
 from tests.unit.collector.sources.logs.scanning import (
@@ -100,6 +100,39 @@ def test_between_a_file_and_its_successor_the_source_is_down(tmp_path: Path, fol
     assert tasks_and_reasons(drain(source)[0]) == ["1", "2"]
 
 
+def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_another(tmp_path: Path) -> None:
+    path, now_ms = tmp_path / "a.log", [NOW_MS]
+    reading = following(clock=lambda: now_ms[0])
+    append(path, abandoned(0) + abandoned(1).rstrip())
+    source = LogSource(path, reading, of_pattern=True)
+    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+    path.unlink()
+    for after_ms in (0, GONE_MS - 1):
+        now_ms[0] = NOW_MS + after_ms
+        with pytest.raises(SourceDownError, match="gone"):
+            source.poll()
+    now_ms[0] = NOW_MS + GONE_MS
+    chunk = source.poll()
+    assert chunk is not None
+    assert (chunk.ended, tasks_and_reasons(list(chunk.events))) == (True, ["1"])
+    append(path, abandoned(2))
+    with closing(log_source(path, chunk.state)) as again:
+        events, _ = drain(again)
+    assert tasks_and_reasons(events) == ["2"], "and nothing was lost"
+    assert events[0].position > chunk.events[0].position
+
+
+def test_a_file_of_a_pattern_that_was_gone_before_it_was_opened_ends(tmp_path: Path) -> None:
+    now_ms = [NOW_MS]
+    source = LogSource(tmp_path / "a.log", following(clock=lambda: now_ms[0]), of_pattern=True)
+    with pytest.raises(SourceDownError, match="does not exist"):
+        source.poll()
+    now_ms[0] += GONE_MS
+    chunk = source.poll()
+    assert chunk is not None
+    assert (chunk.ended, chunk.events) == (True, ())
+
+
 def test_a_directory_is_refused_with_what_to_do(tmp_path: Path, follow: Open) -> None:
     with pytest.raises(SourceDownError, match="name a file, or a pattern"):
         follow(tmp_path).poll()
@@ -147,6 +180,41 @@ def test_a_rotated_file_that_still_matches_is_not_read_twice(tmp_path: Path) -> 
     for state in (first.state, second.state):
         glob_of(tmp_path / "a.log*", found, state).poll()
     assert found == ["a.log", "a.log", "a.log"]
+
+
+def test_a_file_whose_source_has_ended_is_followed_when_it_comes_again(tmp_path: Path) -> None:
+    found: list[str] = []
+    ended: set[str] = set()
+    source = LogGlob(
+        str(tmp_path / "*.log*"),
+        following(),
+        lambda path: found.append(path.name),
+        lambda path: path.name not in ended,
+    )
+    append(tmp_path / "a.log", "x\n")
+    append(tmp_path / "b.log", "x\n")
+    assert source.poll() is not None
+    (tmp_path / "a.log").unlink()
+    assert source.poll() is not None
+    append(tmp_path / "a.log", "y\n")
+    assert source.poll() is not None
+    assert found == ["a.log", "b.log"], "it is still followed"
+    (tmp_path / "a.log").unlink()
+    ended.add("a.log")
+    chunk = source.poll()
+    assert chunk is not None
+    assert chunk.state["paths"] == [str(tmp_path / "b.log")], "what is gone is forgotten"
+    append(tmp_path / "a.log", "z\n")
+    source.poll()
+    assert found == ["a.log", "b.log", "a.log"]
+    (tmp_path / "b.log").rename(tmp_path / "b.log.gz")
+    (tmp_path / "a.log").unlink()
+    ended.add("b.log")
+    source.poll()
+    after_a_start: list[str] = []
+    (state,) = [one.state for one in [source.poll() or chunk]]
+    glob_of(tmp_path / "*.log*", after_a_start, state).poll()
+    assert after_a_start == [], "it was read before it was compressed"
 
 
 def test_a_file_that_cannot_be_followed_is_tried_again_and_loses_no_other(tmp_path: Path) -> None:
