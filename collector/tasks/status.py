@@ -21,12 +21,11 @@ from collector.publish.publisher import BoundedChannel
 from collector.sources.source import Publishing, Snapshots, State
 from collector.telemetry import Count
 from deadwatch.contract.events import CollectorSnapshot, Event, SourceStatus, self_report
-from deadwatch.contract.events.self_report import CollectorCount
+from deadwatch.contract.events.self_report import STATUS, CollectorCount
 from deadwatch.runtime.logs import Scope
 
 log = logging.getLogger(__name__)
 
-STATUS: Final = "#status"
 ENDED: Final = "ended"
 SLICE_MS: Final = 50
 MAX_SUBJECTS: Final = 1_000

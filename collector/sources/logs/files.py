@@ -28,6 +28,7 @@ from collector.sources.logs.readers import GZIP, STDIN, FileMissingError, open_r
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Chunk, Publishing, SourceDownError, State
 from deadwatch.contract.events import Event, Position
+from deadwatch.contract.events.self_report import LOG_FILE
 
 MAX_AHEAD_MS: Final = 86_400_000
 LOG_FILE_GONE: Final = "log_file_gone"
@@ -71,11 +72,11 @@ class Following:
     def source(self, path: object) -> str:
         """The name of the source that reads this file, or these files."""
         collector = self.publishing.collector
-        return f"log:{path}" if collector == DEFAULT_NAME else f"log:{path}@{collector}"
+        return f"{LOG_FILE}{path}" if collector == DEFAULT_NAME else f"{LOG_FILE}{path}@{collector}"
 
     def saved(self, path: object) -> State | None:
         """What this source has saved; earlier versions left the collector out of its name."""
-        return self.publishing.saved(self.source(path)) or self.publishing.saved(f"log:{path}")
+        return self.publishing.saved(self.source(path)) or self.publishing.saved(f"{LOG_FILE}{path}")
 
     def restored(self, places: TypeAdapter[T], name: str, saved: State | None, new: T) -> T:
         """What the source of this name has ``saved``, ``new`` if nothing. Raises ``PositionsError``."""

@@ -14,6 +14,12 @@ ABANDONED_CONNECTORS: Final = "abandoned_connectors"
 """Names of a ``CollectorCount``."""
 
 
+LOG_FILE: Final = "log:"
+"""Before the path, in the name of a log file's source."""
+STATUS: Final = "#status"
+"""Behind the name of a source, in that of the source of its status."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus(Event):
     """The state of a source, sent at every change and as a heartbeat; ``subject`` is the source's name.

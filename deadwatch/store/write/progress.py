@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, false, func, or_,
 
 from deadwatch.contract.events import Position
 from deadwatch.contract.events.redrive import REDRIVE_SOURCE
+from deadwatch.contract.events.self_report import LOG_FILE, STATUS
 from deadwatch.store.batch import Batch, Offsets, Place, SeriesDelta, delta
 from deadwatch.store.engine import New, Values, insert, many, merging, rows_with, upsert
 from deadwatch.store.errors import OffsetsMovedError
@@ -23,6 +24,7 @@ from deadwatch.store.schema import (
     read_topics,
     redrive_handled,
     redrive_orders,
+    sources,
     stream_figures,
 )
 from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
@@ -81,13 +83,16 @@ def read_records(batch: Batch) -> list[SeriesDelta]:
 
 def _advance(connection: Connection, batch: Batch, caps: RowLimits) -> None:
     positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
-    rows = caps.fitting(connection, marks, positions, _forget_orders)
+    rows = caps.fitting(connection, marks, positions, _forget)
     if rows:
         connection.execute(merging(connection, marks, _mark, _is_forward), rows)
 
 
-def _forget_orders(connection: Connection) -> None:
-    """Delete the marks of orders that are over, with those of their partition tasks."""
+def _forget(connection: Connection) -> None:
+    """Delete the marks of log files that nobody reads any more, and of orders that are over."""
+    known = select(sources.c.name), select(sources.c.name + STATUS)
+    of_files = marks.c.source.startswith(LOG_FILE)
+    connection.execute(delete(marks).where(of_files, *(marks.c.source.not_in(names) for names in known)))
     going = select(redrive_orders.c.id).where(redrive_orders.c.finished_at_ms == 0)
     of_going = [marks.c.source.startswith(f"{REDRIVE_SOURCE}{one}") for one in connection.scalars(going)]
     of_orders = marks.c.source.startswith(REDRIVE_SOURCE)

@@ -18,7 +18,7 @@ from deadwatch.store.storable import MAX_INTEGER
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.states import MAX_ROWS
-from tests.unit.deadwatch.store.suite import EMPTY, GROUP, order
+from tests.unit.deadwatch.store.suite import EMPTY, GROUP, apply, order, origin
 
 HUGE = 2**70
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789äöü漢字😀"
@@ -58,7 +58,7 @@ def filled(cls: type[Any], text: str, number: int) -> Any:  # noqa: ANN401 -- of
         return (filled(get_args(cls)[0], text, number),)
     if not is_dataclass(cls):
         return {str: text, int: number, bool: True, contract.Position: contract.Position(number)}[cls]
-    exact = {"outcome": "sent", "partition": 0, "first": 0, "end": number + 1}
+    exact = {"outcome": "sent", "partition": 0, "first": 0, "end": number + 1, "ended": False}
     types = get_type_hints(cls)
     return cls(
         **{
@@ -125,6 +125,18 @@ def test_long_names_stay_different(store: Store, connection: Connection) -> None
     assert len(connection.execute(select(schema.instances)).all()) == 2
 
 
+def test_marks_of_log_files_that_nobody_reads_make_room(store: Store, connection: Connection) -> None:
+    status: dict[str, Any] = {"subject": "log:1", "source_kind": "log", "up": True, "message": ""}
+    for name in ("log:1", "log:1#status"):
+        apply(store, contract.SourceStatus(**origin("log:1#status"), **status))
+        store.apply(replace(EMPTY, marks={name: contract.Position(1)}))
+    store.apply(replace(EMPTY, marks={"log:2": contract.Position(1)}))
+    assert {*connection.scalars(select(schema.marks.c.source))} == {"log:1", "log:1#status"}
+    apply(store, contract.SourceStatus(**origin("log:1#status", 9), **status, ended=True))
+    store.apply(replace(EMPTY, marks={"log:2": contract.Position(1)}))
+    assert {*connection.scalars(select(schema.marks.c.source))} == {"log:2"}
+
+
 def test_marks_of_redrives_that_are_over_make_room(store: Store, connection: Connection, url: str) -> None:
     engine = connect(url)
     book = OrderBook(engine)
@@ -132,9 +144,9 @@ def test_marks_of_redrives_that_are_over_make_room(store: Store, connection: Con
         book.create(order(name, f"dlq.{name}"), "{}")
     book.cancel("a", "over", 1)
     engine.dispose()
-    for number, name in enumerate(("redrive:a", "redrive:b-0", "log:1", "log:2"), 1):
+    for number, name in enumerate(("redrive:a", "redrive:b-0", "otlp@1", "otlp@2"), 1):
         store.apply(replace(EMPTY, marks={name: contract.Position(number)}))
-    assert {*connection.scalars(select(schema.marks.c.source))} == {"redrive:b-0", "log:1"}
+    assert {*connection.scalars(select(schema.marks.c.source))} == {"redrive:b-0", "otlp@1"}
 
 
 def test_tables_of_states_are_bounded_and_say_so(store: Store, connection: Connection) -> None:
