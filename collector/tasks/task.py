@@ -251,13 +251,14 @@ class Task:
         events = len(chunk.events) if chunk is not None else 0
         now_ms = self._context.clock()
         self._context.telemetry.polled(self.name, self._kind, events, began_ms, now_ms, error_type=error_type)
+        if chunk is not None and chunk.ended:
+            self._publish(chunk)
+            self._ended = True
+            return 0, False
         self._note(trouble)
         self.announce()
         if chunk is not None:
             self._publish(chunk)
-            if chunk.ended:
-                self._ended = True
-                return 0, False
         if failed:
             return self._context.backoff.max_ms, True
         return self._wait_ms(chunk, trouble), False

@@ -237,13 +237,16 @@ def test_heartbeats_and_the_collectors_own_status(harness: Harness) -> None:
 
 
 def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes_again(
-    harness: Harness,
+    harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source = Scripted("log:a", [chunk("log:a", 1), lambda: Chunk((), {"offset": 7}, ended=True)])
+    caplog.set_level(logging.INFO, "collector.tasks.task")
+    ends = [fail(SourceDownError("gone")), lambda: Chunk((), {"offset": 7}, ended=True)]
+    source = Scripted("log:a", [chunk("log:a", 1), *ends])
     harness.begin(source)
     until(lambda: harness.kafka.holds('"subject":"log:a"', '"ended":true'))
     until(lambda: not harness.runtime.runs("log:a"))
     assert source.closed
+    assert contextual(caplog)[1:] == ["[log:a|task-0|1] Down: gone", "[log:a|task-0|1] Ended: it is gone"]
     assert harness.runtime.saved("log:a") == {"offset": 7}
     harness.runtime.start(partial(Scripted.itself, Scripted("log:a", [chunk("log:a", 8)])))
     until(lambda: harness.kafka.holds('"w8"'))
