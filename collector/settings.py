@@ -18,7 +18,11 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.settings_file import ProcessSettings
 
 DEFAULT_NAME: Final = "collector"
-"""Without another name log files are called by their paths alone."""
+
+
+def own_source(source: str, collector: str) -> str:
+    """The name of a source that every collector has for itself; the default collector is left out."""
+    return source if collector == DEFAULT_NAME else f"{source}@{collector}"
 
 
 NAMELESS: Final = (

@@ -28,7 +28,7 @@ from collector.receiver.body import Budget, BusyError, Reason, RefusedError, Tak
 from collector.receiver.events import reports_of
 from collector.receiver.journal import NAME, Journal
 from collector.receiver.state import LogsSubmission, Origin, RefusedSubmission, Submission, key_of
-from collector.settings import CollectorSettings, ReceiverSettings
+from collector.settings import CollectorSettings, ReceiverSettings, own_source
 from collector.sources.logs.records import MAX_RECORD_CHARS
 from collector.sources.source import SourceDownError
 from deadwatch.runtime.hosts import host_name, is_loopback
@@ -144,10 +144,10 @@ class Receiver:
     """Listens from its first poll on; each poll commits what has come."""
 
     kind = "receiver"
-    name = NAME
     poll_interval_ms = 0
 
     def __init__(self, settings: CollectorSettings, journal: Journal, clock: Callable[[], int]) -> None:
+        self.name = own_source(NAME, settings.name)
         self.port = 0
         self._settings = settings
         self._journal = journal

@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from collector.positions import PositionsError
-from collector.settings import DEFAULT_NAME
+from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.readers import GZIP, STDIN, FileMissingError, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
@@ -71,8 +71,7 @@ class Following:
 
     def source(self, path: object) -> str:
         """The name of the source that reads this file, or these files."""
-        collector = self.publishing.collector
-        return f"{LOG_FILE}{path}" if collector == DEFAULT_NAME else f"{LOG_FILE}{path}@{collector}"
+        return own_source(f"{LOG_FILE}{path}", self.publishing.collector)
 
     def saved(self, path: object) -> State | None:
         """What this source has saved; earlier versions left the collector out of its name."""

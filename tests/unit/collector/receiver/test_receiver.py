@@ -14,6 +14,10 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 
+from collector.publish.publisher import ChunkQueue
+from collector.receiver.journal import Journal
+from collector.receiver.receiver import Receiver
+from collector.settings import CollectorSettings
 from tests.paths import DATA
 from tests.unit.collector.receiver.conftest import NOW_MS, PROTOBUF, Running, report
 from tests.waiting import until
@@ -84,6 +88,12 @@ def test_a_structured_record_with_an_exception_is_one_entry(own: Running) -> Non
     (event,) = own.events
     assert (event["kind"], event["topic"], event["happened_at_ms"]) == ("delivery_timeout", "orders", 7)
     assert event["source"] == "otlp@c"
+
+
+def test_the_receivers_of_several_collectors_are_told_apart(own: Running) -> None:
+    assert own.receiver.name == "receiver@c"
+    settings = CollectorSettings()
+    assert Receiver(settings, Journal(ChunkQueue(), None, 0), lambda: 0).name == "receiver"
 
 
 def test_json_is_answered_in_json_and_tells_what_was_rejected(own: Running) -> None:
