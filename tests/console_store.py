@@ -197,6 +197,7 @@ def _states(connection: Connection, now_ms: int) -> None:
     times = {"first_ms": now_ms - 9 * HOUR_MS, "last_ms": now_ms - 17 * MINUTE_MS}
     given_up = "Graceful stop of task pipe-0 failed."
     add(connection, schema.abandoned, **cluster, **pipe, **counted, **times, message=given_up)
+    add(connection, schema.instances, **observed, **pipe, abandoned=1)
     worker = {"worker": "10.0.0.7:8083", "connect_cluster": "http://10.0.0.7:8083"}
     task = {**observed, **worker, "counted": True, "state": "RUNNING", "judged": True}
     failed = dict.fromkeys(

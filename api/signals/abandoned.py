@@ -20,12 +20,13 @@ from functools import partial
 from typing import Literal
 
 from pydantic import Field
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from api.answers import TIME, Answer, Page, answer_of
 from api.cursor import Key
 from api.store import table_rows
 from deadwatch.store import schema
+from deadwatch.store.schema import instances
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,19 @@ class Abandoned(Evidence):
 
 
 def evidence_rows(connection: Connection) -> list[Evidence]:
-    """All evidence of abandoned instances."""
-    return table_rows(connection, schema.abandoned, Evidence)
+    """All evidence of abandoned instances.
+
+    A worker whose threads were seen and of which nothing is left, by REST and by its agent, has ended, and
+    with it what it had abandoned: such as a pod whose successor has another name.
+    """
+    workers = select(instances.c.kafka_cluster, instances.c.worker).distinct()
+    left = {(kafka_cluster, worker) for kafka_cluster, worker in connection.execute(workers)}
+    return [
+        replace(row, seen_current=0, logged_current=0)
+        if row.seen and (row.kafka_cluster, row.worker) not in left
+        else row
+        for row in table_rows(connection, schema.abandoned, Evidence)
+    ]
 
 
 def reconcile(rows: Iterable[Evidence]) -> list[Abandoned]:

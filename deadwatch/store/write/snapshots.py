@@ -1,6 +1,7 @@
 """The latest state that is reported: of sources, of a cluster's dead letter topics, of findings.
 
-A source is forgotten when it has ended, or when nobody has told of it for ``FORGOTTEN_AFTER_MS``.
+A source is forgotten when it has ended, or when nobody has told of it for ``FORGOTTEN_AFTER_MS``; and with it
+what it has last told of the present. What was counted stays.
 A snapshot replaces its source's previous one; what another collector of the cluster has reported stays. A
 finding that lasts keeps its first time.
 """
@@ -9,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from sqlalchemy import Connection, Table, case, delete, select
+from sqlalchemy import BindParameter, Connection, Table, bindparam, case, delete, select, update
 
 from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsSnapshot, SourceStatus
-from deadwatch.store.engine import New, Values, delete_keys, merging
-from deadwatch.store.schema import dead_letter_topics, findings, sources
+from deadwatch.store.engine import New, Values, merging
+from deadwatch.store.schema import connect_tasks, dead_letter_topics, findings, instances, sources
 from deadwatch.store.storable import storable, storable_values
+from deadwatch.store.write.restarts import ABSENT
 from deadwatch.store.write.states import RowLimits
 
 FORGOTTEN_AFTER_MS: Final = 7 * 86_400_000
@@ -25,7 +27,7 @@ def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> N
     states = [one for one in events if isinstance(one, SourceStatus)]
     merge_sources(connection, caps.fitting(connection, sources, [_source(one) for one in states]))
     ended = [subject for subject, one in {one.subject: one for one in states}.items() if one.ended]
-    delete_keys(connection, sources, [(subject,) for subject in ended])
+    _forget(connection, ended)
     for topics in {one.source: one for one in events if isinstance(one, DeadLetterTopicsSnapshot)}.values():
         found = [{"dlq_topic": row.pop("topic"), **row} for row in map(asdict, topics.dead_letter_topics)]
         _replace(connection, dead_letter_topics, topics, found, caps)
@@ -74,8 +76,20 @@ def _changes(new: New) -> Values:
 
 
 def forget_silent(connection: Connection, now_ms: int) -> None:
-    """Delete the sources of which nobody has told for long."""
-    connection.execute(delete(sources).where(sources.c.heartbeat_ms < now_ms - FORGOTTEN_AFTER_MS))
+    """Forget the sources of which nobody has told for long."""
+    silent = select(sources.c.name).where(sources.c.heartbeat_ms < now_ms - FORGOTTEN_AFTER_MS)
+    _forget(connection, connection.scalars(silent).all())
+
+
+def _forget(connection: Connection, names: Sequence[str]) -> None:
+    if not names:
+        return
+    rows = [{"forgotten": one} for one in names]
+    name: BindParameter[str] = bindparam("forgotten")
+    for column in (sources.c.name, instances.c.source, dead_letter_topics.c.source):
+        connection.execute(delete(column.table).where(column == name), rows)
+    tasks = update(connect_tasks).where(connect_tasks.c.source == name, connect_tasks.c.state != "")
+    connection.execute(tasks.values(ABSENT), rows)
 
 
 def forget_sources(connection: Connection, message: str, before_ms: int, name: str = "") -> None:

@@ -141,7 +141,7 @@ def test_every_metric_is_named_even_without_samples(
     ("table", "withheld"),
     [
         (schema.abandoned, "connect_abandoned"),
-        (schema.instances, "connect_(task|connector)_state"),
+        (schema.instances, "connect_((task|connector)_state|abandoned_.*)"),
         (schema.findings, "deadwatch_findings"),
         (schema.sources, "source_up|connect_(task|connector)_state"),
         (schema.series, "task_timeouts|parked_backlog"),

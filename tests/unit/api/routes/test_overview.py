@@ -18,6 +18,7 @@ def test_the_overview_is_the_sum_of_everything(
     add_series(series.DELIVERY_TIMEOUT_RECORDS, 21, topic="t", last_ms=2_000)
     add_series(series.TASK_TIMEOUTS, 2)
     add_row(schema.abandoned, worker="w", task="0", seen=True, seen_total=2, seen_current=1, last_ms=now_ms)
+    add_row(schema.instances, worker="w", task="0")
     add_row(schema.connect_tasks, task="0", judged=True, stalled_since_ms=now_ms)
     add_row(schema.connect_tasks, task="1", judged=True)
     add_row(schema.batches, committed_at_ms=now_ms, lag_ms=240, duration_ms=131, records=12)

@@ -126,6 +126,7 @@ def test_what_is_abandoned_now_stands_first_with_what_log_and_threads_say(
     client: httpx2.Client, add_row: Add, now_ms: int
 ) -> None:
     worker = {"worker": "w:1", "seen": True}
+    add_row(schema.instances, worker="w:1", connector="pipe", task="1")
     add_row(schema.abandoned, **worker, connector="over", task="0", seen_total=1, last_ms=now_ms)
     pipe = {"connector": "pipe", "task": "1", "logged_total": 3, "logged_current": 2, "last_ms": 5}
     add_row(schema.abandoned, **worker, **pipe, seen_total=3, seen_current=1)
@@ -139,6 +140,21 @@ def test_what_is_abandoned_now_stands_first_with_what_log_and_threads_say(
         ("pipe", "task", "1", 1, 3, "threads", {"current": 2, "total": 3}, seen, True),
         ("over", "task", "0", 0, 1, "threads", none, {"current": 0, "total": 1}, True),
     ]
+
+
+def test_what_a_worker_had_abandoned_has_ended_with_it(client: httpx2.Client, add_row: Add) -> None:
+    """Of a worker that is gone, such as a pod, there is no instance left by REST and by its agent."""
+    counts = {"logged_total": 1, "logged_current": 1, "seen_total": 1, "seen_current": 1}
+    for worker, seen in (("gone:8083", True), ("there:8083", True), ("without-agent:8083", False)):
+        add_row(schema.abandoned, worker=worker, connector="pipe", task="0", seen=seen, **counts)
+    add_row(schema.instances, worker="there:8083", connector="pipe", task="0")
+    items = client.get("/api/v1/abandoned").json()["items"]
+    found = {item["worker"]: (item["current"], item["total"], item["disagree"]) for item in items}
+    assert found == {
+        "gone:8083": (0, 1, False),
+        "there:8083": (1, 1, False),
+        "without-agent:8083": (1, 1, None),
+    }
 
 
 def test_delivery_timeouts_join_batches_and_records(client: httpx2.Client, add_series: Add) -> None:

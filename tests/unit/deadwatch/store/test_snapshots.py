@@ -3,17 +3,21 @@
 from dataclasses import replace
 
 from deadwatch.contract.events import (
+    ConnectTasksSnapshot,
     DeadLetterTopic,
     DeadLetterTopicsSnapshot,
     Finding,
     FindingsSnapshot,
+    Instance,
     SourceStatus,
+    WorkerSnapshot,
 )
 from deadwatch.store import schema
 from deadwatch.store.store import Store
 from deadwatch.store.write.snapshots import FORGOTTEN_AFTER_MS
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import EMPTY, Rows, apply, origin
+from tests.unit.deadwatch.store.test_restarts import TASK
 
 store, rows = suite.store, suite.rows
 
@@ -94,6 +98,27 @@ def test_a_source_is_forgotten_when_it_has_ended_until_it_is_told_of_again(store
     assert known() == ["b"]
     apply(store, status("a", 4, ended=True), status("a", 5), status("b", 5, ended=True))
     assert known() == ["a"]
+
+
+def test_what_a_source_told_of_the_present_goes_with_it_and_what_was_counted_stays(
+    store: Store, rows: Rows
+) -> None:
+    instance = Instance(connector="c", task="0", state="FAILED", abandoned=1)
+    for name in ("a", "b"):
+        task = replace(TASK, worker=name)
+        apply(
+            store,
+            status(name, 1),
+            topics(name, **{name: 1}),
+            WorkerSnapshot(**origin(name), worker=name, threads_known=True, instances=(instance,)),
+            ConnectTasksSnapshot(**origin(name), connect_cluster=name, connect_tasks=(task,)),
+        )
+    apply(store, status("a", 2, ended=True))
+    assert [row["name"] for row in rows(schema.sources)] == ["b"]
+    for table in (schema.instances, schema.dead_letter_topics):
+        assert [row["source"] for row in rows(table)] == ["b"]
+    assert {row["worker"]: row["state"] for row in rows(schema.connect_tasks)} == {"a": "", "b": "RUNNING"}
+    assert {row["worker"]: row["seen_total"] for row in rows(schema.abandoned)} == {"a": 1, "b": 1}
 
 
 def test_a_source_of_which_nobody_has_told_for_a_week_is_forgotten(store: Store, rows: Rows) -> None:
