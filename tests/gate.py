@@ -35,9 +35,7 @@ OF_PYTEST: Final = "pytest-of-"
 """Where pytest keeps the directories of the last tests, to be looked at; they go with the run."""
 SHARED_MEMORY: Final = Path("/dev/shm")
 TERMINAL: Final = os.dup(1)
-TRACED: Final = ("-X", "tracemalloc=20")
-"""Beside what a test has left open stands where it was opened; too slow for all tests."""
-ALONE: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
+ALONE: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider", "-p", "tests.traced")
 
 
 def say(text: str) -> None:
@@ -132,7 +130,7 @@ def again(failures: dict[str, str], causes: int) -> int:
         say(f"{causes} failures of {count} tests: too many to be called unstable, none is run again\n")
         return int(pytest.ExitCode.TESTS_FAILED)
     say(f"{count} failed: once more, alone\n")
-    command = [sys.executable, *TRACED, "-m", "pytest", *ALONE, *failures]
+    command = [sys.executable, "-m", "pytest", *ALONE, *failures]
     code = subprocess.run(command, check=False).returncode
     if code == pytest.ExitCode.OK:
         say(f"unstable: {count} passed alone that had failed\n")

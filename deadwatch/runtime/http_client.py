@@ -5,6 +5,7 @@ A longer answer is cut off there, and a compressed one is not unpacked: both the
 
 import ssl
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -31,10 +32,16 @@ class _Cut(httpx2.SyncByteStream):
         self._stream.close()
 
 
+@cache
+def _trust_of_the_system() -> ssl.SSLContext:
+    """The system's authorities: to read them takes 45 ms, so a process does it once."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class _Bounded(httpx2.HTTPTransport):
     def __init__(self, most_bytes: int, ca_location: Path | None) -> None:
-        verify = True if ca_location is None else ssl.create_default_context(cafile=ca_location)
-        super().__init__(verify=verify, trust_env=False)
+        own = ssl.create_default_context(cafile=ca_location) if ca_location is not None else None
+        super().__init__(verify=own or _trust_of_the_system(), trust_env=False)
         self._most_bytes = most_bytes
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
