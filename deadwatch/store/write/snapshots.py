@@ -3,7 +3,7 @@
 A source is forgotten when it has ended, or when nobody has told of it for ``FORGOTTEN_AFTER_MS``; and with it
 what it has last told of the present. What was counted stays.
 A snapshot replaces its source's previous one; what another collector of the cluster has reported stays. A
-finding that lasts keeps its first time.
+finding that lasts keeps its first time, and one that nobody repeats goes as a silent source does.
 """
 
 from collections.abc import Iterable, Sequence
@@ -76,9 +76,11 @@ def _changes(new: New) -> Values:
 
 
 def forget_silent(connection: Connection, now_ms: int) -> None:
-    """Forget the sources of which nobody has told for long."""
-    silent = select(sources.c.name).where(sources.c.heartbeat_ms < now_ms - FORGOTTEN_AFTER_MS)
+    """Forget the sources of which nobody has told for long, and the findings that nobody has repeated."""
+    before_ms = now_ms - FORGOTTEN_AFTER_MS
+    silent = select(sources.c.name).where(sources.c.heartbeat_ms < before_ms)
     _forget(connection, connection.scalars(silent).all())
+    connection.execute(delete(findings).where(findings.c.observed_at_ms < before_ms))
 
 
 def _forget(connection: Connection, names: Sequence[str]) -> None:

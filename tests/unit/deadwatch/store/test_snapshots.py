@@ -61,6 +61,13 @@ def test_what_another_collector_reports_stays_until_that_one_takes_it_back(store
     assert since(rows) == {"b": 10}
 
 
+def test_a_finding_that_nobody_has_repeated_for_a_week_goes(store: Store, rows: Rows) -> None:
+    apply(store, snapshot(1_000, "a"), snapshot(2_000, "b", source="findings:two"))
+    for at_ms, left in ((1_000 + FORGOTTEN_AFTER_MS, {"a", "b"}), (2_000 + FORGOTTEN_AFTER_MS, {"b"})):
+        store.apply(replace(EMPTY, committed_at_ms=at_ms))
+        assert since(rows).keys() == left
+
+
 def topics(source: str, **records: int) -> DeadLetterTopicsSnapshot:
     return DeadLetterTopicsSnapshot(
         **origin(source),
