@@ -50,6 +50,8 @@ EQUIVALENT: Final = (
     "LONG_BYTES) or -1)",  # as the larger of it and 0
     "wrapper is not error_class",  # where they are equal they are one object
     "close[ -1]",  # the only one
+    "_readings[- 0]",  # the only one, too
+    "_readings[not 1]",
 )
 """What some mutants change, none of which behaves in another way than the code: they are not tried."""
 

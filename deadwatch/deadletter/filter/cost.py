@@ -14,7 +14,7 @@ from typing import Final
 from deadwatch.contract.events import MAX_TEXT_CHARS
 from deadwatch.deadletter.filter import expression as tree
 from deadwatch.deadletter.filter.errors import FilterError
-from deadwatch.deadletter.filter.expression import Message, elements, message
+from deadwatch.deadletter.filter.expression import Message, elements, within
 from deadwatch.deadletter.filter.fields import FIELDS, MAX_BYTES, MAX_HEADERS
 
 Lengths = Mapping[str, int]
@@ -131,9 +131,9 @@ def _set(text: str) -> int:
 def steps(expression: Message, lengths: Lengths) -> int:
     """The steps that an expression takes at most, if the texts behind its names are of these lengths."""
     if tree.CALL in expression:
-        return _steps_of_call(message(expression[tree.CALL][0]), lengths)
+        return _steps_of_call(within(expression, tree.CALL), lengths)
     if tree.COMPREHENSION in expression:
-        return _steps_of_comprehension(message(expression[tree.COMPREHENSION][0]), lengths)
+        return _steps_of_comprehension(within(expression, tree.COMPREHENSION), lengths)
     return CALL_STEPS + sum(steps(child, lengths) for child in tree.children(expression))
 
 
@@ -152,7 +152,7 @@ def _steps_of_call(call: Message, lengths: Lengths) -> int:
 
 
 def _steps_of_comprehension(comprehension: Message, lengths: Lengths) -> int:
-    iterated = message(comprehension[tree.ITERATED][0])
+    iterated = within(comprehension, tree.ITERATED)
     count, longest = MAX_HEADERS, MAX_TEXT_CHARS
     if tree.LIST in iterated:
         written = elements(iterated)
@@ -162,7 +162,7 @@ def _steps_of_comprehension(comprehension: Message, lengths: Lengths) -> int:
     ]
     inner = {**lengths, **dict.fromkeys(variables, longest)}
     each, once = (
-        sum(steps(message(comprehension[number][0]), inner) for number in numbers)
+        sum(steps(within(comprehension, number), inner) for number in numbers)
         for numbers in (tree.EACH_ELEMENT, tree.ONCE)
     )
     return count * each + once

@@ -45,9 +45,9 @@ class Expression:
 def read(serialised: bytes) -> Expression:
     """The expression that ``cel`` has compiled and serialised."""
     checked = message(Any.FromString(serialised).value)
-    references = [message(message(entry)[2][0]) for entry in checked.get(REFERENCES, [])]
+    references = [within(message(entry), 2) for entry in checked.get(REFERENCES, [])]
     overloads = frozenset(name.decode() for reference in references for name in reference.get(3, []))
-    return Expression(message(checked[EXPRESSION][0]), overloads)
+    return Expression(within(checked, EXPRESSION), overloads)
 
 
 def message(raw: bytes) -> Message:
@@ -58,6 +58,12 @@ def message(raw: bytes) -> Message:
     return found
 
 
+def within(fields: Message, number: int) -> Message:
+    """The message in a field that has one value."""
+    (only,) = fields[number]
+    return message(only)
+
+
 def operands(call: Message) -> list[Message]:
     """The target of a call, if it has one, and its arguments."""
     return [message(raw) for raw in (*call.get(1, []), *call.get(3, []))]
@@ -65,31 +71,31 @@ def operands(call: Message) -> list[Message]:
 
 def elements(expression: Message) -> list[Message]:
     """The elements of a list that is written out; none for any other expression."""
-    return [message(raw) for raw in message(expression[LIST][0]).get(1, [])] if LIST in expression else []
+    return [message(raw) for raw in within(expression, LIST).get(1, [])] if LIST in expression else []
 
 
 def children(expression: Message) -> Iterator[Message]:
     """The expressions directly inside another one."""
     if SELECT in expression:
-        yield message(message(expression[SELECT][0])[1][0])
+        yield within(within(expression, SELECT), 1)
     if CALL in expression:
-        yield from operands(message(expression[CALL][0]))
+        yield from operands(within(expression, CALL))
     yield from elements(expression)
-    for entry in message(expression[STRUCT][0]).get(2, []) if STRUCT in expression else ():
+    for entry in within(expression, STRUCT).get(2, []) if STRUCT in expression else ():
         yield from (message(raw) for number in (3, 4) for raw in message(entry).get(number, []))
     if COMPREHENSION in expression:
-        comprehension = message(expression[COMPREHENSION][0])
-        yield from (message(comprehension[number][0]) for number in (*ONCE, *EACH_ELEMENT))
+        comprehension = within(expression, COMPREHENSION)
+        yield from (within(comprehension, number) for number in (*ONCE, *EACH_ELEMENT))
 
 
 def identifier(expression: Message) -> str:
     """The name of an expression that is an identifier; "" for any other one."""
-    return message(expression[IDENT][0])[1][0].decode() if IDENT in expression else ""
+    return b"".join(within(expression, IDENT)[1]).decode() if IDENT in expression else ""
 
 
 def text(expression: Message) -> bytes | None:
     """A constant as a text, empty for a constant of another type; None for what is no constant."""
-    return message(expression[CONST][0]).get(STRING, [b""])[0] if CONST in expression else None
+    return b"".join(within(expression, CONST).get(STRING, [])) if CONST in expression else None
 
 
 def _identifiers(expression: Message) -> Iterator[str]:

@@ -56,6 +56,8 @@ def test_a_group_that_is_behind_holds_the_order_until_it_has_caught_up() -> None
     assert guard.trip(999, frozenset({"t"})) == ("", 0)
     assert behind.asked == 1
     assert guard.trip(1_000, frozenset({"t"})) == ("", 1)
+    behind.lag = 8
+    assert guard.trip(2_500, frozenset({"t"})) == ("", 2)  # long after it was due
 
 
 def test_tasks_share_what_may_be_sent() -> None:
