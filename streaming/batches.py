@@ -1,8 +1,8 @@
 """What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-A small batch is summed up in the driver, a large one in executors, by the same function. A batch is expected
-to be small after a small one; one that proves to be larger, or has a record that is too large to be fetched,
-is read by the executors.
+Its records have the columns of ``cluster.as_records``. A small batch is summed up in the driver, a large one
+in executors, by the same function. A batch is expected to be small after a small one; one that proves to be
+larger, or has a record that is too large to be fetched, is read by the executors.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
 Records of a dead letter topic are never refused, so that no record can go round in circles. An exception
@@ -30,7 +30,6 @@ from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from streaming import cluster, deltas
 from streaming.kernel import Context
-from streaming.kernel.causes import MAX_KEY_BYTES, MAX_VALUE_BYTES
 from streaming.kernel.event_decoder import refusal
 from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
 from streaming.settings import StreamingSettings
@@ -40,17 +39,11 @@ QUERY_ID_PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id that it gave the query, for traces."""
 SMALL: Final = 5_000
 """Records up to which starting the executors' Python takes longer than reading a batch in the driver."""
-FETCHED_BYTES: Final = 1 << 14
-"""Most bytes of an event, and of the headers of a dead letter, in a batch that is read in the driver."""
-SOURCE: Final = (
-    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
-    "headers array<struct<key:string, value:binary>>"
+FETCHED: Final = tuple(
+    f"IF(is_too_large, NULL, {name}) AS {name}" if name in {"value", "headers"} else name
+    for name in RECORDS.names
 )
-"""The columns of Spark's Kafka source that are read."""
-HEADER_BYTES: Final = (
-    "aggregate(headers, 0, (sum, header) -> sum + octet_length(header.key)"
-    " + coalesce(octet_length(header.value), 0))"
-)
+"""``RECORDS`` in SQL, without what is too large for the driver."""
 PARTIAL: Final = "records long, partial binary"
 SINK: Final = "key binary, value binary, headers array<struct<key: string, value: binary>>"
 """The columns of Spark's Kafka sink."""
@@ -83,7 +76,7 @@ class Batches:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
         self._complete, self._quarantine_refused = complete, quarantine_refused
         self._telemetry = telemetry
-        self._reader = Reader(settings.events_topic)
+        self._reader = Reader()
         self._busy = threading.Lock()
         self._stopping, self.applied = False, 0
         self.error: Exception | None = None
@@ -157,13 +150,11 @@ class Batches:
 class Reader:
     """Reads the batches of one query, one after the other."""
 
-    def __init__(self, events_topic: str) -> None:
-        self._is_event = f"topic = '{events_topic}'"
-        self._columns = _columns(self._is_event)
+    def __init__(self) -> None:
         self._is_small = True
 
     def read(self, records: DataFrame) -> Callable[[Context], Partial]:
-        """A function that summarises the records of a batch, with the columns of ``SOURCE``, at each call."""
+        """A function that summarises the records of a batch at each call."""
         fetched = self._fetched(records) if self._is_small else None
         if fetched is not None:
             return partial(summarise, fetched)
@@ -171,46 +162,19 @@ class Reader:
 
     def _fetched(self, records: DataFrame) -> pa.Table | None:
         """The records; None where they are too many or one of them is too large."""
-        too_large = f"IF({self._is_event}, octet_length(value), {HEADER_BYTES}) > {FETCHED_BYTES}"
-        columns = {
-            **self._columns,
-            **{name: f"IF({too_large}, NULL, {self._columns[name]})" for name in ("value", "headers")},
-            "is_too_large": f"coalesce({too_large}, false)",
-        }
-        found = _select(records.coalesce(1), columns).limit(SMALL + 1).toArrow()
+        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(SMALL + 1).toArrow()
         if len(found) > SMALL or True in found["is_too_large"].unique().to_pylist():
             self._is_small = False
             return None
         return found.select(RECORDS.names).cast(RECORDS)
 
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
-        rows = (
-            _select(records, self._columns).mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
-        )
+        columns = records.select(RECORDS.names)
+        rows = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
         self._is_small = sum(row.records for row in rows) <= SMALL
         parts = (pickle.loads(row.partial) for row in rows)  # noqa: S301 -- of our own task
         empty = summarise(RECORDS.empty_table(), context)
         return reduce(lambda left, right: merge(left, right, context), parts, empty)
-
-
-def _columns(is_event: str) -> dict[str, str]:
-    """``RECORDS`` in SQL: key and value of a dead letter are cut to what a sample keeps."""
-    return {
-        "topic": "topic",
-        "partition": "partition",
-        "offset": "offset",
-        "timestamp_ms": "unix_millis(timestamp)",
-        "key": f"IF({is_event}, NULL, substring(key, 1, {MAX_KEY_BYTES}))",
-        "value": f"IF({is_event}, value, substring(value, 1, {MAX_VALUE_BYTES}))",
-        "key_bytes": "coalesce(octet_length(key), -1)",
-        "value_bytes": "coalesce(octet_length(value), -1)",
-        "headers": f"IF({is_event}, NULL, headers)",
-    }
-
-
-def _select(records: DataFrame, columns: dict[str, str]) -> DataFrame:
-    """Columns by SQL text: each function of Spark's ``Column`` would be a call of the JVM."""
-    return records.selectExpr(*(f"{expression} AS {name}" for name, expression in columns.items()))
 
 
 def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -234,7 +198,7 @@ def refused_records(records: DataFrame, events_topic: str, *, copies: bool) -> D
     Without ``copies``, as by default in KIP-1191, key and value are null: the original is still in its topic.
     """
     events = records.where(F.col("topic") == events_topic)
-    columns = events.select("topic", "partition", "offset", "key", "value")
+    columns = events.selectExpr("topic", "partition", "offset", "event_key AS key", "value")
     return columns.mapInArrow(partial(_refuse_task, copies), SINK)
 
 

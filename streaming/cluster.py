@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
 from deadwatch.runtime.kafka_topics import Admin, create_queue, is_readable
 from deadwatch.store.batch import Offsets, Place
+from streaming.kernel.causes import MAX_KEY_BYTES, MAX_VALUE_BYTES
 from streaming.settings import StreamingSettings
 
 FROM_BEGINNING: Final = -2
@@ -36,6 +37,18 @@ SMALL_FETCHES: Mapping[str, str] = {
     "kafka.max.poll.records": "500",
 }
 """Of dead letters: there may be hundreds of partitions, and what is fetched of each stays in memory."""
+
+SOURCE: Final = (
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, "
+    "headers array<struct<key:string, value:binary>>"
+)
+"""The columns of Spark's Kafka source that are read."""
+FETCHED_BYTES: Final = 1 << 14
+"""Most bytes of an event, and of the headers of a dead letter, in a batch that is read in the driver."""
+HEADER_BYTES: Final = " + ".join(
+    f"octet_length(array_join(CAST(headers.{part} AS array<string>), ''))" for part in ("key", "value")
+)
+"""Spark compiles this; a lambda over the headers, which it interprets, takes five times as long."""
 
 Described = Sequence[Mapping[str, Any]]
 """Topics as ``KafkaAdminClient.describe_topics`` gives them."""
@@ -166,7 +179,33 @@ def records_between(
         for part, fetches in zip(_split(begin, settings), (EVENT_FETCHES, SMALL_FETCHES), strict=True)
         if part
     ]
-    return reduce(DataFrame.unionAll, frames)
+    return as_records(reduce(DataFrame.unionAll, frames), settings.events_topic)
+
+
+def as_records(source: DataFrame, events_topic: str) -> DataFrame:
+    """Records with the columns of ``kernel.partial.RECORDS``, of those of ``SOURCE``.
+
+    Key and value of a dead letter are cut to what a sample keeps. ``event_key`` is the key of an event, and
+    ``is_too_large`` whether a record is too large to be read in the driver.
+
+    This belongs into the plan of a stream: with these expressions in each batch's own, Spark takes longer to
+    analyse and to plan a small batch than to read it.
+    """
+    is_event = f"topic = '{events_topic}'"
+    size = f"IF({is_event}, octet_length(value), {HEADER_BYTES})"
+    return source.selectExpr(
+        "topic",
+        "partition",
+        "offset",
+        "unix_millis(timestamp) AS timestamp_ms",
+        f"IF({is_event}, NULL, substring(key, 1, {MAX_KEY_BYTES})) AS key",
+        f"IF({is_event}, value, substring(value, 1, {MAX_VALUE_BYTES})) AS value",
+        "coalesce(octet_length(key), -1) AS key_bytes",
+        "coalesce(octet_length(value), -1) AS value_bytes",
+        f"IF({is_event}, NULL, headers) AS headers",
+        f"IF({is_event}, key, NULL) AS event_key",
+        f"coalesce({size} > {FETCHED_BYTES}, false) AS is_too_large",
+    )
 
 
 def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> dict[str, DataFrame]:
@@ -183,15 +222,16 @@ def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
         "events": (events_pattern(settings), settings.max_offsets_per_trigger, EVENT_FETCHES, events),
         "dead-letters": (pattern, most, SMALL_FETCHES, dead_letters),
     }
-    return {
+    read = {
         name: spark.readStream.format("kafka")
         .options(**_options(settings), **fetches)
         .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
         .option("startingOffsets", _json(offsets) if offsets else "earliest")
         .load()
-        .coalesce(cores)
         for name, (pattern, most, fetches, offsets) in sources.items()
     }
+    topic = settings.events_topic
+    return {name: as_records(source, topic).coalesce(cores) for name, source in read.items()}
 
 
 def _split(offsets: Offsets, settings: StreamingSettings) -> tuple[Offsets, Offsets]:

@@ -64,6 +64,7 @@ SQL = {
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",  # a second file each; nobody reads it
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),

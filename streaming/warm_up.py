@@ -33,7 +33,8 @@ from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.store import Store
 from jars import JarsError
 from streaming import session
-from streaming.batches import SOURCE, Batches
+from streaming.batches import Batches
+from streaming.cluster import SOURCE, as_records
 from streaming.settings import StreamingSettings
 
 _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}
@@ -66,7 +67,8 @@ def _records(spark: SparkSession, events_topic: str) -> DataFrame:
     """A stream of one batch of records, from a literal: no Python worker is started for them."""
     rows = json.dumps([*_rows(events_topic)])
     ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    return ticks.select(F.inline(F.from_json(F.lit(rows), f"array<struct<{SOURCE}>>")))
+    source = ticks.select(F.inline(F.from_json(F.lit(rows), f"array<struct<{SOURCE}>>")))
+    return as_records(source, events_topic)
 
 
 def _rows(events_topic: str) -> Iterator[dict[str, object]]:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from deadwatch.contract.topics import EVENTS
 from streaming import session
-from streaming.batches import SOURCE
+from streaming.cluster import SOURCE, as_records
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +37,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def kafka(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
+def source(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
     """Records as Spark's Kafka source gives them; offsets count from 0 where a record names none."""
 
-    same = {"topic": "deadwatch.events", "partition": 0, "timestamp": datetime.fromtimestamp(1, tz=UTC)}
+    same = {"topic": EVENTS, "partition": 0, "timestamp": datetime.fromtimestamp(1, tz=UTC)}
     names = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 
     def frame(records: Sequence[Mapping[str, Any]]) -> DataFrame:
@@ -47,3 +48,11 @@ def kafka(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFr
         return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], SOURCE)
 
     return frame
+
+
+@pytest.fixture
+def kafka(
+    source: Callable[[Sequence[Mapping[str, Any]]], DataFrame],
+) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
+    """Records as a batch has them."""
+    return lambda records: as_records(source(records), EVENTS)

@@ -12,8 +12,9 @@ from deadwatch.contract.events import KINDS, Position, TaskTimeout, encode
 from deadwatch.contract.topics import EVENTS
 from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
-from streaming import warm_up
-from streaming.batches import Batches, refused_records
+from streaming import cluster, warm_up
+from streaming.batches import Batches, Reader, refused_records
+from streaming.kernel import Context
 from streaming.settings import StreamingSettings
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
@@ -77,6 +78,31 @@ def test_what_was_counted_before_is_not_counted_again(batches: Batches, store: S
 def test_nothing_is_an_empty_batch(batches: Batches, kafka: Kafka) -> None:
     batch = batches.read(kafka([]))
     assert (batch.records, batch.offsets, batch.series) == (0, {}, ())
+
+
+LONG = b"x" * (cluster.FETCHED_BYTES + 1)
+
+
+@pytest.mark.parametrize(
+    ("record", "is_fetched"),
+    [
+        ({"value": LONG[1:]}, True),
+        ({"value": LONG}, False),
+        ({"topic": "dlq.a", "value": LONG, "headers": [{"key": "k", "value": LONG[2:]}]}, True),
+        (
+            {"topic": "dlq.a", "headers": [{"key": "k", "value": None}, {"key": "k", "value": LONG[2:]}]},
+            False,
+        ),
+        ({"topic": "dlq.a"}, True),
+    ],
+)
+def test_a_record_that_is_too_large_for_the_driver_is_read_by_the_executors(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch, record: dict[str, Any], is_fetched: bool
+) -> None:
+    by_executors = list[DataFrame]()
+    monkeypatch.setattr(Reader, "_by_executors", lambda _, records, __: by_executors.append(records))
+    Reader().read(kafka([record, {"offset": 7}]))(Context(EVENTS, 1, 5))
+    assert len(by_executors) == (not is_fetched)
 
 
 def test_refused_records_are_written_with_the_reason(kafka: Kafka) -> None:

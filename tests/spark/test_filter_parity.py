@@ -55,7 +55,7 @@ def message(number: int) -> Any:  # noqa: ANN401 -- a record as librdkafka hands
 
 
 @pytest.mark.parametrize("text", FILTERS)
-def test_it_selects_the_same_records(kafka: Callable[..., DataFrame], text: str) -> None:
+def test_it_selects_the_same_records(source: Callable[..., DataFrame], text: str) -> None:
     matches, messages, decoder = Filter(text), [message(number) for number in range(48)], DeadLetterDecoder()
     browsed = {found.offset() for found in messages if matches(decoded(found))}
     moved = {found.offset() for found in messages if matches(decoder.decode(found))}
@@ -67,7 +67,7 @@ def test_it_selects_the_same_records(kafka: Callable[..., DataFrame], text: str)
         read = parse_record("dlq.t", 0, row["offset"], row["offset"], row["key"], row["value"], headers)
         return matches(read)
 
-    frame = kafka(rows).select("offset", "key", "value", "headers")
+    frame = source(rows).select("offset", "key", "value", "headers")
     selected = {row["offset"] for row in frame.rdd.filter(holds).collect()}
     assert browsed == moved == selected
     assert text == "true" or len(browsed) < len(messages)
