@@ -130,7 +130,7 @@ def logs_of(fixtures: Mapping[str, object]) -> list[tuple[str, str]]:
     lab = fixtures.get("lab")
     places = [fixtures.get("tmp_path"), lab.logs.broker.parent if isinstance(lab, Lab) else None]
     within = [place for place in places if isinstance(place, Path)]
-    logs = [log for place in within for name in LOG_NAMES for log in place.rglob(name)]
+    logs = [log for place in within for name in LOG_NAMES for log in place.rglob(name) if log.is_file()]
     newest = sorted(logs, key=lambda log: log.stat().st_mtime)[-LOGS:]
     return [(str(log), last_lines(log)) for log in newest]
 

@@ -58,9 +58,9 @@ def test_what_is_away_is_said_comes_in_later_and_nothing_outlives_a_supervisor_t
         return up.figure("deadwatch_delivery_timeout_records_total")
 
     later = tmp_path / "later.log"
-    missing = (f"log:{later}", f"log:{tmp_path / 'loop.log'}", "connect:http://127.0.0.1:1")
+    missing = (f"log:{later}@away", f"log:{tmp_path / 'loop.log'}@away", "connect:http://127.0.0.1:1")
     with running(away, tmp_path) as up:
-        until(lambda: is_up(f"log:{log}") == 1, "the readable log did not come up")
+        until(lambda: is_up(f"log:{log}@away") == 1, "the readable log did not come up")
         assert [is_up(source) for source in missing] == [0, 0, 0]
 
         with lab.broker_stopped():
@@ -69,7 +69,7 @@ def test_what_is_away_is_said_comes_in_later_and_nothing_outlives_a_supervisor_t
         until(lambda: expired() == 3 and is_up("kafka") == 1, "what was held back did not come in")
 
         append(later, EXPIRED.format(second=2))
-        until(lambda: expired() == 6 and is_up(f"log:{later}") == 1, "the late log did not come in")
+        until(lambda: expired() == 6 and is_up(f"log:{later}@away") == 1, "the late log did not come in")
 
         produce(lab, "deadwatch.events.away", b"no JSON", [])
         produce(lab, "dlq.away", b"x", [("__connect.errors.partition", b"many")])

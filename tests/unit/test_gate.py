@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import logs_of
 from tests.paths import ROOT
 
 FIRST_TIME = """
@@ -141,3 +142,10 @@ def test_the_gate(case: Case, tmp_path: Path) -> None:
     assert ended.returncode == case.code, ended.stdout + ended.stderr
     for text in case.says:
         assert text in ended.stdout
+
+
+def test_beside_what_failed_stand_the_logs_that_can_be_read(tmp_path: Path) -> None:
+    log = tmp_path / "up.log"
+    log.write_text("the end\n")
+    (tmp_path / "loop.log").symlink_to("loop.log")
+    assert logs_of({"tmp_path": tmp_path}) == [(str(log), "the end")]
