@@ -28,7 +28,7 @@ from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging
 from deadwatch.runtime.settings_file import load
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.heartbeat import STORE, Heartbeat
-from deadwatch.store.maintenance import Work, backups, check, commands, file
+from deadwatch.store.maintenance import Work, backups, check, file
 from deadwatch.store.schema import metadata
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY, is_damage, line, retry_while_away
@@ -189,6 +189,8 @@ def main() -> None:
     parser.add_argument("file", nargs="?", default="", help="of a backup; restore also takes `newest`")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings as YAML (deadwatch.yaml)")
     arguments = parser.parse_args()
+    from deadwatch.store.maintenance import commands  # noqa: PLC0415 -- brings Alembic, which the query does not need
+
     configure_logging("store")
     try:
         settings = load(StreamingSettings, arguments.config)

@@ -14,7 +14,7 @@ from typing import Final
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Column, Connection, LargeBinary, Table, Text, func, select, update
 
-from deadwatch.store import schema, versions
+from deadwatch.store import schema, upgrades, versions
 from deadwatch.store.engine import connect, parse_url
 from tests import console_store, postgres
 
@@ -59,7 +59,7 @@ def write() -> None:
 
 def _fill(url: str) -> None:
     engine = connect(url)
-    versions.upgrade(engine)
+    upgrades.upgrade(engine)
     console_store.fill(engine, NOW_MS)
     with engine.begin() as connection:
         too_long = schema.samples.c.fingerprint == console_store.HOSTILE_GROUP

@@ -14,6 +14,7 @@ from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.engine import connect, reading
 from deadwatch.store.errors import FencedError
 from deadwatch.store.storable import storable, storable_event
+from deadwatch.store.versions import Kind
 from deadwatch.store.write import (
     abandoned,
     buckets,
@@ -80,11 +81,22 @@ class Store:
         Raises ``StoreError``: the database is foreign, of a newer version, or an operator has to upgrade it.
         """
         try:
-            versions.prepare(self._engine)
+            self._prepare()
         except BaseException:
             self._engine.dispose()
             raise
         return self
+
+    def _prepare(self) -> None:
+        with reading(self._engine) as connection:
+            found = versions.state(connection)
+        of_a_file = self._engine.dialect.name == "sqlite"
+        if found.kind is Kind.EMPTY or (found.kind is Kind.OLDER and of_a_file):
+            from deadwatch.store import upgrades  # noqa: PLC0415 -- Alembic is 8 MB and 0.3 s, mostly unused
+
+            upgrades.upgrade(self._engine)
+        else:
+            versions.require(found)
 
     def close(self) -> None:
         """Release the lease, so that the next stream may write, and close the connections."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deadwatch.store import versions
+from deadwatch.store import upgrades
 from deadwatch.store.engine import connect
 from lab.broker import LoneBroker
 from tests.chaos.account import ACCOUNTS, Account
@@ -58,7 +58,7 @@ def postgresql(postgres_server: Postgres, postgres: str) -> tuple[str, Victims]:
         postgres_server.start()
 
     engine = connect(postgres)
-    versions.upgrade(engine)
+    upgrades.upgrade(engine)
     engine.dispose()
     return postgres, {"store": crash}
 

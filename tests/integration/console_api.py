@@ -20,7 +20,7 @@ from api.errors import UnauthenticatedError
 from api.service import Service
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store import schema, versions
+from deadwatch.store import schema, upgrades
 from tests import console_store
 from tests.waiting import until
 
@@ -70,7 +70,7 @@ def served(directory: Path, groups: int = 0, **changes: Any) -> Iterator[Served]
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    versions.upgrade(engine)
+    upgrades.upgrade(engine)
     now_ms = time.time_ns() // 1_000_000
     console_store.fill(engine, now_ms)
     if groups:

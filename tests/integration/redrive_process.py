@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deadwatch.orders.order import Order
-from deadwatch.store import versions
+from deadwatch.store import upgrades
 from deadwatch.store.engine import connect
 from deadwatch.store.write.orders import OrderBook
 from tests import families
@@ -21,7 +21,7 @@ def ordered(directory: Path, *orders: Order) -> Iterator[tuple[str, OrderBook]]:
     """The address of a store that holds the orders, and its book."""
     url = f"sqlite:///{directory / 'store.db'}"
     engine = connect(url)
-    versions.upgrade(engine)
+    upgrades.upgrade(engine)
     book = OrderBook(engine)
     for order in orders:
         book.create(order, "{}")

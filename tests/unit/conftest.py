@@ -15,7 +15,7 @@ from sqlalchemy import Engine, NullPool, Table, create_engine
 from api.app import create_app
 from api.auth.credentials import issue
 from api.settings import ApiSettings
-from deadwatch.store import schema, versions
+from deadwatch.store import schema, upgrades
 from deadwatch.store.series import Series
 from tests import console_store
 from tests.http_server import Serve, served
@@ -48,7 +48,7 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
     with engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    versions.upgrade(engine)
+    upgrades.upgrade(engine)
     return file
 
 

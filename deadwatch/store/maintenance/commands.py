@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from deadwatch.store import versions
+from deadwatch.store import upgrades, versions
 from deadwatch.store.engine import connect, parse_url, reading, shown
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.maintenance import Work, backups, check, file, restore
@@ -72,7 +72,7 @@ def _status(address: str) -> str:
 def _upgrade(address: str) -> str:
     engine = connect(address)
     try:
-        before = versions.upgrade(engine)
+        before = upgrades.upgrade(engine)
     finally:
         engine.dispose()
     done = "was up to date" if before.kind is Kind.CURRENT else "is up to date now"

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.orders.order import Status
-from deadwatch.store import versions
+from deadwatch.store import upgrades, versions
 from deadwatch.store.engine import connect
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.maintenance import backups, check, file, salvage
@@ -52,7 +52,7 @@ def from_backup(store: Path, backup: str, now_ms: int) -> Lines:
         base = Path(backup)
         _version_of(base)
     new = _new_store(store, base)
-    versions.upgrade(new)
+    upgrades.upgrade(new)
     return _replaced(store, new, base, (), now_ms)
 
 
@@ -66,9 +66,9 @@ def from_damaged(store: Path, now_ms: int) -> Lines:
     version = _version_of_damaged(store)
     base = _newest_whole(store, version)
     new = _new_store(store, base)
-    versions.upgrade(new, version)
+    upgrades.upgrade(new, version)
     taken = salvage.take(store, new, counted=base is not None)
-    versions.upgrade(new)
+    upgrades.upgrade(new)
     kept = f"kept: {', '.join(str(one) for one in taken)}"
     return [kept, *_replaced(store, new, base, [one.table for one in taken if one.whole], now_ms)]
 

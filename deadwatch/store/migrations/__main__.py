@@ -15,7 +15,7 @@ from alembic.operations.ops import AddColumnOp, MigrateOperation, MigrationScrip
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Boolean, Column, DefaultClause, Integer, text
 
-from deadwatch.store import versions
+from deadwatch.store import upgrades, versions
 from deadwatch.store.engine import connect
 
 
@@ -32,7 +32,7 @@ def written(name: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         engine = connect(f"sqlite:///{Path(directory) / 'store.db'}")
         with engine.begin() as connection:
-            config = versions.configuration(connection)
+            config = upgrades.configuration(connection)
             command.upgrade(config, "head")
             config.attributes["directives"] = _with_values
             number = f"{len(versions.known()) + 1:04}"

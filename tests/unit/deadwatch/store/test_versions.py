@@ -11,7 +11,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, MetaData, inspect, select, text
 
-from deadwatch.store import schema, versions
+from deadwatch.store import schema, upgrades, versions
 from deadwatch.store.engine import connect
 from deadwatch.store.errors import StoreError
 from deadwatch.store.maintenance import Work, commands
@@ -42,7 +42,7 @@ for table in (groups, tokens, audit):
 """What a change of the schema may bring to tables that have rows."""
 WRITE_AND_UPGRADE = """
 import runpy, sys
-from deadwatch.store import versions
+from deadwatch.store import upgrades, versions
 from deadwatch.store.engine import connect
 from deadwatch.store.maintenance import Work, commands
 sys.argv, url = ["migrations", "more_columns"], sys.argv[1]
@@ -50,7 +50,7 @@ runpy.run_module("deadwatch.store.migrations", run_name="__main__")
 versions.known.cache_clear()
 print(commands.run(Work.UPGRADE, url))
 with connect(url).begin() as connection:
-    print("differences:", versions.differences(connection))
+    print("differences:", upgrades.differences(connection))
 """
 
 
@@ -90,16 +90,29 @@ def rows(engine: Engine) -> Rows:
 def test_a_new_store_has_the_tables_of_today(url: str, engine: Engine, migrated: bool) -> None:
     if migrated:
         with engine.begin() as connection:
-            command.upgrade(versions.configuration(connection), "head")
+            command.upgrade(upgrades.configuration(connection), "head")
     with Store(url), engine.begin() as connection:
-        assert versions.differences(connection) == []
+        assert upgrades.differences(connection) == []
     assert found(engine) is Kind.CURRENT
 
 
 def test_the_versions_are_one_chain_of_numbers() -> None:
-    script = ScriptDirectory.from_config(versions.configuration())
+    script = ScriptDirectory.from_config(upgrades.configuration())
     assert script.get_heads() == [versions.known()[0]]
+    assert [one.revision for one in script.walk_revisions()] == list(versions.known())
     assert sorted(versions.known()) == [f"{number:04}" for number in range(1, len(versions.known()) + 1)]
+
+
+def test_services_load_no_alembic_for_a_store_of_today(url: str) -> None:
+    script = (
+        "import sys, api.__main__, redrive.__main__, streaming.__main__\n"
+        "from deadwatch.store.store import Store\n"
+        "with Store(sys.argv[1]): print('alembic' in sys.modules)"
+    )
+    with Store(url):
+        pass
+    command = [sys.executable, "-c", script, url]
+    assert subprocess.check_output(command, cwd=ROOT, text=True) == "False\n"
 
 
 def test_the_landed_store_of_today_has_rows_in_every_table(url: str, engine: Engine) -> None:
@@ -119,7 +132,7 @@ def test_a_store_of_a_landed_version_is_upgraded_with_all_it_holds(
     before = rows(engine)
     commands.run(Work.UPGRADE, url)
     with engine.begin() as connection:
-        assert versions.differences(connection) == []
+        assert upgrades.differences(connection) == []
     after = rows(engine)
     for table in before.keys() & after.keys():
         names = schema.metadata.tables[table].columns.keys()

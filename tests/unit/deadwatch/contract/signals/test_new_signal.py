@@ -58,7 +58,7 @@ CONSUMERS_FENCED: Final = Signal(
 COUNT_AND_SCRAPE = """
 import sys
 from deadwatch.contract.events import KINDS, Position, encode
-from deadwatch.store import schema, versions
+from deadwatch.store import schema, upgrades
 from sqlalchemy import create_engine, insert
 from api.metrics.exposition import Exposition
 from api.signals.pipeline import Moment
@@ -73,7 +73,7 @@ event = KINDS["consumer_fenced"](
 key, value = encode(event)
 url = f"sqlite:///{sys.argv[1]}"
 engine = create_engine(url)
-versions.upgrade(engine)
+upgrades.upgrade(engine)
 with engine.begin() as connection:
     for delta in event_series(counted([{"key": key, "value": value}]).events, "deadwatch.events"):
         row = {field: getattr(delta, field) for field in ("labels", "value", "first_ms", "last_ms", "detail")}
