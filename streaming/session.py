@@ -53,6 +53,8 @@ DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make 
 MAX_CHARS = 500
 
 SQL = {
+    # files without checksums: for each one more Spark starts a process, chmod; 15 ms of a batch
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
     "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
     "spark.sql.catalogImplementation": "in-memory",

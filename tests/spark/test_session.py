@@ -4,6 +4,8 @@ import socket
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,30 @@ def test_driver_and_executors_ask_each_other_for_a_secret(spark: SparkSession) -
     assert spark.range(10).count() == 10
 
 
-def test_only_the_jvm_calls_back(spark: SparkSession, tmp_path: Path) -> None:
+@contextmanager
+def batches_of_a_query(spark: SparkSession, checkpoint: Path) -> Iterator[Callable[[], None]]:
+    """A query of its own; what is given waits for its next batch."""
     seen: list[int] = []
     stream = spark.readStream.format("rate").option("rowsPerSecond", 10).load().writeStream
-    query = stream.option("checkpointLocation", str(tmp_path)).foreachBatch(
+    query = stream.option("checkpointLocation", str(checkpoint)).foreachBatch(
         lambda _, batch: seen.append(batch)
     )
     running = query.start()
+
+    def another() -> None:
+        before = len(seen)
+        until(lambda: len(seen) > before or running.exception(), "a batch")
+        assert running.exception() is None
+
     try:
-        until(lambda: len(seen) > 1 or running.exception(), "batches")
+        another()
+        yield another
+    finally:
+        running.stop()
+
+
+def test_only_the_jvm_calls_back(spark: SparkSession, tmp_path: Path) -> None:
+    with batches_of_a_query(spark, tmp_path) as another:
         gateway: Any = spark.sparkContext._gateway
         with socket.create_connection(("127.0.0.1", gateway._callback_server.port), WITHIN_S) as other:
             try:
@@ -36,11 +53,14 @@ def test_only_the_jvm_calls_back(spark: SparkSession, tmp_path: Path) -> None:
             except ConnectionError:
                 answer = b""
         assert answer == b""
-        before = len(seen)
-        until(lambda: len(seen) > before or running.exception(), "a batch after it")
-        assert running.exception() is None
-    finally:
-        running.stop()
+        another()
+
+
+def test_a_batch_writes_no_file_that_nobody_reads(spark: SparkSession, tmp_path: Path) -> None:
+    with batches_of_a_query(spark, tmp_path) as another:
+        another()
+    assert {file.name for file in (tmp_path / "offsets").iterdir()} >= {"0", "1"}
+    assert [*tmp_path.rglob("*.crc")] == []
 
 
 SECRET_SETTING = """
