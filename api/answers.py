@@ -8,23 +8,19 @@ from datetime import UTC, datetime, timedelta
 from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 A = TypeVar("A", bound="Answer")
 Item = TypeVar("Item")
 TIME = "2026-11-21T12:38:42.120000Z"
 
 
-class Answer(BaseModel):
+class Answer(BaseModel, frozen=True):
     """Base of every answer."""
 
-    model_config = ConfigDict(frozen=True)
 
-
-class Question(BaseModel):
+class Question(BaseModel, frozen=True, extra="forbid"):
     """Base of the queries and bodies that are made here; a name that it does not know is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 NEXT: Any = Field(description="Cursor of the next page; null at the end.", examples=[None])

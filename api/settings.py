@@ -1,28 +1,21 @@
 """Settings of the api: ``API_*`` variables, or ``api:`` in ``deadwatch.yaml``."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
 import httpx2
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from api.auth.settings import OidcSettings
-from deadwatch.contract import topics
-from deadwatch.deadletter.settings import DeadLetterSettings
-from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.hosts import is_loopback
-from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store.engine import checked_url
+from deadwatch.store.settings import TargetSettings
 
 MIN_PEPPER_CHARS: Final = 32
 
 
-class SchemaRegistry(BaseModel):
+class SchemaRegistry(BaseModel, frozen=True, extra="forbid"):
     """A schema registry of Confluent's API."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(description="HTTP(S) address; a path is kept.", examples=["http://127.0.0.1:8081"])
     username: str | None = Field(None, description="For basic authentication.")
@@ -39,36 +32,19 @@ class SchemaRegistry(BaseModel):
         return url.rstrip("/")
 
 
-class ApiSettings(DeadLetterSettings):
+class ApiSettings(TargetSettings):
     """Everything the api needs to know; refused at start when it cannot be used."""
 
     section: ClassVar[str] = "api"
-    model_config = SettingsConfigDict(
-        env_prefix="API_", env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix="API_")
 
-    store_url: str = Field(
-        "sqlite:///deadwatch-data/deadwatch.db", repr=False, description="The store streaming writes."
-    )
     host: str = Field(
         "127.0.0.1",
         min_length=1,
         description="Address to listen on; one that others reach needs `token_pepper`.",
     )
     port: int = Field(8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
-    kafka_cluster: str = Field("default", min_length=1, description="The cluster's name, for the overview.")
     source_stale_ms: int = Field(15_000, ge=1, description="A source silent for longer counts as down.")
-    kafka: KafkaConnection = KafkaConnection()
-    events_topic: str = Field(
-        topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$", description="As in `streaming`: redrives tell there."
-    )
-    dlq_topics: tuple[str, ...] = Field(
-        topics.DLQ_PATTERNS, description="As in `streaming`: what may be re-driven, and is never a target."
-    )
-    dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
-    targets_allow: tuple[str, ...] = Field(
-        (".*",), description="Regular expressions; a target of a redrive matches one of them as a whole."
-    )
     redrive_scan_max_records: int = Field(
         200_000, ge=1, description="Records that are read at most to say what a redrive would do."
     )
@@ -139,19 +115,6 @@ class ApiSettings(DeadLetterSettings):
     audit_retention_days: int = Field(365, ge=1, description="An entry of the audit is kept for so long.")
 
     oidc: OidcSettings = OidcSettings()
-    otel_endpoint: str = Field(
-        "",
-        pattern=r"^(https?://.+)?$",
-        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
-        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
-    )
-
-    def target_rules(self, named: frozenset[str], partitions: Mapping[str, int] | None = None) -> TargetRules:
-        """Which topics hold dead letters and which may be targets; ``named`` by configurations of others."""
-        return TargetRules(partitions or {}, self.targets_allow, self.dlq_topics, self.dlq_topics_deny, named)
-
-    _patterns = field_validator("dlq_topics", "targets_allow")(topics.refuse_broken)
-    _store = field_validator("store_url")(checked_url)
 
     @field_validator("token_pepper")
     @classmethod

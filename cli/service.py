@@ -19,7 +19,8 @@ from cli.options import Options
 from cli.supervisor import Program
 from collector.settings import CollectorSettings
 from deadwatch.runtime.process import SettingsError
-from deadwatch.runtime.settings_file import ProcessSettings, load
+from deadwatch.runtime.settings import ProcessSettings
+from deadwatch.runtime.settings_file import load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 

@@ -11,11 +11,9 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from collector.sources.logs.layout import KNOWN, Layout, configured
-from deadwatch.contract import quarantine, topics
 from deadwatch.runtime.health import HealthSettings
 from deadwatch.runtime.hosts import is_loopback
-from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.runtime.settings_file import ProcessSettings
+from deadwatch.runtime.settings import QuarantineSettings
 
 DEFAULT_NAME: Final = "collector"
 
@@ -150,13 +148,11 @@ class ReceiverSettings(BaseModel, frozen=True, extra="forbid"):
         return host
 
 
-class CollectorSettings(ProcessSettings):
+class CollectorSettings(QuarantineSettings):
     """Everything a collector needs to know; refused at start when it contradicts itself."""
 
     section: ClassVar[str] = "collector"
-    model_config = SettingsConfigDict(
-        env_prefix="COLLECTOR_", env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix="COLLECTOR_")
 
     name: str = Field(
         DEFAULT_NAME,
@@ -164,19 +160,8 @@ class CollectorSettings(ProcessSettings):
         description="One for each process: its transactional id, and part of the names of its log files. "
         "Under another name these are read and counted anew.",
     )
-    kafka: KafkaConnection = KafkaConnection()
-    kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
-    events_topic: str = topics.EVENTS
     events_topic_partitions: int = Field(6, ge=1, description="Used only when the topic has to be created.")
     create_topics: bool = Field(True, description="Create `events_topic` when it is missing.")
-    quarantine_topic: str = Field(
-        topics.OWN_DLQ,
-        pattern=r"^[A-Za-z0-9._-]+$",
-        description="As in `streaming`: where events go that cannot be read or published.",
-    )
-    quarantine_topic_prefix: str = Field(quarantine.PREFIX, description="As in `streaming`.")
-    quarantine_auto_create_topics_enable: bool = Field(False, description="As in `streaming`.")
-    quarantine_copy_record_enable: bool = Field(False, description="As in `streaming`.")
     data: Path = Field(Path("deadwatch-data"), description="Directory of the positions.")
     logs: tuple[LogSettings, ...] = ()
     log_topics: tuple[LogTopicSettings, ...] = ()
@@ -184,11 +169,6 @@ class CollectorSettings(ProcessSettings):
     receiver: ReceiverSettings = ReceiverSettings()
     health: HealthSettings = HealthSettings()
     brokers: tuple[BrokerSettings, ...] = ()
-    dlq_topics: tuple[str, ...] = Field(
-        topics.DLQ_PATTERNS,
-        description="As in `streaming`: set it once, at the top level. Others are found by configurations.",
-    )
-    dlq_topics_deny: tuple[str, ...] = Field((), description="As in `streaming`.")
     dlq_topics_poll_interval_ms: int = Field(
         10_000, ge=0, description="How often dead letter topics are looked up in Kafka; 0: never."
     )
@@ -206,11 +186,6 @@ class CollectorSettings(ProcessSettings):
         5_000, ge=0, description="For all sources together, then what still runs is abandoned (KIP-611)."
     )
 
-    @field_validator("dlq_topics")
-    @classmethod
-    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return topics.refuse_broken(patterns)
-
     task_shutdown_graceful_timeout_ms: int | None = Field(
         None,
         ge=0,
@@ -220,12 +195,6 @@ class CollectorSettings(ProcessSettings):
         300_000, ge=0, description="No-progress limit from a source's first timeout (KIP-572); 0 = no retry."
     )
     retries: int | None = Field(None, description="Ignored: task_timeout_ms bounds the retries (KIP-572).")
-    otel_endpoint: str = Field(
-        "",
-        pattern=r"^(https?://.+)?$",
-        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
-        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
-    )
     log_level: Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="TRACE logs every call of a source's methods (KIP-611)."
     )
@@ -253,9 +222,6 @@ class CollectorSettings(ProcessSettings):
     def _refuse_contradictions(self) -> Self:
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             raise ValueError("delivery_timeout_ms must be at least linger_ms + request_timeout_ms (KIP-91)")
-        quarantine.refuse_name(self.quarantine_topic, self.quarantine_topic_prefix)
-        if self.events_topic == self.quarantine_topic:
-            raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
         for connect in self.connect:
             unknown = re.search(r"\{[^}]*\}?|\}", re.sub(r"\{(host|port)\}", "", connect.jolokia_url))
             if unknown:

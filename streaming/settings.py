@@ -1,16 +1,14 @@
 """Settings of ``python -m streaming``: ``STREAMING_*`` or section ``streaming`` of ``deadwatch.yaml``."""
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from deadwatch.contract import quarantine, topics
-from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.runtime.health import HealthSettings
-from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store.engine import checked_url
+from deadwatch.runtime.settings import QuarantineSettings
+from deadwatch.store.settings import StoreSettings
 
 RESULTS_DEPEND_ON = frozenset(
     {
@@ -25,37 +23,13 @@ RESULTS_DEPEND_ON = frozenset(
 """Settings of Spark that are ours."""
 
 
-class StreamingSettings(DeadLetterSettings):
+class StreamingSettings(StoreSettings, QuarantineSettings):
     """Everything the query needs to know; refused at start when it contradicts itself."""
 
     section: ClassVar[str] = "streaming"
-    model_config = SettingsConfigDict(
-        env_prefix="STREAMING_", env_nested_delimiter="__", frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix="STREAMING_")
 
-    kafka: KafkaConnection = KafkaConnection()
     health: HealthSettings = HealthSettings()
-    kafka_cluster: str = Field("default", min_length=1, description="The value of the label kafka_cluster.")
-    events_topic: str = Field(topics.EVENTS, pattern=r"^[A-Za-z0-9._-]+$")
-    quarantine_topic: str = Field(
-        topics.OWN_DLQ, pattern=r"^[A-Za-z0-9._-]+$", description="Where events go that cannot be read."
-    )
-    quarantine_topic_prefix: str = Field(
-        quarantine.PREFIX,
-        description="What `quarantine_topic` has to begin with; empty: anything (KIP-1191).",
-    )
-    quarantine_auto_create_topics_enable: bool = Field(
-        False,
-        description="Create `quarantine_topic` when it is missing; `deadwatch up` says true (KIP-1191).",
-    )
-    quarantine_copy_record_enable: bool = Field(
-        False, description="Copy the record there, not only its context in headers (KIP-1191)."
-    )
-    store_url: Annotated[str, AfterValidator(checked_url)] = Field(
-        "sqlite:///deadwatch-data/deadwatch.db",
-        repr=False,
-        description="sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE; PGPASSWORD is read.",
-    )
     store_backups: int = Field(
         7, ge=0, description="Backups of a SQLite store that are kept beside it, one a day; 0: none is made."
     )
@@ -86,10 +60,6 @@ class StreamingSettings(DeadLetterSettings):
         " depend on is refused.",
     )
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
-    dlq_topics: Annotated[tuple[str, ...], AfterValidator(topics.refuse_broken)] = Field(
-        topics.DLQ_PATTERNS, description="Regular expressions valid in Java and Python; matched as a whole."
-    )
-    dlq_topics_deny: tuple[str, ...] = Field((), description="Names never read for dead letters.")
     max_offsets_per_trigger: int = Field(1_000_000, ge=1, description="Events of one batch at most.")
     max_dead_letters_per_trigger: int = Field(
         50_000,
@@ -113,12 +83,6 @@ class StreamingSettings(DeadLetterSettings):
     max_groups: int = Field(5_000, ge=1, description="Groups of dead letters; beyond, they become 'other'.")
     heartbeat_interval_ms: int = Field(
         5_000, ge=100, le=60_000, description="Twice this, a stream on another machine is taken for dead."
-    )
-    otel_endpoint: str = Field(
-        "",
-        pattern=r"^(https?://.+)?$",
-        description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
-        " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
     )
     retry_backoff_ms: int = Field(100, ge=0, description="First wait after a failure (KIP-580).")
     retry_backoff_max_ms: int = Field(5_000, ge=0)
@@ -144,9 +108,6 @@ class StreamingSettings(DeadLetterSettings):
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:
-        quarantine.refuse_name(self.quarantine_topic, self.quarantine_topic_prefix)
-        if self.events_topic == self.quarantine_topic:
-            raise ValueError("events_topic and quarantine_topic must differ: what is refused would come back")
         if self.default_api_timeout_ms < self.request_timeout_ms:
             raise ValueError("default_api_timeout_ms must be at least request_timeout_ms")
         return self

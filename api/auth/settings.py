@@ -6,7 +6,7 @@ They load no client of a provider: ``deadwatch up`` reads them, and stays in mem
 from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, Field, SecretStr, model_validator
 
 from api.auth.role import Role
 from deadwatch.runtime.hosts import is_loopback
@@ -20,10 +20,8 @@ DEFAULT_ROLES: Final = {
 }
 
 
-class OidcSettings(BaseModel):
+class OidcSettings(BaseModel, frozen=True, extra="forbid"):
     """An OpenID Connect provider; without ``issuer`` there is none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     issuer: str = Field("", description="Exactly as `iss` of its tokens.")
     audience: str = Field("", description="What `aud` of its tokens has to hold.")

@@ -32,7 +32,6 @@ from api.settings import ApiSettings
 from api.store import Store
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.topics import PARKED_SUFFIX
-from deadwatch.orders.targets import TargetRules
 from deadwatch.store import schema
 from redrive.settings import RedriveSettings
 
@@ -110,9 +109,7 @@ def _topics(admin: KafkaAdminClient, settings: Settings) -> Iterator[Finding]:
     """Whether dead letter topics may be read, and their parked topics and the targets written."""
     described = {topic["name"]: topic for topic in admin.describe_topics()}
     allowed = {name: frozenset(topic["authorized_operations"] or ()) for name, topic in described.items()}
-    rules = TargetRules(
-        dict.fromkeys(allowed, 1), settings.targets_allow, settings.dlq_topics, settings.dlq_topics_deny
-    )
+    rules = settings.target_rules(frozenset(), dict.fromkeys(allowed, 1))
     queues = [topic for topic in allowed if rules.is_dlq(topic) and not topic.endswith(PARKED_SUFFIX)]
     parking = [topic + PARKED_SUFFIX for topic in queues]
     missing = [topic for topic in parking if topic not in allowed]

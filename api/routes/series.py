@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from api.answers import TIME, Answer, Question, instant
 from api.errors import InvalidSeriesError
@@ -101,10 +101,8 @@ class SeriesLine(Answer):
     points: list[SeriesPoint]
 
 
-class SeriesAnswer(Answer):
+class SeriesAnswer(Answer, frozen=True, serialize_by_alias=True, validate_by_name=True):
     """A counter over time; a step without a point is 0."""
-
-    model_config = ConfigDict(frozen=True, serialize_by_alias=True, validate_by_name=True)
 
     metric: str = Field(examples=["deadwatch_dead_letter_queue_records_total"])
     begin: datetime | None = Field(alias="from", examples=[TIME])

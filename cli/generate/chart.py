@@ -22,7 +22,8 @@ from dashboards.generate import as_yaml, put
 from dashboards.rules.alert import Alert, rule
 from dashboards.rules.groups import GROUPS
 from dashboards.rules.values import AlertValues, Values
-from deadwatch.runtime.settings_file import SHARED, ProcessSettings
+from deadwatch.runtime.settings import ProcessSettings
+from deadwatch.runtime.settings_file import SHARED
 
 Schema = dict[str, Any]
 

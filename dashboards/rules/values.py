@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from dashboards.promql import Scope
 from deadwatch.contract.signals.signal import Severity
@@ -12,10 +12,8 @@ Duration = Annotated[str, StringConstraints(pattern=r"^([0-9]+(ms|[smhdwy]))+$")
 """As Prometheus writes it: 90s, 15m, 1h30m."""
 
 
-class _Model(BaseModel):
+class _Model(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
     """The base of all values: frozen, and an unknown key is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class AlertValues(_Model):

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from deadwatch.contract.topics import refuse_broken
 from deadwatch.deadletter.dialects import DIALECTS, UNKNOWN, Dialect, Reading
 from deadwatch.deadletter.dialects.dialect import CAUSES, NUMBERS, TEXTS, FromTopic
 from deadwatch.deadletter.dropped import HeaderPattern
-from deadwatch.runtime.settings_file import ProcessSettings
+from deadwatch.runtime.settings import ProcessSettings
 
 BUILT_IN = frozenset(dialect.name for dialect in DIALECTS)
 RESERVED = frozenset({UNKNOWN, "other"})
@@ -25,10 +25,8 @@ Headers = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_
 """A header, or several: the first that a record has counts."""
 
 
-class Derived(BaseModel):
+class Derived(BaseModel, frozen=True, extra="forbid"):
     """A text made of the dead letter topic's name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     topic: str = Field(description="A regular expression that the name matches as a whole.")
     value: str = Field(description=r"The text; `\1` is what the first group of the expression matched.")
@@ -43,10 +41,8 @@ class Derived(BaseModel):
         return self
 
 
-class HeaderNames(BaseModel):
+class HeaderNames(BaseModel, frozen=True, extra="forbid"):
     """A dialect of a user's own: the header of each field of a dead letter, or several, the best first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="What the label `dialect` says.")
     instead_of: tuple[str, ...] = Field((), description="Dialects that are built in, and are not read then.")

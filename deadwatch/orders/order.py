@@ -13,9 +13,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from deadwatch.deadletter.dropped import HeaderPattern
+from deadwatch.runtime.kafka import Topic
 from deadwatch.runtime.logs import LINE
 
 LINGER_MS: Final = 5
@@ -31,7 +32,6 @@ Partition = Annotated[int, Field(ge=0)]
 Offset = Annotated[int, Field(ge=0)]
 Interval = tuple[Offset, Offset]
 ErrorClass = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.$-]{1,300}$")]
-Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 
 
 class Status(StrEnum):
@@ -50,10 +50,8 @@ class Status(StrEnum):
         return self in {Status.COMPLETED, Status.CANCELLED, Status.FAILED}
 
 
-class Model(BaseModel):
+class Model(BaseModel, frozen=True, extra="forbid", populate_by_name=True):
     """Base of every part of an order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class Place(Model):

@@ -37,7 +37,7 @@ class TargetRules:
 
     ``allow`` are regular expressions of which one has to match a target as a whole; ``dlq_topics`` are dead
     letter topics that configurations name, besides those that match the patterns; ``partitions`` are the
-    topics of the cluster.
+    topics of the cluster; ``events_topic`` is our own.
     """
 
     partitions: Mapping[str, int]
@@ -45,6 +45,7 @@ class TargetRules:
     dlq_patterns: tuple[str, ...] = DLQ_PATTERNS
     dlq_deny: tuple[str, ...] = ()
     dlq_topics: frozenset[str] = frozenset()
+    events_topic: str = EVENTS
 
     def is_dlq(self, topic: str) -> bool:
         """Whether dead letters are kept there, parked ones included."""
@@ -56,7 +57,7 @@ class TargetRules:
 
     def refusal(self, topic: str) -> SkipReason | None:
         """Why the topic must not be written to, by the first rule that applies; None if it may."""
-        if is_internal(topic) or topic == EVENTS:
+        if is_internal(topic) or topic == self.events_topic:
             return SkipReason.TARGET_INTERNAL
         if self.is_dlq(topic):
             return SkipReason.TARGET_IS_DLQ

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.process import REFUSED
@@ -19,10 +19,8 @@ from deadwatch.runtime.process import REFUSED
 REQUEST_TIMEOUT_S: Final = 5
 
 
-class HealthSettings(BaseModel):
+class HealthSettings(BaseModel, frozen=True, extra="forbid"):
     """The address of the health endpoints, and the ages that they tolerate."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = Field(
         "127.0.0.1", min_length=1, description="Address to listen on; any: the answers are `ok` or an age."

@@ -1,11 +1,13 @@
 """One connection setting for all three Kafka clients: kafka-python, librdkafka and Spark's."""
 
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, Field, SecretStr, model_validator
 
 Options = dict[str, object]
+Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+"""A name that Kafka takes for a topic."""
 
 _KAFKA_PYTHON: Final = {
     "sasl_username": "sasl_plain_username",
@@ -18,10 +20,8 @@ _KAFKA_PYTHON: Final = {
 """kafka-python's names for settings that it names otherwise than Kafka."""
 
 
-class KafkaConnection(BaseModel):
+class KafkaConnection(BaseModel, frozen=True, extra="forbid"):
     """How to reach a Kafka cluster, in Kafka's own names. PEM files only; contradictions are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bootstrap_servers: str = Field("127.0.0.1:9092", min_length=1, description="HOST:PORT, comma-separated.")
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"

@@ -10,14 +10,13 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic import ValidationError
 
-from deadwatch.runtime.logs import LogFormat
 from deadwatch.runtime.process import OTHERS, REFUSED, SettingsError, configure_logging
+from deadwatch.runtime.settings import ProcessSettings
 
 SHARED = frozenset(
     {
@@ -41,30 +40,7 @@ SHARED = frozenset(
 
 SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")
 
-S = TypeVar("S", bound="ProcessSettings")
-
-
-class ProcessSettings(BaseSettings):
-    """Base of the settings of one process; ``section`` is its name: in the file, as its variables' prefix, as
-    the module that ``python -m`` runs.
-    """
-
-    section: ClassVar[str]
-
-    log_format: LogFormat = Field("text", description="`json`: an object a line, for machines.")
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment stands above the file, which ``load`` hands over as arguments."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return env_settings, init_settings
+S = TypeVar("S", bound=ProcessSettings)
 
 
 def load(settings: type[S], file: Path | None = None) -> S:

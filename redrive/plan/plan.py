@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.dropped import HeaderRule
@@ -30,10 +30,8 @@ MAX_NAMES: Final = 100
 Destination = TargetPlace | Skip
 
 
-class Example(BaseModel):
+class Example(BaseModel, frozen=True):
     """One dead letter and what would become of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     partition: int
     offset: int
@@ -44,10 +42,8 @@ class Example(BaseModel):
     skip_reason: str
 
 
-class Plan(BaseModel):
+class Plan(BaseModel, frozen=True):
     """What an order would do; with ``at_least`` the scan was cut short: there may be more of everything."""
-
-    model_config = ConfigDict(frozen=True)
 
     to_move: int = 0
     at_least: bool = False

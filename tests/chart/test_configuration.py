@@ -8,7 +8,8 @@ import pytest
 
 from api.settings import ApiSettings
 from cli.generate.settings_page import PROCESSES
-from deadwatch.runtime.settings_file import ProcessSettings, load
+from deadwatch.runtime.settings import ProcessSettings
+from deadwatch.runtime.settings_file import load
 from tests.chart.node import Node
 from tests.chart.tools import CASES, MINIMAL, pods, rendered
 

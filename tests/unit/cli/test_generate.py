@@ -7,7 +7,8 @@ import pytest
 from cli.generate import chart, settings_page
 from cli.generate.chart import OWN_VALUES, UNNAMED, definitions, files, names
 from cli.generate.settings_page import PROCESSES
-from deadwatch.runtime.settings_file import SHARED, ProcessSettings
+from deadwatch.runtime.settings import ProcessSettings
+from deadwatch.runtime.settings_file import SHARED
 from tests.paths import ROOT
 
 PAGE = ROOT / "docs" / "configuration.md"
