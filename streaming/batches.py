@@ -37,8 +37,12 @@ from streaming.telemetry import SILENT, Telemetry
 
 QUERY_ID_PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id that it gave the query, for traces."""
-SMALL: Final = 5_000
-"""Records up to which starting the executors' Python takes longer than reading a batch in the driver."""
+SMALL: Final = {"events": 20_000, "dead-letters": 5_000}
+"""Records of each stream up to which a batch is read in the driver.
+
+The executors' Python takes seconds to start, for the first of their batches and after each minute without
+one. Started, it is quicker from some 10 000 dead letters on; for 48 000 events it was not yet, on two cores.
+"""
 FETCHED: Final = tuple(
     f"IF(is_too_large, NULL, {name}) AS {name}" if name in {"value", "headers"} else name
     for name in RECORDS.names
@@ -72,11 +76,12 @@ class Batches:
         complete: Callable[[Batch], Batch] = lambda batch: batch,
         quarantine_refused: bool = True,
         telemetry: Telemetry = SILENT,
+        small: int = min(SMALL.values()),
     ) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
         self._complete, self._quarantine_refused = complete, quarantine_refused
         self._telemetry = telemetry
-        self._reader = Reader()
+        self._reader = Reader(small)
         self._busy = threading.Lock()
         self._stopping, self.applied = False, 0
         self.error: Exception | None = None
@@ -148,10 +153,10 @@ class Batches:
 
 
 class Reader:
-    """Reads the batches of one query, one after the other."""
+    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver."""
 
-    def __init__(self) -> None:
-        self._is_small = True
+    def __init__(self, small: int) -> None:
+        self._small, self._is_small = small, True
 
     def read(self, records: DataFrame) -> Callable[[Context], Partial]:
         """A function that summarises the records of a batch at each call."""
@@ -162,8 +167,8 @@ class Reader:
 
     def _fetched(self, records: DataFrame) -> pa.Table | None:
         """The records; None where they are too many or one of them is too large."""
-        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(SMALL + 1).toArrow()
-        if len(found) > SMALL or True in found["is_too_large"].unique().to_pylist():
+        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
+        if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
             self._is_small = False
             return None
         return found.select(RECORDS.names).cast(RECORDS)
@@ -171,7 +176,7 @@ class Reader:
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
         rows = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
-        self._is_small = sum(row.records for row in rows) <= SMALL
+        self._is_small = sum(row.records for row in rows) <= self._small
         parts = (pickle.loads(row.partial) for row in rows)  # noqa: S301 -- of our own task
         empty = summarise(RECORDS.empty_table(), context)
         return reduce(lambda left, right: merge(left, right, context), parts, empty)

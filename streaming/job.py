@@ -26,7 +26,7 @@ from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
 from streaming import cluster, warm_up
-from streaming.batches import Batches
+from streaming.batches import SMALL, Batches
 from streaming.session import failure_of
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
@@ -116,7 +116,14 @@ class Job:
         self, name: str, records: DataFrame, directory: Path, started: list[Batches]
     ) -> StreamingQuery:
         complete, telemetry = self._tracker.complete, self._telemetry
-        batches = Batches(self._settings, self._store, self._clock_ms, complete=complete, telemetry=telemetry)
+        batches = Batches(
+            self._settings,
+            self._store,
+            self._clock_ms,
+            complete=complete,
+            telemetry=telemetry,
+            small=SMALL[name],
+        )
         started.append(batches)
         writer = records.writeStream.queryName(f"deadwatch-{name}").foreachBatch(batches)
         writer = writer.option("checkpointLocation", (directory / name).as_uri())

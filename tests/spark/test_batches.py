@@ -29,10 +29,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(params=["here", "by executors"])
-def batches(store: Store, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Batches:
-    if request.param == "by executors":
-        monkeypatch.setattr("streaming.batches.SMALL", -1)
-    return Batches(StreamingSettings(), store, lambda: 1_000)
+def batches(store: Store, request: pytest.FixtureRequest) -> Batches:
+    small = -1 if request.param == "by executors" else 5_000
+    return Batches(StreamingSettings(), store, lambda: 1_000, small=small)
 
 
 def every_kind(first: int = 0) -> list[dict[str, Any]]:
@@ -101,8 +100,19 @@ def test_a_record_that_is_too_large_for_the_driver_is_read_by_the_executors(
 ) -> None:
     by_executors = list[DataFrame]()
     monkeypatch.setattr(Reader, "_by_executors", lambda _, records, __: by_executors.append(records))
-    Reader().read(kafka([record, {"offset": 7}]))(Context(EVENTS, 1, 5))
+    Reader(2).read(kafka([record, {"offset": 7}]))(Context(EVENTS, 1, 5))
     assert len(by_executors) == (not is_fetched)
+
+
+def test_a_batch_of_more_records_is_read_by_the_executors_and_so_is_the_next(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_executors = list[DataFrame]()
+    monkeypatch.setattr(Reader, "_by_executors", lambda _, records, __: by_executors.append(records))
+    reader = Reader(2)
+    for count, large in ((2, 0), (3, 1), (1, 2)):
+        reader.read(kafka([{}] * count))(Context(EVENTS, 1, 5))
+        assert len(by_executors) == large
 
 
 def test_refused_records_are_written_with_the_reason(kafka: Kafka) -> None:

@@ -18,7 +18,7 @@ def test_it_holds_every_kind_and_every_dialect(spark: SparkSession) -> None:
     seen = []
 
     def rehearse(records: DataFrame) -> None:
-        seen.append(Reader().read(records)(Context(EVENTS, 1, 5)))
+        seen.append(Reader(5_000).read(records)(Context(EVENTS, 1, 5)))
 
     warm_up.run(spark, EVENTS, rehearse, threading.Event())
     (partial,) = seen
