@@ -13,6 +13,7 @@ from pydantic_settings import SettingsConfigDict
 from collector.sources.logs.layout import KNOWN, Layout, configured
 from deadwatch.runtime.health import HealthSettings
 from deadwatch.runtime.hosts import is_loopback
+from deadwatch.runtime.kafka import Topic
 from deadwatch.runtime.settings import QuarantineSettings
 
 DEFAULT_NAME: Final = "collector"
@@ -82,9 +83,8 @@ class LogSettings(LogReading):
 class LogTopicSettings(LogReading):
     """A Kafka topic of log lines, as Filebeat, Fluent Bit or Vector fill it."""
 
-    topic: str = Field(
-        pattern=r"^[A-Za-z0-9._-]+$",
-        description="A topic with a line in each record, or an object with the line in `message` or `log`.",
+    topic: Topic = Field(
+        description="A topic with a line in each record, or an object with the line in `message` or `log`."
     )
 
 

@@ -37,12 +37,6 @@ from streaming.telemetry import SILENT, Telemetry
 
 QUERY_ID_PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id that it gave the query, for traces."""
-SMALL: Final = {"events": 20_000, "dead-letters": 5_000}
-"""Records of each stream up to which a batch is read in the driver.
-
-The executors' Python takes seconds to start, for the first of their batches and after each minute without
-one. Started, it is quicker from some 10 000 dead letters on; for 48 000 events it was not yet, on two cores.
-"""
 FETCHED: Final = tuple(
     f"IF(is_too_large, NULL, {name}) AS {name}" if name in {"value", "headers"} else name
     for name in RECORDS.names
@@ -76,7 +70,7 @@ class Batches:
         complete: Callable[[Batch], Batch] = lambda batch: batch,
         quarantine_refused: bool = True,
         telemetry: Telemetry = SILENT,
-        small: int = min(SMALL.values()),
+        small: int = cluster.SMALL_DEAD_LETTERS,
     ) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
         self._complete, self._quarantine_refused = complete, quarantine_refused

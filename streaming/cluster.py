@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
@@ -43,7 +43,14 @@ SOURCE: Final = (
     "headers array<struct<key:string, value:binary>>"
 )
 """The columns of Spark's Kafka source that are read."""
-FETCHED_BYTES: Final = 1 << 14
+SMALL_EVENTS: Final = 20_000
+SMALL_DEAD_LETTERS: Final = 5_000
+"""Records up to which a batch is read in the driver.
+
+The executors' Python takes seconds to start, for the first of their batches and after each minute without
+one. Started, it is quicker from some 10 000 dead letters on; for 48 000 events it was not yet, on two cores.
+"""
+SMALL_BYTES: Final = 1 << 14
 """Most bytes of an event, and of the headers of a dead letter, in a batch that is read in the driver."""
 HEADER_BYTES: Final = " + ".join(
     f"octet_length(array_join(CAST(headers.{part} AS array<string>), ''))" for part in ("key", "value")
@@ -204,11 +211,18 @@ def as_records(source: DataFrame, events_topic: str) -> DataFrame:
         "coalesce(octet_length(value), -1) AS value_bytes",
         f"IF({is_event}, NULL, headers) AS headers",
         f"IF({is_event}, key, NULL) AS event_key",
-        f"coalesce({size} > {FETCHED_BYTES}, false) AS is_too_large",
+        f"coalesce({size} > {SMALL_BYTES}, false) AS is_too_large",
     )
 
 
-def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> dict[str, DataFrame]:
+class Stream(NamedTuple):
+    """Records that are read apart from all others; of a batch up to ``small`` are read in the driver."""
+
+    records: DataFrame
+    small: int
+
+
+def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | None) -> dict[str, Stream]:
     """Two streams of committed records with their headers, by name, from ``begin``; None: from the beginning.
 
     Events and dead letters are read apart, so that a flood of one does not delay the other, and each leaves a
@@ -217,21 +231,23 @@ def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     """
     cores = max(1, spark.sparkContext.defaultParallelism - 1)
     events, dead_letters = _split(begin or {}, settings)
-    pattern, most = dead_letters_pattern(settings), settings.max_dead_letters_per_trigger
-    sources = {
-        "events": (events_pattern(settings), settings.max_offsets_per_trigger, EVENT_FETCHES, events),
-        "dead-letters": (pattern, most, SMALL_FETCHES, dead_letters),
+
+    def stream(pattern: str, most: int, offsets: Offsets, fetches: Mapping[str, str], small: int) -> Stream:
+        source = (
+            spark.readStream.format("kafka")
+            .options(**_options(settings), **fetches)
+            .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
+            .option("startingOffsets", _json(offsets) if offsets else "earliest")
+            .load()
+        )
+        return Stream(as_records(source, settings.events_topic).coalesce(cores), small)
+
+    most, most_dead_letters = settings.max_offsets_per_trigger, settings.max_dead_letters_per_trigger
+    pattern = dead_letters_pattern(settings)
+    return {
+        "events": stream(events_pattern(settings), most, events, EVENT_FETCHES, SMALL_EVENTS),
+        "dead-letters": stream(pattern, most_dead_letters, dead_letters, SMALL_FETCHES, SMALL_DEAD_LETTERS),
     }
-    read = {
-        name: spark.readStream.format("kafka")
-        .options(**_options(settings), **fetches)
-        .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
-        .option("startingOffsets", _json(offsets) if offsets else "earliest")
-        .load()
-        for name, (pattern, most, fetches, offsets) in sources.items()
-    }
-    topic = settings.events_topic
-    return {name: as_records(source, topic).coalesce(cores) for name, source in read.items()}
 
 
 def _split(offsets: Offsets, settings: StreamingSettings) -> tuple[Offsets, Offsets]:

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from kafka.errors import KafkaError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -26,7 +26,7 @@ from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
 from streaming import cluster, warm_up
-from streaming.batches import SMALL, Batches
+from streaming.batches import Batches
 from streaming.session import failure_of
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
@@ -97,8 +97,8 @@ class Job:
         running: list[StreamingQuery] = []
         with checkpoint_directory(self._settings.checkpoint.resolve()) as directory:
             try:
-                for name, records in cluster.streams(spark, readable, start).items():
-                    running.append(self._begin(name, records, directory, started))
+                for name, stream in cluster.streams(spark, readable, start).items():
+                    running.append(self._begin(name, stream, directory, started))
                 if missing:
                     logger.warning(missing)
                 if again:
@@ -113,7 +113,7 @@ class Job:
                     query.stop()
 
     def _begin(
-        self, name: str, records: DataFrame, directory: Path, started: list[Batches]
+        self, name: str, stream: cluster.Stream, directory: Path, started: list[Batches]
     ) -> StreamingQuery:
         complete, telemetry = self._tracker.complete, self._telemetry
         batches = Batches(
@@ -122,10 +122,10 @@ class Job:
             self._clock_ms,
             complete=complete,
             telemetry=telemetry,
-            small=SMALL[name],
+            small=stream.small,
         )
         started.append(batches)
-        writer = records.writeStream.queryName(f"deadwatch-{name}").foreachBatch(batches)
+        writer = stream.records.writeStream.queryName(f"deadwatch-{name}").foreachBatch(batches)
         writer = writer.option("checkpointLocation", (directory / name).as_uri())
         return writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds").start()
 

@@ -21,14 +21,15 @@ from kafka.admin import OffsetSpec
 from kafka.errors import UnknownTopicOrPartitionError
 
 from deadwatch.contract.events import RedriveHandled
+from deadwatch.runtime.kafka import TOPIC_NAME
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
 from streaming.settings import StreamingSettings
 
-LEGAL: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
-"""Names of topics; the name in an event may be none."""
+LEGAL: Final = re.compile(TOPIC_NAME)
+"""The name in an event may be none that Kafka takes."""
 
 logger = logging.getLogger(__name__)
 

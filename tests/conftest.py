@@ -64,6 +64,7 @@ LONG = (
     "integration/test_api_schemathesis.py",
     "integration/test_log_topics.py",
     "unit/test_gate.py",
+    "unit/test_families.py",
 )
 """What takes minutes begins first; what keeps the cores busy (Spark) stands between what waits (timeouts)."""
 
@@ -72,7 +73,7 @@ LIMITS_S = {
     "integration/test_chart_processes.py": 600,
     "integration/test_console.py": 400,
     "integration/test_dashboards.py": 400,
-    "integration/test_demo.py": 400,
+    "integration/test_demo.py": 700,
     "integration/test_gaps.py": 400,
     "integration/test_redrive_policies.py": 400,
     "integration/test_redrive_service.py": 400,

@@ -101,7 +101,7 @@ class SeriesLine(Answer):
     points: list[SeriesPoint]
 
 
-class SeriesAnswer(Answer, frozen=True, serialize_by_alias=True, validate_by_name=True):
+class SeriesAnswer(Answer, serialize_by_alias=True, validate_by_name=True):
     """A counter over time; a step without a point is 0."""
 
     metric: str = Field(examples=["deadwatch_dead_letter_queue_records_total"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from deadwatch.contract.topics import PARKED_SUFFIX, refuse_broken
 from deadwatch.deadletter.filter import MAX_CHARS, Filter
@@ -32,9 +32,9 @@ Pattern = Annotated[str, Field(max_length=10_000)]
 class PolicyRequest(Terms):
     """A policy as a user requests it."""
 
-    dlq_topics: tuple[Pattern, ...] = Field(
-        min_length=1,
-        max_length=100,
+    dlq_topics: Annotated[
+        tuple[Pattern, ...], Field(min_length=1, max_length=100), AfterValidator(refuse_broken)
+    ] = Field(
         description="Regular expressions; a dead letter topic matches one as a whole.",
     )
     filter: str | None = Field(None, min_length=1, max_length=MAX_CHARS, description="CEL expression.")
@@ -48,11 +48,6 @@ class PolicyRequest(Terms):
         default=False, description="Also what its topics hold when it is made; else what comes later."
     )
     enabled: bool = True
-
-    @field_validator("dlq_topics")
-    @classmethod
-    def _refuse_broken_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return refuse_broken(patterns)
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deadwatch.contract.topics import DLQ_PATTERNS, EVENTS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
+from deadwatch.contract.topics import DLQ_PATTERNS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import MapTarget, RetryTarget, Target, TopicTarget
@@ -37,15 +37,15 @@ class TargetRules:
 
     ``allow`` are regular expressions of which one has to match a target as a whole; ``dlq_topics`` are dead
     letter topics that configurations name, besides those that match the patterns; ``partitions`` are the
-    topics of the cluster; ``events_topic`` is our own.
+    topics of the cluster; ``own`` are those of our events.
     """
 
     partitions: Mapping[str, int]
+    own: frozenset[str]
     allow: tuple[str, ...] = (".*",)
     dlq_patterns: tuple[str, ...] = DLQ_PATTERNS
     dlq_deny: tuple[str, ...] = ()
     dlq_topics: frozenset[str] = frozenset()
-    events_topic: str = EVENTS
 
     def is_dlq(self, topic: str) -> bool:
         """Whether dead letters are kept there, parked ones included."""
@@ -57,7 +57,7 @@ class TargetRules:
 
     def refusal(self, topic: str) -> SkipReason | None:
         """Why the topic must not be written to, by the first rule that applies; None if it may."""
-        if is_internal(topic) or topic == self.events_topic:
+        if is_internal(topic) or topic in self.own:
             return SkipReason.TARGET_INTERNAL
         if self.is_dlq(topic):
             return SkipReason.TARGET_IS_DLQ

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
 Options = dict[str, object]
-Topic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+TOPIC_NAME: Final = r"^[A-Za-z0-9._-]{1,249}$"
+Topic = Annotated[str, Field(pattern=TOPIC_NAME)]
 """A name that Kafka takes for a topic."""
 
 _KAFKA_PYTHON: Final = {

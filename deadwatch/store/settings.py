@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from deadwatch.contract.topics import EVENTS
 from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.settings import TopicPatterns
@@ -29,12 +30,15 @@ class TargetSettings(StoreSettings):
     )
 
     def target_rules(self, named: frozenset[str], partitions: Mapping[str, int] | None = None) -> TargetRules:
-        """Which topics hold dead letters and which may be targets; ``named`` by configurations of others."""
+        """Which topics hold dead letters and which may be targets; ``named`` by configurations of others.
+
+        Neither the topic of events is one, nor the one that it is by default: that may hold events of before.
+        """
         return TargetRules(
             partitions or {},
+            frozenset({EVENTS, self.events_topic}),
             self.targets_allow,
             self.dlq_topics,
             self.dlq_topics_deny,
             named,
-            self.events_topic,
         )

@@ -79,7 +79,7 @@ def test_nothing_is_an_empty_batch(batches: Batches, kafka: Kafka) -> None:
     assert (batch.records, batch.offsets, batch.series) == (0, {}, ())
 
 
-LONG = b"x" * (cluster.FETCHED_BYTES + 1)
+LONG = b"x" * (cluster.SMALL_BYTES + 1)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ TOPICS = {
     "deadwatch.events": 6,
     "secret.orders": 6,
 }
-RULES = TargetRules(TOPICS, allow=(r"(?!secret\.).*",), dlq_topics=frozenset({"errors"}))
+OWN = frozenset({"deadwatch.events"})
+RULES = TargetRules(TOPICS, OWN, allow=(r"(?!secret\.).*",), dlq_topics=frozenset({"errors"}))
 ORIGIN = OriginTarget()
 
 

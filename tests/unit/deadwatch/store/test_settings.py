@@ -35,6 +35,7 @@ def test_a_broken_value_is_refused_at_the_door(
 @pytest.mark.parametrize("process", [ApiSettings, RedriveSettings])
 def test_a_redrive_never_writes_to_our_events_whatever_they_are_called(process: type[TargetSettings]) -> None:
     settings = process.model_validate({"events_topic": "acme.events"})
-    rules = settings.target_rules(frozenset(), {"acme.events": 6, "orders": 6})
+    rules = settings.target_rules(frozenset(), {"acme.events": 6, "deadwatch.events": 6, "orders": 6})
     assert rules.refusal("acme.events") is SkipReason.TARGET_INTERNAL
+    assert rules.refusal("deadwatch.events") is SkipReason.TARGET_INTERNAL
     assert rules.refusal("orders") is None

@@ -118,7 +118,7 @@ class History:
 
     def plan(self, order: Order) -> Plan:
         handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
-        rules = TargetRules({DLQ: PARTITIONS, "orders": PARTITIONS})
+        rules = TargetRules({DLQ: PARTITIONS, "orders": PARTITIONS}, own=frozenset())
         builder = PlanBuilder(order, rules, matcher(order), handled=handled)
         for place in PLACES:
             builder.add(decoded(dead_letter(*place)))

@@ -26,6 +26,7 @@ RULES = TargetRules(
         "__consumer_offsets": 50,
         "deadwatch.events": 6,
     },
+    own=frozenset({"deadwatch.events"}),
     allow=(r"(?!secret\.).*",),
     dlq_topics=frozenset({"errors"}),
 )

@@ -136,7 +136,7 @@ def test_who_is_stopped_while_kafka_answers_makes_no_order(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, question: str, asked: list[str], *, made: bool
 ) -> None:
     kafka = Stopping(question)
-    look = Look(engine, lambda: TargetRules({}, (), ("dlq.t",), (), frozenset()))
+    look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.t",), (), frozenset()))
     look.stop = kafka.stop
     monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
     monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
