@@ -26,7 +26,8 @@ from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
 from collector.sources.brokers.share_groups import BrokerSource
 from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.connect.workers import ConnectSource
-from collector.sources.logs.files import Following, LogGlob, LogSource
+from collector.sources.logs.files import Following, LogSource
+from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
 from collector.tasks.runtime import Runtime, backoff

@@ -18,15 +18,13 @@ from kafka.protocol.consumer import IsolationLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
-from deadwatch.runtime.kafka_topics import Admin, create_queue, is_readable
+from deadwatch.runtime.kafka_topics import NO_ID, Admin, create_queue, is_readable
 from deadwatch.store.batch import Offsets, Place
 from streaming.kernel.causes import MAX_KEY_BYTES, MAX_VALUE_BYTES
 from streaming.settings import StreamingSettings
 
 FROM_BEGINNING: Final = -2
 """Spark's number for the earliest offset of a partition."""
-NO_ID: Final = "00000000-0000-0000-0000-000000000000"
-"""The topic id that a broker older than 2.8 gives."""
 NAMED: Final = 5
 """Topics that one line names; the others are counted."""
 

@@ -257,8 +257,7 @@ class Task:
             return 0, False
         self._note(trouble)
         self.announce()
-        if chunk is not None:
-            self._publish(chunk)
+        self._publish(chunk)
         if failed:
             return self._context.backoff.max_ms, True
         return self._wait_ms(chunk, trouble), False
@@ -283,14 +282,17 @@ class Task:
             log.info("Up again")
         self._trouble = trouble
 
-    def _publish(self, chunk: Chunk) -> None:
-        """Publish events at once, and a position without events once each ``save_interval_ms``."""
-        now_ms = self._context.clock()
-        self.state = chunk.state
-        if not chunk.events and 0 <= now_ms - self._saved_ms < self._context.save_interval_ms:
-            self._unsaved = True
+    def _publish(self, chunk: Chunk | None) -> None:
+        """Publish events at once, and a position without events once each ``save_interval_ms``, also where
+        nothing has come after it.
+        """
+        events, now_ms = (chunk.events if chunk is not None else ()), self._context.clock()
+        if chunk is not None:
+            self.state, self._unsaved = chunk.state, True
+        is_early = not events and 0 <= now_ms - self._saved_ms < self._context.save_interval_ms
+        if self.state is None or not self._unsaved or is_early:
             return
-        if self._channel.offer(chunk.events, {self.name: chunk.state}, self._context.stop):
+        if self._channel.offer(events, {self.name: self.state}, self._context.stop):
             self._saved_ms, self._unsaved = now_ms, False
-        elif chunk.events:
+        elif events:
             self._unsaved = False

@@ -16,6 +16,8 @@ TIMEOUT_MS: Final = 5_000
 """The timeout of one request, and of reaching the cluster."""
 
 BROKER_DEFAULT: Final = -1
+NO_ID: Final = "00000000-0000-0000-0000-000000000000"
+"""The topic id that a broker older than 2.8 gives."""
 _NO_LEADER: Final = 0
 
 

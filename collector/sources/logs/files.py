@@ -1,4 +1,4 @@
-"""Log files as sources: ``LogSource`` follows one file, ``LogGlob`` starts one for each match of a pattern.
+"""Log files as sources: ``LogSource`` follows one file.
 
 A file is read from its beginning the first time it is seen. A position is (number of the file under this
 name, offset of the entry, ordinal of the cause in it). Gzip files and standard input (``-``) are read
@@ -8,13 +8,10 @@ ours.
 A file of a pattern that is gone has ended a minute after it was read to its end; one that is named by itself
 is waited for.
 
-A file that was followed under one name and now has another one has been rotated: its source reads it to
-the end, and it is not started again. A gzip file that appears later beside uncompressed files is one of
-those, compressed after it was read: it is not started either.
+A file that was left and is found under no name is a gap: it is published and counted once, unless it had been
+read to its end.
 """
 
-import glob
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -24,16 +21,15 @@ from pydantic import TypeAdapter, ValidationError
 from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
-from collector.sources.logs.readers import GZIP, STDIN, FileMissingError, open_reader
+from collector.sources.logs.readers import STDIN, FileMissingError, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
-from collector.sources.source import Chunk, Publishing, SourceDownError, State
+from collector.sources.source import Chunk, Publishing, State
 from deadwatch.contract.events import Event, Position
 from deadwatch.contract.events.self_report import LOG_FILE
 
 MAX_AHEAD_MS: Final = 86_400_000
 LOG_FILE_GONE: Final = "log_file_gone"
 GONE_MS: Final = 60_000
-NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +109,12 @@ class LogSource:
         place = following.restored(_PLACES, self.name, following.saved(path), Place())
         self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
         self._of_pattern = of_pattern
+        self._is_once = self._file.once or (of_pattern and _is_numbered(path))
         self._gone_since_ms: int | None = None
         self._rest = b""
         """What stands behind the last whole entry."""
+        self._at_its_end = False
+        """Whether the last poll has found nothing more."""
 
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
@@ -139,7 +138,8 @@ class LogSource:
         memory, found = self._scanner.scan(place.memory, block)
         if memory.offset == place.memory.offset and inode == self._place.inode and not another:
             return self._at_end(replace(place, memory=memory), block)
-        lost = self._lost() if another and inode != self._place.inode and not self._place.whole else ()
+        was_read = self._place.whole or (self._at_its_end and inode == self._place.inode)
+        lost = self._lost() if another and not was_read else ()
         tail = self._file.tail(memory.offset)
         return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail), lost)
 
@@ -149,7 +149,7 @@ class LogSource:
 
     def _at_end(self, place: Place, block: bytes) -> Chunk | None:
         """Continue with the next file once this one has a successor and nothing more was written to it."""
-        self._place, self._rest = place, block
+        self._place, self._rest, self._at_its_end = place, block, True
         if place.done or place.inode is None or not self._file.ends(place.inode, place.memory.offset, block):
             return None
         memory, found = self._scanner.scan(place.memory, block, final=True)
@@ -158,7 +158,7 @@ class LogSource:
         successor = self._file.successor(place.inode)
         self._file.close()
         place = replace(place, memory=memory)
-        after = replace(place, done=True) if self._file.once else place.next_file(successor)
+        after = replace(place, done=True) if self._is_once else place.next_file(successor)
         return self._chunk(place.epoch, found, after)
 
     def _end(self) -> Chunk:
@@ -176,7 +176,7 @@ class LogSource:
         return (self._event(gone, self._place.epoch),)
 
     def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Event, ...] = ()) -> Chunk:
-        self._place = place
+        self._place, self._at_its_end = place, False
         events = (self._event(cause, epoch) for cause in found)
         return Chunk((*lost, *events), _PLACES.dump_python(place, mode="json"), more=True)
 
@@ -189,68 +189,13 @@ def _broken_off(reason: str, offset: int) -> Found:
     return Found(unread(reason, f"after {offset} bytes"), offset, 0, None)
 
 
+def _is_numbered(path: Path) -> bool:
+    """Whether it is ``x.log.1`` beside ``x.log``: that one's source reads what gets this name next."""
+    return path.suffix[1:].isdecimal() and path.with_suffix("").exists()
+
+
 def _named(place: Place, worker: str) -> Place:
     known = place.memory.worker
     name = worker or ("" if known.named_by_setting else known.name)
     named = replace(known, name=name, named_by_setting=bool(worker))
     return replace(place, memory=replace(place.memory, worker=named))
-
-
-class LogGlob:
-    """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet."""
-
-    kind = "log"
-
-    def __init__(
-        self,
-        pattern: str,
-        following: Following,
-        follow: Callable[[Path], None],
-        follows: Callable[[Path], bool] = lambda _: True,
-    ) -> None:
-        self.name = following.source(pattern)
-        self.poll_interval_ms = following.poll_interval_ms
-        self._pattern = pattern
-        self._follow, self._follows = follow, follows
-        saved = following.saved(pattern) or {}
-        self._known = set[str](saved.get("paths", ()))
-        self._had_any = bool(self._known) or bool(saved.get("had_any"))
-        self._inodes: dict[str, int] = dict(saved.get("inodes", {}))
-        self._followed: set[str] = set()
-
-    def poll(self) -> Chunk | None:
-        """Start what is new; a chunk only when something is."""
-        paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
-        found = {path: inode for path in paths if (inode := _inode(path))}
-        self._followed = {path for path in self._followed if self._follows(Path(path))}
-        self._known &= found.keys() | self._followed
-        if not found and not self._followed:
-            raise SourceDownError(NOTHING_MATCHES)
-        begun = [path for path in sorted(found) if self._is_new(path, found[path])]
-        for path in begun:
-            self._follow(Path(path))  # one that raises is tried again, those before it are followed
-            self._followed.add(path)
-            self._known.add(path)
-            self._had_any = True
-        moved, self._inodes = self._inodes != found, found
-        state = {"paths": sorted(self._known), "inodes": found, "had_any": self._had_any}
-        return Chunk((), state) if begun or moved else None
-
-    def close(self) -> None:
-        """Do nothing: a pattern keeps nothing open."""
-
-    def _is_new(self, path: str, inode: int) -> bool:
-        if path in self._followed:
-            return False
-        if path in self._known:
-            return True
-        compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
-        return not compressed and inode not in self._inodes.values()
-
-
-def _inode(path: str) -> int | None:
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return status.st_ino if Path(path).is_file() else None

@@ -1,9 +1,10 @@
 """Readers of log files by name: files that are followed, and gzip files and standard input, which are read
 once.
 
-A followed file that was renamed is read to its end before its successor begins. A log that was rotated
-several times while nobody read it is read through all its rotations, in the order in which they were last
-written: ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are rotations of ``x.log``.
+A followed file that was renamed, or copied and cut (``copytruncate``), is read to its end before its
+successor begins. A log that was rotated several times while nobody read it is read through all its rotations,
+in the order in which they were last written: ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are
+rotations of ``x.log``. Those of a link are beside the file that it points to.
 
 What is read once is a stream of bytes, of which only what the scanner has not passed is kept. A damaged
 gzip file is read up to its damage; a gzip bomb is unpacked block by block.
@@ -13,10 +14,12 @@ import gzip
 import os
 import re
 import select
+import time
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +31,8 @@ GONE = "the file is gone; its successor will be read from its beginning when it 
 GZIP: Final = ".gz"
 STDIN: Final = Path("-")
 PIECE_BYTES: Final = 1 << 16
+QUIET_S: Final = 10
+"""How long a renamed file is waited for whose successor is still empty: who writes may not know it yet."""
 GZIP_TRUNCATED: Final = "gzip_truncated"
 GZIP_BROKEN: Final = "gzip_broken"
 _CLOSED: Final = -1
@@ -35,6 +40,14 @@ _CLOSED: Final = -1
 
 class FileMissingError(SourceDownError):
     """There is no file of this name, not yet or not any more."""
+
+
+@lru_cache
+def rotation_of(name: str) -> re.Pattern[str]:
+    """How the rotations of a file of this name, without its directory, are called."""
+    stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
+    moment = r"[.-]\d[\d.:T_-]*"
+    return re.compile(rf"{stem}(?:{suffix}{moment}|{moment}{suffix})")
 
 
 @contextmanager
@@ -56,9 +69,7 @@ class FollowedFile:
     trouble = ""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        stem, suffix, moment = re.escape(path.stem), re.escape(path.suffix), r"[.-]\d[\d.:T_-]*"
-        self._rotation = re.compile(rf"{stem}(?:{suffix}{moment}|{moment}{suffix})")
+        self.path = self._target = path
         self._descriptor = _CLOSED
 
     def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:
@@ -66,22 +77,25 @@ class FollowedFile:
 
         Returns the inode, and whether it is another file than the one that was left: by number, by size, or
         because the bytes before ``offset`` have not that ``tail``, be it rewritten in place or new under an
-        old number.
+        old number. One that was cut after it was copied is left for its copy.
         """
         if self._descriptor == _CLOSED:
-            found = self.path if inode is None else self._find(inode)
+            self._target = Path(os.path.realpath(self.path))
+            found = self._target if inode is None else self._find(inode)
             self._descriptor = self._open(found)
-            ours = found == self.path or self._rotation.fullmatch(found.name)
+            ours = found == self._target or found in self._rotations()
             if not ours and not self._same(inode, offset, tail):
                 self.close()
-                self._descriptor = self._open(self.path)
+                self._descriptor = self._open(self._target)
         another = inode is not None and not self._same(inode, offset, tail)
+        if another and os.fstat(self._descriptor).st_ino == inode and self._open_copy(offset, tail):
+            another = False
         return os.fstat(self._descriptor).st_ino, another
 
     def tail(self, offset: int) -> str:
         """A checksum of the bytes before ``offset``, "" if there are none."""
-        before = self.read(max(offset - TAIL_BYTES, 0), min(offset, TAIL_BYTES))
-        return f"{zlib.crc32(before):08x}" if before else ""
+        with _readable():
+            return _tail(self._descriptor, offset)
 
     def _same(self, inode: int | None, offset: int, tail: str) -> bool:
         found = os.fstat(self._descriptor)
@@ -94,24 +108,26 @@ class FollowedFile:
             return os.pread(self._descriptor, size, offset)
 
     def ends(self, inode: int, offset: int, block: bytes) -> bool:
-        """Whether the file has a successor, and nothing comes after ``block``, read at ``offset``."""
-        return self._replaced(inode) and self.read(offset, len(block) + 1) == block
+        """Whether the file has a successor, and nothing comes after ``block``, read at ``offset``.
+
+        A successor is believed when something was written to it, or nothing to this file for ``QUIET_S``.
+        Raises ``SourceDownError`` if there is no file of the name.
+        """
+        with _readable(missing=GONE):
+            successor = self.path.stat()
+        if successor.st_ino == inode or self.read(offset, len(block) + 1) != block:
+            return False
+        return successor.st_size > 0 or time.time() - os.fstat(self._descriptor).st_mtime > QUIET_S
 
     def successor(self, inode: int) -> int | None:
         """The inode of the rotation that was written next; None if that is the file of this name."""
         written_ns = os.fstat(self._descriptor).st_mtime_ns
         try:
-            with os.scandir(self.path.parent) as entries:
-                rotated = [entry.stat() for entry in entries if self._rotation.fullmatch(entry.name)]
+            rotated = [path.stat() for path in self._rotations()]
         except OSError:
             return None
         others = ((status.st_mtime_ns, status.st_ino) for status in rotated if status.st_ino != inode)
         return min((other for other in others if other[0] >= written_ns), default=(0, None))[1]
-
-    def _replaced(self, inode: int) -> bool:
-        """Whether the name now stands for another file. Raises ``SourceDownError`` if it has none."""
-        with _readable(missing=GONE):
-            return self.path.stat().st_ino != inode
 
     def close(self) -> None:
         """Close the file if it is open."""
@@ -127,13 +143,38 @@ class FollowedFile:
                 )
             return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
+    def _open_copy(self, offset: int, tail: str) -> bool:
+        """Open the rotation that holds what was read, instead of this file; whether there is one."""
+        for path in self._rotations() if tail else ():
+            with suppress(SourceDownError):
+                copy = self._open(path)
+                if os.fstat(copy).st_size >= offset and _tail(copy, offset) == tail:
+                    self.close()
+                    self._descriptor = copy
+                    return True
+                os.close(copy)
+        return False
+
     def _find(self, inode: int) -> Path:
+        renamed = (Path(entry.path) for entry in self._beside() if entry.inode() == inode)
+        return next(renamed, self._target)
+
+    def _rotations(self) -> list[Path]:
+        rotation = rotation_of(self._target.name)
+        return [Path(entry.path) for entry in self._beside() if rotation.fullmatch(entry.name)]
+
+    def _beside(self) -> list[os.DirEntry[str]]:
+        """What is in the file's directory; nothing where we may not look."""
         try:
-            with os.scandir(self.path.parent) as entries:
-                renamed = [Path(entry.path) for entry in entries if entry.inode() == inode]
+            with os.scandir(self._target.parent) as entries:
+                return list(entries)
         except OSError:
-            return self.path
-        return renamed[0] if renamed else self.path
+            return []
+
+
+def _tail(descriptor: int, offset: int) -> str:
+    before = os.pread(descriptor, min(offset, TAIL_BYTES), max(offset - TAIL_BYTES, 0))
+    return f"{zlib.crc32(before):08x}" if before else ""
 
 
 class OnceReader(ABC):

@@ -3,7 +3,8 @@
 No group is joined: the place in each partition and what is known there are saved once the events are
 committed. The events of a partition are a source of their own, with positions (incarnation of the topic,
 offset of the record, ordinal in it): a restart changes nothing. A topic that is created anew begins its
-next incarnation.
+next incarnation, as a partition does that has lost its last records (an unclean election): other records get
+their offsets.
 
 Records that were deleted before they were read (retention, a deleted topic) are a gap: it is published
 and counted once.
@@ -33,6 +34,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 
 GAP: Final = "records_deleted_unread"
 RECREATED: Final = "topic_recreated"
+TRUNCATED: Final = "topic_truncated"
 BEFORE_THE_RECORD: Final = -1
 """The ordinal of what was found before a record was read."""
 
@@ -50,7 +52,7 @@ _READING: Final = ("reading the topic", "Kafka does not let us read")
 class PartitionPlace:
     """Where reading a partition goes on, and what is known there.
 
-    ``topic_id`` identifies this incarnation of the topic; ``epoch`` counts the incarnations.
+    ``topic_id`` identifies the topic; ``epoch`` counts the incarnations of the partition.
     """
 
     topic_id: str
@@ -231,6 +233,9 @@ def _placed(
     place: PartitionPlace, topic_id: str, first: int, end: int
 ) -> tuple[PartitionPlace, Cause | None]:
     """Where to read on in a partition that holds ``[first, end)``, and what was missed before that."""
+    if place.topic_id == topic_id and topic_id != kafka_topics.NO_ID and place.offset > end:
+        cut = f"read up to offset {place.offset}, where its records end at {end}; read on from there"
+        return replace(place, epoch=place.epoch + 1, offset=end), unread(TRUNCATED, cut)
     if place.topic_id != topic_id or place.offset > end:
         begun = PartitionPlace(topic_id, place.epoch + 1, first)
         return begun, unread(RECREATED, f"read up to offset {place.offset}; begun anew at {first}")

@@ -28,20 +28,24 @@ TRIGGERS: Final = (
 
 MAX_NAMES: Final = 1_000
 
-_TASK_ABANDONED = re.compile(r"Graceful stop of task (\S+)-(\d+) failed\.")
+_NAME = r"(.{1,1000}?)"
+"""Of a connector: a name may have blanks. The bound keeps a line of a million characters from being searched
+for minutes.
+"""
+_TASK_ABANDONED = re.compile(rf"Graceful stop of task {_NAME}-(\d+) failed\.")
 _CONNECTOR_ABANDONED = re.compile(
-    r"Connector '(.+?)' failed to properly shut down, has become unresponsive, and may be consuming"
+    rf"Connector '{_NAME}' failed to properly shut down, has become unresponsive, and may be consuming"
     r" external resources\."
 )
 _ORPHAN = re.compile(
-    r"\w+\{id=([^{}]+)-(\d+)\} After being scheduled for shutdown,"
+    r"\b\w+\{id=([^{}]+)-(\d+)\} After being scheduled for shutdown,"
     r" the orphan task threw an uncaught exception\."
 )
 _RETRIABLE = re.compile(
-    r"\w+\{id=([^{}]+)-(\d+)\} (?:failed to poll records from SourceTask\. Will retry operation\."
+    r"\b\w+\{id=([^{}]+)-(\d+)\} (?:failed to poll records from SourceTask\. Will retry operation\."
     r"|RetriableException from SinkTask:)"
 )
-_SHUTDOWN = re.compile(r"(Scheduled|Completed) shutdown for WorkerConnector\{id=(.+?)\}")
+_SHUTDOWN = re.compile(rf"(Scheduled|Completed) shutdown for WorkerConnector\{{id={_NAME}\}}")
 _INITIALIZATION = re.compile(
     r"Kafka Connect (?:distributed |standalone )?worker initializ(?:ing|(ation took) \d+ ?ms)"
 )

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import NoReturn
 
@@ -61,14 +62,21 @@ class Hanging(Scripted):
 class Harness:
     """A runtime on a Kafka that is well, in a thread of its own."""
 
-    def __init__(self, positions: Positions, saved: Mapping[str, State] | None = None) -> None:
+    def __init__(
+        self, positions: Positions, saved: Mapping[str, State] | None = None, save_interval_ms: int = 0
+    ) -> None:
         settings = CollectorSettings(
             name="test", heartbeat_interval_ms=100, connector_shutdown_graceful_timeout_ms=GRACEFUL_MS
         )
         self.now_ms, self.kafka, self.failure = 1_000, Broker(), list[str]()
         self.stop, chunks, rng = threading.Event(), ChunkQueue(), Random(1)
         context = TaskContext(
-            threading.Event(), lambda: self.now_ms, rng, Backoff(1, 2), 0, task_timeout_ms=TASK_TIMEOUT_MS
+            threading.Event(),
+            lambda: self.now_ms,
+            rng,
+            Backoff(1, 2),
+            save_interval_ms,
+            task_timeout_ms=TASK_TIMEOUT_MS,
         )
         publisher = publisher_of(self.kafka, positions, chunks, Queue())
         self.runtime = Runtime(settings, chunks, publisher, context, saved or {})
@@ -124,6 +132,20 @@ def test_events_are_published_in_order_and_positions_follow(harness: Harness, po
     assert positions.load()["log:a"] == {"offset": 19}
     assert source.closed
     assert (harness.failure, harness.runtime.abandoned.count(Scope.TASK)) == ([""], Count(0, 0))
+
+
+def test_a_position_without_events_is_saved_in_time_though_nothing_comes_after_it(
+    positions: Positions, tmp_path: Path
+) -> None:
+    harness = Harness(positions, save_interval_ms=5_000)
+    source = Scripted("log:a", [lambda: Chunk((), {"offset": 1})])
+    harness.begin(source)
+    until(lambda: not source.script)
+    with Positions(tmp_path / "positions.sqlite") as on_disk:
+        assert "log:a" not in on_disk.load()
+        harness.now_ms += 5_000
+        until(lambda: on_disk.load().get("log:a") == {"offset": 1})
+    harness.end()
 
 
 def test_a_source_goes_down_and_comes_back_one_line_each(

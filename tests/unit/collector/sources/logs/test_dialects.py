@@ -82,6 +82,10 @@ UNRESPONSIVE = (
 )
 SCHEDULED = "Scheduled shutdown for WorkerConnector{id=orders-sink}"
 COMPLETED = "Completed shutdown for WorkerConnector{id=orders-sink}"
+ORPHAN = (
+    "WorkerSinkTask{id=my sink-0} After being scheduled for shutdown,"
+    " the orphan task threw an uncaught exception."
+)
 STARTING = "Kafka Connect worker initializing ..."
 INITIALIZED = "Kafka Connect worker initialization took 1864ms (o.AbstractConnectCli:141)"
 ADVERTISED = "Advertised URI: http://10.0.0.7:8083/ (o.RestServer:421)"
@@ -92,6 +96,11 @@ STORIES = [
         "a task is abandoned, with dashes in its connector's name",
         ("Graceful stop of task my-sink-12 failed. (o.Worker:1104)",),
         (("task_abandoned", "", "my-sink", "12"),),
+    ),
+    Story(
+        "a connector's name may have blanks",
+        ("Graceful stop of task my sink-0 failed. (o.Worker:1104)", ORPHAN),
+        (("task_abandoned", "", "my sink", "0"), ("abandoned_ended", "", "my sink", "0")),
     ),
     Story(
         "the healthy end of an abandoned connector's successor is not its own",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.files import GONE_MS, NOTHING_MATCHES, LogGlob, LogSource
+from collector.sources.logs.files import GONE_MS, LogSource
+from collector.sources.logs.patterns import NOTHING_MATCHES, LogGlob
 from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import TaskAbandoned
 from tests.unit.collector.sources.logs.scanning import (

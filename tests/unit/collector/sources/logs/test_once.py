@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.files import LogGlob
+from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.readers import GZIP_BROKEN, GZIP_TRUNCATED, PIECE_BYTES, GzipLog, PipedLog
 from collector.sources.source import SourceDownError, State
 from tests.unit.collector.sources.logs.scanning import (

@@ -17,7 +17,7 @@ from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import Position, Quarantined, TaskAbandoned
 from tests.unit.collector.sources.logs.scanning import log_source
 
-STEPS = ("write", "write", "write", "part", "poll", "restart", "rename", "truncate", "delete")
+STEPS = ("write", "write", "write", "part", "poll", "restart", "rename", "copytruncate", "truncate", "delete")
 
 
 class Writer:
@@ -56,8 +56,16 @@ class Writer:
         self.unseen = True
         self.path.unlink(missing_ok=True)
 
+    def copytruncate(self) -> None:
+        if self.path.exists():
+            self.rotations += 1
+            copy = self.path.with_name(f"x.log.{self.rotations}")
+            copy.write_bytes(self.path.read_bytes())
+            self.truncate()
+
     def truncate(self) -> None:
         if self.path.exists():
+            self.unseen = True
             os.truncate(self.path, 0)
 
     def _append(self, data: bytes) -> None:
@@ -123,13 +131,15 @@ def step(name: str, writer: Writer, reader: Reader, at: int) -> None:
     if name in ("truncate", "delete"):
         writer.finish()
         reader.drain()
-    elif name == "rename":
+    elif name in ("rename", "copytruncate"):
         if writer.unseen:
+            writer.finish()
             writer.write()
             reader.drain()
             writer.unseen = False
         writer.write()
-        writer.part(at)
+        if name == "rename":
+            writer.part(at)
     if name == "part":
         writer.part(at)
     elif name in ("poll", "restart"):
@@ -215,6 +225,102 @@ def test_a_log_rotated_often_while_nobody_read_is_read_through_all_of_them(
     for rotation in range(2, 6):
         writer.write()
         writer.path.rename(tmp_path / name.format(rotation))
+        writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == [str(task) for task in range(1, writer.written + 1)]
+    assert not reader.gaps
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("copies", [1, 3])
+def test_what_was_not_read_of_a_log_that_was_copied_and_cut_is_read_in_its_copy(
+    tmp_path: Path, restart: bool, copies: int
+) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    for _ in range(copies):
+        writer.write()
+        writer.write()
+        writer.copytruncate()
+        writer.write()
+    if restart:
+        reader.restart()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == [str(task) for task in range(1, writer.written + 1)]
+    assert not reader.gaps
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_that_was_cut_and_has_no_copy_is_a_gap_unless_it_was_read_to_its_end(
+    tmp_path: Path, restart: bool
+) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    writer.write()
+    reader.drain()
+    read = writer.path.stat().st_size
+    if restart:
+        reader.restart()
+    writer.truncate()
+    writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == ["1", "2", "3"]
+    assert reader.gaps == ([("log_file_gone", f"after {read} bytes")] if restart else [])
+
+
+def test_what_is_written_to_a_renamed_file_until_its_writer_knows_is_read(tmp_path: Path) -> None:
+    """As by ``create`` of logrotate, which tells the writer when the new file is there."""
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    renamed = writer.path.rename(tmp_path / "x.log.1")
+    (tmp_path / "x.log").touch()
+    reader.drain()
+    writer.path = renamed
+    writer.write()
+    writer.path = tmp_path / "x.log"
+    writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == ["1", "2", "3"]
+
+
+def test_an_empty_successor_is_believed_when_the_renamed_file_has_been_quiet(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    renamed = writer.path.rename(tmp_path / "x.log.1")
+    (tmp_path / "x.log").touch()
+    assert not reader.poll()
+    os.utime(renamed, (0, 0))
+    assert reader.poll()
+    reader.close()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, restart: bool) -> None:
+    """As those of /var/log/containers on Kubernetes."""
+    pod, link = tmp_path / "pod", tmp_path / "containers" / "x.log"
+    for directory in (pod, link.parent):
+        directory.mkdir()
+    writer = Writer(pod / "0.log", wrapped=True)
+    writer.write()
+    link.symlink_to(writer.path)
+    reader = Reader(link)
+    reader.drain()
+    if restart:
+        reader.restart()
+    for at in range(2):
+        writer.write()
+        writer.path.rename(pod / f"0.log.20261121-06363{at}")
         writer.write()
     reader.drain()
     reader.close()

@@ -223,6 +223,20 @@ def test_a_topic_that_was_made_anew_is_read_from_its_beginning(held: int) -> Non
     assert [one.position for one in events] == [(1, offset, 0) for offset in range(held)]
 
 
+def test_a_partition_that_has_lost_its_last_records_is_read_on_from_its_end() -> None:
+    now_ms, topic = [AT_MS], Topic({0: [HEADER.format(number) for number in range(4)]})
+    reading = source(topic, now_ms=now_ms)
+    read_out(reading)
+    del topic.partitions[0][2:]
+    now_ms[0] += LOOKUP_INTERVAL_MS
+    (cut,), _ = read_out(reading)
+    assert isinstance(cut, Quarantined)
+    assert (cut.reason, cut.position) == ("topic_truncated", (1, 0, -1))
+    topic.partitions[0].append(HEADER.format(9))
+    (event,), _ = read_out(reading)
+    assert event.position == (1, 2, 0), "another record has this offset now"
+
+
 def test_a_partition_without_leader_keeps_its_place() -> None:
     now_ms, topic = [AT_MS], Topic({0: [HEADER.format(1)], 1: [HEADER.format(2)]})
     reading = source(topic, now_ms=now_ms)

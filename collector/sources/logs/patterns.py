@@ -1,0 +1,163 @@
+"""Patterns of log files: ``LogGlob`` starts a source for each file that matches.
+
+A file that was followed under one name and now has another one has been rotated: its source reads it to the
+end, and it is not started again. Nor is a copy of one (``copytruncate``), and nor is a rotation that came and
+was rotated on between two looks. A gzip file that appears later beside uncompressed files is one of those,
+compressed after it was read.
+"""
+
+import glob
+import os
+import stat
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from collector.sources.logs.files import Following
+from collector.sources.logs.readers import GZIP, rotation_of
+from collector.sources.source import Chunk, SourceDownError
+
+START_BYTES: Final = 256
+NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
+
+
+class Past(NamedTuple):
+    """A file as an earlier look has found it; ``checksum`` is that of its first ``start_bytes``."""
+
+    inode: int
+    start_bytes: int = 0
+    checksum: int = 0
+
+
+class Look(NamedTuple):
+    """A file as it is now."""
+
+    inode: int
+    size: int
+    written_ns: int
+    start: bytes
+
+    def past(self) -> Past:
+        """What is remembered of it."""
+        return Past(self.inode, len(self.start), zlib.crc32(self.start))
+
+    def begins_as(self, past: Past) -> bool:
+        """Whether its first bytes are those of that file."""
+        found = self.start[: past.start_bytes]
+        return len(found) == past.start_bytes and zlib.crc32(found) == past.checksum
+
+    def is_still(self, past: Past) -> bool:
+        """Whether it is that file: a new one may get the number of one that was deleted."""
+        return self.inode == past.inode and self.begins_as(past)
+
+
+class LogGlob:
+    """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet."""
+
+    kind = "log"
+
+    def __init__(
+        self,
+        pattern: str,
+        following: Following,
+        follow: Callable[[Path], None],
+        follows: Callable[[Path], bool] = lambda _: True,
+    ) -> None:
+        self.name = following.source(pattern)
+        self.poll_interval_ms = following.poll_interval_ms
+        self._pattern = pattern
+        self._follow, self._follows = follow, follows
+        saved = following.saved(pattern) or {}
+        self._known = set[str](saved.get("paths", ()))
+        self._had_any = bool(self._known) or bool(saved.get("had_any"))
+        starts = saved.get("starts", {})
+        self._before = {
+            path: Past(inode, *starts.get(path, ())) for path, inode in saved.get("inodes", {}).items()
+        }
+        self._looks: Mapping[str, Look] = {}
+        self._followed: set[str] = set()
+
+    def poll(self) -> Chunk | None:
+        """Start what is new; a chunk only when something is."""
+        paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        found = {path: seen for path in paths if (seen := look(path, self._looks.get(path)))}
+        self._followed = {path for path in self._followed if self._follows(Path(path))}
+        self._known &= found.keys() | self._followed
+        if not found and not self._followed:
+            raise SourceDownError(NOTHING_MATCHES)
+        begun = [path for path in sorted(found) if self._is_new(path, found)]
+        for path in begun:
+            self._follow(Path(path))  # one that raises is tried again, those before it are followed
+            self._followed.add(path)
+            self._known.add(path)
+            self._had_any = True
+        before = {path: seen.past() for path, seen in found.items() if seen.size or path in self._known}
+        moved, self._before, self._looks = self._before != before, before, found
+        return Chunk((), self._state()) if begun or moved else None
+
+    def close(self) -> None:
+        """Do nothing: a pattern keeps nothing open."""
+
+    def _state(self) -> dict[str, object]:
+        return {
+            "paths": sorted(self._known),
+            "inodes": {path: past.inode for path, past in self._before.items()},
+            "starts": {path: past[1:] for path, past in self._before.items()},
+            "had_any": self._had_any,
+        }
+
+    def _is_new(self, path: str, found: Mapping[str, Look]) -> bool:
+        if path in self._followed:
+            return False
+        if path in self._known:
+            return True
+        is_compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
+        if path in self._before or is_compressed:
+            return False
+        now = found[path]
+        if any(now.is_still(past) for past in self._before.values() if past.inode == now.inode):
+            return False
+        return not any(self._is_rotation(now, other, found.get(other)) for other in self._rotated_to(path))
+
+    def _rotated_to(self, path: str) -> list[str]:
+        """The files that we follow whose rotations are called so."""
+        directory, name = os.path.split(path)
+        beside = [one for one in self._known & self._before.keys() if os.path.dirname(one) == directory]  # noqa: PTH120
+        names = [(one, os.path.basename(one)) for one in beside]  # noqa: PTH119 - there may be thousands
+        alike = [(one, known) for one, known in names if name.startswith(os.path.splitext(known)[0])]  # noqa: PTH122
+        return [one for one, known in alike if rotation_of(known).fullmatch(name)]
+
+    def _is_rotation(self, now: Look, other: str, there: Look | None) -> bool:
+        """Whether it is a copy of the other one, or was written between two files that had the other's name.
+
+        What is called like a rotation and is still empty may become one.
+        """
+        past = self._before[other]
+        if not now.size or (past.start_bytes and now.begins_as(past)):
+            return True
+        return there is not None and not there.is_still(past) and now.written_ns <= there.written_ns
+
+
+def look(path: str, before: Look | None) -> Look | None:
+    """The file of this path, None without one; the first bytes of one that goes on are not read again."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - there may be thousands
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    now = Look(status.st_ino, status.st_size, status.st_mtime_ns, b"")
+    goes_on = before is not None and before.inode == now.inode and now.size >= before.size
+    if before is not None and goes_on and len(before.start) == min(now.size, START_BYTES):
+        return now._replace(start=before.start)
+    return now._replace(start=_start(path))
+
+
+def _start(path: str) -> bytes:
+    """The first bytes of the file; none where we may not read it."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+            return file.read(START_BYTES)
+    except OSError:
+        return b""

@@ -1,0 +1,167 @@
+"""A pattern beside the sources that it has started: each line is read once, whatever becomes of the files."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collector.sources.logs.files import LogSource
+from collector.sources.logs.patterns import START_BYTES, LogGlob
+from collector.sources.source import SourceDownError, State
+from tests.unit.collector.sources.logs.scanning import abandoned, drain, following, tasks_and_reasons
+
+LINES = START_BYTES // len(abandoned(0)) + 1
+
+
+class Collector:
+    """A pattern and its sources; what they save is what the next one begins with."""
+
+    def __init__(self, pattern: Path) -> None:
+        self._pattern, self._saved = pattern, dict[str, State]()
+        reading = following()
+        self._following = replace(reading, publishing=replace(reading.publishing, saved=self._saved.get))
+        self.sources = dict[Path, LogSource]()
+        self.tasks = list[str]()
+        self.start()
+
+    def start(self) -> None:
+        self.stop()
+        self._glob = LogGlob(str(self._pattern), self._following, self._follow)
+
+    def stop(self) -> None:
+        for source in self.sources.values():
+            source.close()
+        self.sources.clear()
+
+    def look(self) -> None:
+        """Look for files; then read what there is."""
+        if (chunk := self._glob.poll()) is not None:
+            self._saved[self._glob.name] = chunk.state
+        self.read()
+
+    def read(self) -> None:
+        for source in self.sources.values():
+            try:
+                events, state = drain(source)
+            except SourceDownError:
+                continue
+            self.tasks += tasks_and_reasons(events)
+            self._saved.update({source.name: state} if state is not None else {})
+
+    def _follow(self, path: Path) -> None:
+        self.sources[path] = LogSource(path, self._following, of_pattern=True)
+
+
+@pytest.fixture(params=["*.log", "x*log*"])
+def collector(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collector]:
+    collector = Collector(tmp_path / request.param)
+    yield collector
+    collector.stop()
+
+
+class Writer:
+    """Writes entries with numbers of their own; the first fill what is compared of a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.written = path, 0
+        self.write(LINES)
+
+    def write(self, entries: int = 1) -> None:
+        with self.path.open("a") as file:
+            for _ in range(entries):
+                file.write(abandoned(self.written))
+                self.written += 1
+
+    def every(self) -> list[str]:
+        """The tasks of all entries, in the order of their names."""
+        return sorted(map(str, range(self.written)))
+
+
+ROTATED = ("x-2026-11-{}.log", "x.log.{}")
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("name", ROTATED)
+def test_a_log_rotated_several_times_between_two_looks_is_read_once(
+    collector: Collector, tmp_path: Path, name: str, restart: bool
+) -> None:
+    writer = Writer(tmp_path / "x.log")
+    collector.look()
+    if restart:
+        collector.start()
+    for number in range(3):
+        writer.write()
+        writer.path.rename(tmp_path / name.format(21 + number))
+        writer.write(LINES)
+    for _ in range(3):
+        collector.look()
+    assert sorted(collector.tasks) == writer.every()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("name", ROTATED)
+def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
+    collector: Collector, tmp_path: Path, name: str, restart: bool
+) -> None:
+    writer = Writer(tmp_path / "x.log")
+    collector.look()
+    for number in range(2):
+        writer.write()
+        copy = tmp_path / name.format(21 + number)
+        copy.touch()
+        if restart:
+            collector.start()
+        collector.look()
+        copy.write_bytes(writer.path.read_bytes())
+        collector.look()
+        os.truncate(writer.path, 0)
+        writer.write(LINES)
+        collector.look()
+    assert sorted(collector.tasks) == writer.every()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_numbers_that_move_on_at_each_rotation_are_read_once(tmp_path: Path, restart: bool) -> None:
+    writer = Writer(tmp_path / "x.log")
+    writer.path.rename(tmp_path / "x.log.1")
+    writer.write(LINES)
+    collector = Collector(tmp_path / "x.log*")
+    collector.look()
+    for number in range(2, 5):
+        for old in range(number, 1, -1):
+            (tmp_path / f"x.log.{old - 1}").rename(tmp_path / f"x.log.{old}")
+        writer.path.rename(tmp_path / "x.log.1")
+        writer.write(LINES)
+        if restart:
+            collector.start()
+        collector.look()
+        collector.look()
+    collector.stop()
+    assert sorted(collector.tasks) == writer.every()
+
+
+def test_a_new_log_with_the_number_of_a_deleted_one_is_read(tmp_path: Path) -> None:
+    """File systems give the number of what was deleted to what comes next."""
+    collector = Collector(tmp_path / "*.log")
+    first, second = tmp_path / "a.log", tmp_path / "b.log"
+    first.write_text(abandoned(0))
+    collector.look()
+    collector.start()
+    first.write_text(abandoned(1))
+    first.rename(second)
+    collector.look()
+    collector.stop()
+    assert collector.tasks == ["0", "1"]
+
+
+def test_a_log_that_only_is_called_like_a_rotation_is_read(tmp_path: Path) -> None:
+    """``connect-1.log`` beside ``connect.log`` is another worker's."""
+    collector = Collector(tmp_path / "*.log")
+    for number, name in enumerate(("connect.log", "connect-1.log", "connect-2.log")):
+        (tmp_path / name).write_text(abandoned(number))
+        collector.look()
+        (tmp_path / "connect.log").open("a").close()
+    collector.stop()
+    assert sorted(collector.tasks) == ["0", "1", "2"]
