@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial, reduce
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -45,6 +45,8 @@ FETCHED: Final = tuple(
 PARTIAL: Final = "records long, partial binary"
 SINK: Final = "key binary, value binary, headers array<struct<key: string, value: binary>>"
 """The columns of Spark's Kafka sink."""
+MAX_COPIED_BYTES: Final = 1_000_000
+"""Key and value that are copied: with the headers below 1 MiB, ``max.request.size`` of Java's producer."""
 SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
 
 logger = logging.getLogger(__name__)
@@ -195,6 +197,7 @@ def refused_records(records: DataFrame, events_topic: str, *, copies: bool) -> D
     """The refused events of a batch, with the columns of Spark's Kafka sink.
 
     Without ``copies``, as by default in KIP-1191, key and value are null: the original is still in its topic.
+    So are those of a record that would be too large with its headers.
     """
     events = records.where(F.col("topic") == events_topic)
     columns = events.selectExpr("topic", "partition", "offset", "event_key AS key", "value")
@@ -230,7 +233,7 @@ def _refuse_task(copies: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         yield pa.RecordBatch.from_pylist(refused, schema=SINK_SCHEMA)
 
 
-def _refused(row: dict[str, object], reason: str, copies: bool) -> dict[str, object]:
+def _refused(row: dict[str, Any], reason: str, copies: bool) -> dict[str, object]:
     context = {
         headers.SHARE_TOPIC: str(row["topic"]),
         headers.SHARE_PARTITION: str(row["partition"]),
@@ -238,5 +241,7 @@ def _refused(row: dict[str, object], reason: str, copies: bool) -> dict[str, obj
         headers.SHARE_GROUP: GROUP,
         headers.SHARE_MESSAGE: MESSAGES[reason],
     }
-    content = {name: row[name] if copies else None for name in ("key", "value")}
+    names = ("key", "value")
+    copied = copies and sum(len(row[name] or b"") for name in names) <= MAX_COPIED_BYTES
+    content = {name: row[name] if copied else None for name in names}
     return {**content, "headers": [{"key": name, "value": text.encode()} for name, text in context.items()]}

@@ -42,6 +42,7 @@ AGAIN_MS: Final = 3_600_000
 """How long after a backup that failed the next one is tried."""
 NO_ROOM: Final = f"less than {backups.ROOM} times the store's size is free beside it"
 NO_BACKUP: Final = "no backup of the store is made"
+NO_UPKEEP: Final = "the store is not looked after"
 DAMAGED: Final = 1
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,7 +127,19 @@ class Upkeep:
         self._thread.join()
 
     def step(self) -> None:
-        """Do what is due, and report how the store is."""
+        """Do what is due, and report how the store is; what failed is tried again at the next step."""
+        failure: Exception | None = None
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001 -- a process loop: nobody else looks after the store
+            failure = error
+        trouble = f"{NO_UPKEEP}: {failure!r}" if failure else self._damage or self._no_backup
+        if trouble and trouble != self._reported:
+            logger.error("%s", trouble, exc_info=failure)
+        self._reported = trouble
+        self._heartbeat.say(STORE, up=not trouble, message=trouble, works=True)
+
+    def _work(self) -> None:
         interval_ms = self._settings.store_check_interval_ms
         if interval_ms and self._monotonic_ms() >= self._next_check_ms:
             found = (self._damaged_table(table.name) for table in metadata.sorted_tables)
@@ -135,11 +148,6 @@ class Upkeep:
         if self._settings.store_backups and not self._damage and self._monotonic_ms() >= self._next_backup_ms:
             self._no_backup = self._back_up()
             self._next_backup_ms = self._monotonic_ms() + (AGAIN_MS if self._no_backup else LOOK_MS)
-        trouble = self._damage or self._no_backup
-        if trouble and trouble != self._reported:
-            logger.error("%s", trouble)
-        self._reported = trouble
-        self._heartbeat.say(STORE, up=not trouble, message=trouble, works=True)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -162,7 +170,7 @@ class Upkeep:
     def _back_up(self) -> str:
         """Why there is no backup of the last day; "" when there is one."""
         now_ms = self._clock_ms()
-        made_ms = (backups.made_ms(backup) for backup in backups.every(self._store))
+        made_ms = (backups.made_ms(backup) for backup in backups.every(self._store, now_ms))
         if any(now_ms - backups.DAY_MS < backup_ms <= now_ms for backup_ms in made_ms):
             return ""
         try:
@@ -170,12 +178,12 @@ class Upkeep:
                 return f"{NO_BACKUP}: {NO_ROOM}"
             made = backups.path(self._store, now_ms)
             backups.make(self._store, made, self._stop.is_set)
-            backups.forget(self._store, self._settings.store_backups)
+            logger.info("backup: %s, %d bytes", made.name, made.stat().st_size)
+            backups.forget(self._store, made, self._settings.store_backups, self._clock_ms())
         except SQLAlchemyError as error:
             return "" if self._stop.is_set() else f"{NO_BACKUP}: {line(error)}"
         except (StoreError, OSError) as error:
             return f"{NO_BACKUP}: {error}"
-        logger.info("backup: %s, %d bytes", made.name, made.stat().st_size)
         return ""
 
 

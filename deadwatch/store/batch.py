@@ -142,6 +142,14 @@ def delta(
     return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts), buckets or {})
 
 
+def not_ahead(event: Event, now_ms: int) -> Event:
+    """The event with no time later than ``now_ms``: the clock of whoever saw it may be ahead of ours."""
+    if max(event.happened_at_ms, event.observed_at_ms) <= now_ms:
+        return event
+    happened_ms, observed_ms = min(event.happened_at_ms, now_ms), min(event.observed_at_ms, now_ms)
+    return replace(event, happened_at_ms=happened_ms, observed_at_ms=observed_ms)
+
+
 def grouped(found: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """What has the same key together, in its order."""
     groups: dict[K, list[T]] = {}

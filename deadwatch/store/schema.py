@@ -38,7 +38,7 @@ sources = _table(
     "heartbeat_ms:n",
 )
 leases = _table(
-    "leases",  # who writes: one row for streaming
+    "leases",  # who writes: one row for streaming; and who has displaced its last owner
     "*name "
     "epoch:n "  # grows with every owner: a late write of an earlier one is refused
     "beats:n "  # grows while the owner lives

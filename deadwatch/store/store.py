@@ -1,6 +1,7 @@
 """The store as streaming writes it: one transaction for each batch, on SQLite or PostgreSQL."""
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.store import versions
-from deadwatch.store.batch import Batch, Offsets, SeriesDelta
+from deadwatch.store.batch import Batch, Offsets, SeriesDelta, not_ahead
 from deadwatch.store.engine import connect, reading
 from deadwatch.store.errors import FencedError
 from deadwatch.store.storable import storable, storable_event
@@ -65,6 +66,7 @@ class Store:
         max_bucketed_series: int = 200,
         max_rows: Mapping[str, int] = MAX_ROWS,
     ) -> None:
+        self.name = uuid.uuid4().hex  # by it another store knows that it has these counts already
         self._engine: Engine = connect(url)
         self._max_series = max_series
         self._max_groups = max_groups
@@ -134,7 +136,7 @@ class Store:
             if not progress.move(connection, batch.begins, batch.offsets):
                 return False
             caps, now_ms = RowLimits(self._max_rows), batch.committed_at_ms
-            events = [storable_event(event) for event in batch.events]
+            events = [storable_event(not_ahead(event, now_ms)) for event in batch.events]
             limited = dead_letters.merge(
                 connection,
                 batch.groups,
@@ -143,8 +145,9 @@ class Store:
                 samples_per_group=self._samples_per_group,
                 now_ms=now_ms,
             )
-            for states in (abandoned, task_timers, restarts, snapshots):
+            for states in (abandoned, task_timers, restarts):
                 states.merge(connection, events, caps)
+            snapshots.merge(connection, events, caps, now_ms)
             snapshots.forget_silent(connection, now_ms)
             progress.merge(connection, batch, caps)
             progress.note_topic_ids(connection, batch.topic_ids)
@@ -196,7 +199,7 @@ class Store:
         """Note the state of a part of the service that no event reports; it also renews the lease."""
         row = {"name": name, "kind": kind, "up": up, "message": storable(message)}
         with self._writing() as connection:
-            snapshots.merge_sources(connection, [{**row, "since_ms": now_ms, "heartbeat_ms": now_ms}])
+            snapshots.merge_sources(connection, [{**row, "since_ms": now_ms, "heartbeat_ms": now_ms}], now_ms)
 
     def transaction(self) -> AbstractContextManager[Connection]:
         """A transaction that writes; for copying another store into this one."""
@@ -214,11 +217,11 @@ class Store:
     def replace_with(self, other: "Store") -> None:
         """Replace what this store has counted by what another one has, and end the stream that writes it.
 
-        Both happen in one transaction.
+        Both happen in one transaction. Where that was the last to do so, nothing happens.
         """
         with other.reading() as source, self.transaction() as target:
-            lease.displace(target)
-            replacement.replace(source, target, self._max_series)
+            if lease.displace(target, by=other.name):
+                replacement.replace(source, target, self._max_series)
 
     def forget_sources(self, message: str, before_ms: int, name: str = "") -> None:
         """Delete the states of sources with this message and no heartbeat after ``before_ms``.

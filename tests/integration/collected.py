@@ -31,9 +31,9 @@ class Collected:
         self._store, self._engine, self._batches = store, engine, count()
 
     def apply(self, *events: Event) -> None:
-        number = next(self._batches)
+        number, now_ms = next(self._batches), clock_ms()
         self._store.apply(
-            Batch(query_id="q", batch_id=number, committed_at_ms=1, offsets={}, marks={}, events=events)
+            Batch(query_id="q", batch_id=number, committed_at_ms=now_ms, offsets={}, marks={}, events=events)
         )
 
     def poll(self, *sources: Source) -> None:

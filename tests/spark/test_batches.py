@@ -13,7 +13,7 @@ from deadwatch.contract.topics import EVENTS
 from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
 from streaming import cluster, warm_up
-from streaming.batches import Batches, Reader, refused_records
+from streaming.batches import MAX_COPIED_BYTES, Batches, Reader, refused_records
 from streaming.kernel import Context
 from streaming.settings import StreamingSettings
 
@@ -135,3 +135,16 @@ def test_refused_records_are_written_with_the_reason(kafka: Kafka) -> None:
         ("__dlq.errors.group", b"deadwatch"),
         ("__dlq.errors.message", b"The event is not a JSON object."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value_bytes", "is_copied"), [(MAX_COPIED_BYTES - 1, True), (MAX_COPIED_BYTES, False)]
+)
+def test_a_refused_record_is_copied_where_a_producer_takes_it_with_its_headers(
+    kafka: Kafka, value_bytes: int, is_copied: bool
+) -> None:
+    records = kafka([{"key": b"k", "value": b"x" * value_bytes}])
+    (row,) = refused_records(records, EVENTS, copies=True).collect()
+    copied = (b"k", b"x" * value_bytes) if is_copied else (None, None)
+    assert (row.key and bytes(row.key), row.value and bytes(row.value)) == copied
+    assert len(row.headers) == 5

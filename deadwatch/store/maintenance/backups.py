@@ -27,9 +27,13 @@ def path(store: Path, at_ms: int) -> Path:
     return store.with_name(f"{store.name}{MARK}{datetime.fromtimestamp(at_ms / 1_000, UTC):{FORM}}")
 
 
-def every(store: Path) -> list[Path]:
-    """The backups beside the store, the newest first."""
-    return sorted((one for one in store.parent.glob(f"{store.name}{MARK}*") if made_ms(one)), reverse=True)
+def every(store: Path, now_ms: int) -> list[Path]:
+    """The backups beside the store, the newest first.
+
+    One from later than ``now_ms`` was made while the clock was ahead, nobody knows when: it comes last.
+    """
+    found = (one for one in store.parent.glob(f"{store.name}{MARK}*") if made_ms(one))
+    return sorted(found, key=lambda one: (made_ms(one) <= now_ms, made_ms(one)), reverse=True)
 
 
 def made_ms(backup: Path) -> int:
@@ -69,12 +73,15 @@ def make(store: Path, target: Path, stopped: Callable[[], bool] | None = None) -
         part.unlink(missing_ok=True)
 
 
-def forget(store: Path, kept: int) -> None:
-    """Delete all backups but the newest ``kept``, and unfinished ones a day older than the newest."""
-    newest, *_ = found = every(store)
+def forget(store: Path, made: Path, kept: int, now_ms: int) -> None:
+    """Delete all backups but the one just ``made`` and the newest others, ``kept`` in all.
+
+    Also unfinished ones that are a day apart from it.
+    """
+    others = [one for one in every(store, now_ms) if one != made]
     begun = store.parent.glob(f".{store.name}{MARK}*{PART}")
-    left = [one for one in begun if made_ms(one.with_suffix("")) < made_ms(newest) - DAY_MS]
-    for one in (*found[kept:], *left):
+    left = [one for one in begun if abs(made_ms(one.with_suffix("")) - made_ms(made)) > DAY_MS]
+    for one in (*others[kept - 1 :], *left):
         one.unlink()
 
 

@@ -45,7 +45,7 @@ def from_backup(store: Path, backup: str, now_ms: int) -> Lines:
     """
     _require_vacant(store)
     if backup == NEWEST:
-        base = _newest_whole(store, versions.known()[0])
+        base = _newest_whole(store, versions.known()[0], now_ms)
         if base is None:
             raise StoreError(f"no backup beside {store} is there and whole: name a file")
     else:
@@ -64,7 +64,7 @@ def from_damaged(store: Path, now_ms: int) -> Lines:
     _require_vacant(store)
     _require_damaged(store)
     version = _version_of_damaged(store)
-    base = _newest_whole(store, version)
+    base = _newest_whole(store, version, now_ms)
     new = _new_store(store, base)
     upgrades.upgrade(new, version)
     taken = salvage.take(store, new, counted=base is not None)
@@ -102,9 +102,9 @@ def _version_of_damaged(store: Path) -> str:
     return versions.known()[0]
 
 
-def _newest_whole(store: Path, most: str) -> Path | None:
+def _newest_whole(store: Path, most: str, now_ms: int) -> Path | None:
     """The newest backup that is whole and whose version is at most ``most``."""
-    for backup in backups.every(store):
+    for backup in backups.every(store, now_ms):
         with suppress(StoreError):
             if _version_of(backup) <= most:
                 return backup

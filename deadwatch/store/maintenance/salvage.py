@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, update
+from sqlalchemy import Connection, Engine, inspect, update
 from sqlalchemy.exc import IntegrityError
 
 from deadwatch.store.maintenance.file import uri
@@ -43,11 +43,12 @@ class Salvaged:
 def take(damaged: Path, new: Engine, *, counted: bool) -> list[Salvaged]:
     """Replace the rows of the new store by every row that can be read; ``counted``: the new store has counts.
 
-    A table of which not all can be read keeps its other rows.
+    A table of which not all can be read keeps its other rows. A store of an older version lacks some tables.
     """
     with _opened(damaged) as source, new.begin() as target:
         _take_groups(source, target)
-        taken = [_taken(source, target, table.name) for table in KEPT]
+        tables = inspect(target).get_table_names()
+        taken = [_taken(source, target, table.name) for table in KEPT if table.name in tables]
         if not counted:  # a group has fewer records than when it was archived: it must not stay hidden
             target.execute(update(group_notes).values(archived_records=0))
     return taken

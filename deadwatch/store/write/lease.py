@@ -13,19 +13,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Any, Final
 
 import psutil
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, Row, select, update
 
-from deadwatch.store.engine import insert
+from deadwatch.store.engine import Values, insert, upsert
 from deadwatch.store.errors import FencedError, HeldError, RebuiltError
 from deadwatch.store.schema import leases
 
 STREAMING: Final = "streaming"
 REBUILT: Final = "a backfill"
 """The holder of a store that a backfill has rebuilt and nobody has written since."""
+DISPLACED: Final = "displaced"
+"""The row whose holder has displaced the last owner."""
+FREE: Final[Values] = {"epoch": 0, "beats": 0, "ttl_ms": 0, "holder": "", "process": ""}
 NAMESPACE: Final = Path("/proc/self/ns/pid")
+BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+ENDED: Final = frozenset({b"Z", b"X"})
+"""States of a process that has ended and whose parent has not looked (``man proc_pid_stat``)."""
+START: Final = 18
+"""When a process began, among the fields after its state: in ticks since the boot."""
+UNKNOWN: Final = "unknown"
 LOOK_MS: Final = 200
 """How often a stream that waits looks at the lease."""
 
@@ -49,9 +58,12 @@ class Owner:
         return f"{self.place}|{self.pid}|{self.started}"
 
     def is_gone(self, token: str) -> bool:
-        """Whether ``token`` is of a process of our machine that has ended; false where we cannot know."""
-        place, pid, started = token.rsplit("|", 2)
-        return place == self.place and started != _started(int(pid))
+        """Whether ``token`` is of a process of our machine that has ended; false where we cannot know.
+
+        So it is for the token of an earlier version, which has a part less: its place is never ours.
+        """
+        place, pid, *started = token.rsplit("|", 3)
+        return place == self.place and _started(int(pid)) not in {"|".join(started), UNKNOWN}
 
 
 def this_process() -> Owner:
@@ -61,13 +73,27 @@ def this_process() -> Owner:
 
 
 def _started(pid: int) -> str:
+    """When a process began, and the boot that this is counted from; "" when it has ended.
+
+    A clock that is set moves neither. Where the system tells no boot, it is the time of day.
+    """
     try:
-        process = psutil.Process(pid)
-        return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
-    except psutil.NoSuchProcess:
+        return _by_ticks(pid, BOOT.read_text().strip()) if BOOT.exists() else _by_the_clock(pid)
+    except (FileNotFoundError, ProcessLookupError, psutil.NoSuchProcess):
         return ""
-    except psutil.AccessDenied:
-        return "unknown"
+    except (PermissionError, psutil.AccessDenied):
+        return UNKNOWN
+
+
+def _by_ticks(pid: int, boot: str) -> str:
+    stat = Path(f"/proc/{pid}/stat").read_bytes()
+    state, *fields = stat.rpartition(b")")[2].split()  # before it is the program's name, whatever that holds
+    return "" if state in ENDED else f"{int(fields[START])}|{boot}"
+
+
+def _by_the_clock(pid: int) -> str:
+    process = psutil.Process(pid)
+    return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +135,7 @@ def claim(
 
     Raises ``HeldError``: its owner is alive.
     """
-    _ensure_row(connection)
-    row = connection.execute(select(leases).where(leases.c.name == STREAMING).with_for_update()).one()
+    row = _locked(connection)
     if not row.process or owner.is_gone(row.process):
         return _taken(connection, row.epoch + 1, owner, ttl_ms)
     if before is None:
@@ -133,11 +158,15 @@ def beat(connection: Connection, epoch: int) -> None:
         raise RebuiltError if holder == REBUILT else FencedError(holder)
 
 
-def displace(connection: Connection) -> None:
-    """Fence the present owner with this transaction, and free the lease."""
-    _ensure_row(connection)
-    ended = {"epoch": leases.c.epoch + 1, "process": "", "holder": REBUILT}
+def displace(connection: Connection, by: str = "") -> bool:
+    """Fence the present owner with this transaction, and free the lease; false where ``by`` did so last."""
+    epoch = _locked(connection).epoch + 1
+    if by and connection.scalar(select(leases.c.holder).where(leases.c.name == DISPLACED)) == by:
+        return False
+    ended = {"epoch": epoch, "process": "", "holder": REBUILT}
     connection.execute(update(leases).where(leases.c.name == STREAMING).values(ended))
+    upsert(connection, leases, [{**FREE, "name": DISPLACED, "holder": by}])
+    return True
 
 
 def release(connection: Connection, epoch: int) -> None:
@@ -146,9 +175,10 @@ def release(connection: Connection, epoch: int) -> None:
     connection.execute(update(leases).where(*ours).values(process="", holder=""))
 
 
-def _ensure_row(connection: Connection) -> None:
-    free = {"epoch": 0, "beats": 0, "ttl_ms": 0, "holder": "", "process": ""}
-    connection.execute(insert(connection, leases).values(name=STREAMING, **free).on_conflict_do_nothing())
+def _locked(connection: Connection) -> Row[Any]:
+    """The lease; nobody else changes it until the transaction ends."""
+    connection.execute(insert(connection, leases).values(name=STREAMING, **FREE).on_conflict_do_nothing())
+    return connection.execute(select(leases).where(leases.c.name == STREAMING).with_for_update()).one()
 
 
 def _taken(connection: Connection, epoch: int, owner: Owner, ttl_ms: int) -> int:

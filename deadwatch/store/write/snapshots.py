@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from sqlalchemy import BindParameter, Connection, Table, bindparam, case, delete, select, update
+from sqlalchemy import BindParameter, Connection, Table, bindparam, case, delete, or_, select, update
 
 from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsSnapshot, SourceStatus
-from deadwatch.store.engine import New, Values, merging
+from deadwatch.store.engine import New, Values, least, merging
 from deadwatch.store.schema import connect_tasks, dead_letter_topics, findings, instances, sources
 from deadwatch.store.storable import storable, storable_values
 from deadwatch.store.write.restarts import ABSENT
@@ -22,10 +22,10 @@ from deadwatch.store.write.states import RowLimits
 FORGOTTEN_AFTER_MS: Final = 7 * 86_400_000
 
 
-def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+def merge(connection: Connection, events: Sequence[Event], caps: RowLimits, now_ms: int) -> None:
     """Apply the states of sources, and the latest snapshot of every source."""
     states = [one for one in events if isinstance(one, SourceStatus)]
-    merge_sources(connection, caps.fitting(connection, sources, [_source(one) for one in states]))
+    merge_sources(connection, caps.fitting(connection, sources, [_source(one) for one in states]), now_ms)
     ended = [subject for subject, one in {one.subject: one for one in states}.items() if one.ended]
     _forget(connection, ended)
     for topics in {one.source: one for one in events if isinstance(one, DeadLetterTopicsSnapshot)}.values():
@@ -63,15 +63,22 @@ def named_topics(connection: Connection) -> frozenset[str]:
     return frozenset(connection.scalars(select(column.dlq_topic).where(column.named_by != "")))
 
 
-def merge_sources(connection: Connection, rows: Sequence[Values]) -> None:
-    """Note the states of sources; ``since_ms`` moves when ``up`` changes, an older row changes nothing."""
-    statement = merging(connection, sources, _changes, lambda new: new.heartbeat_ms >= sources.c.heartbeat_ms)
+def merge_sources(connection: Connection, rows: Sequence[Values], now_ms: int) -> None:
+    """Note the states of sources; ``since_ms`` moves when ``up`` changes, an older row changes nothing.
+
+    A state from later than ``now_ms`` was noted while a clock was ahead: any other takes its place.
+    """
+    known_ms = sources.c.heartbeat_ms
+    statement = merging(
+        connection, sources, _changes, lambda new: or_(new.heartbeat_ms >= known_ms, known_ms > now_ms)
+    )
     if rows:
         connection.execute(statement, list(rows))
 
 
 def _changes(new: New) -> Values:
-    since_ms = case((sources.c.up != new.up, new.since_ms), else_=sources.c.since_ms)
+    same_ms = least(sources.c.since_ms, new.since_ms)  # it cannot last since later than now
+    since_ms = case((sources.c.up != new.up, new.since_ms), else_=same_ms)
     return {"since_ms": since_ms, **{name: new[name] for name in ("kind", "up", "message", "heartbeat_ms")}}
 
 

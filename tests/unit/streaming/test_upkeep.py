@@ -20,7 +20,7 @@ from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry
 from streaming import store as upkeep
 from streaming.settings import StreamingSettings
-from streaming.store import AGAIN_MS, LOOK_MS, NO_ROOM, Upkeep
+from streaming.store import AGAIN_MS, LOOK_MS, NO_ROOM, NO_UPKEEP, Upkeep
 from tests.unit.deadwatch.store.test_restore import entry, overwrite
 from tests.waiting import until
 
@@ -55,7 +55,7 @@ class Site:
             return connection.execute("SELECT up, message FROM sources WHERE name = 'store'").fetchall()
 
     def backups(self) -> list[str]:
-        return [backup.name.rpartition("-")[2] for backup in backups.every(self.file)]
+        return [backup.name.rpartition("-")[2] for backup in backups.every(self.file, self.clock.now_ms)]
 
     def write(self, count: int) -> None:
         with self.store.transaction() as connection:
@@ -77,7 +77,7 @@ def test_a_backup_is_made_each_day_and_the_newest_are_kept(site: Site) -> None:
         keeping.step()
     assert site.backups() == ["20270119T080000Z", "20270118T080000Z", "20270117T080000Z"]
     until(lambda: site.reported() == [(1, "")])
-    with closing(sqlite3.connect(backups.every(site.file)[0])) as copy:
+    with closing(sqlite3.connect(backups.every(site.file, site.clock.now_ms)[0])) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert copy.execute("SELECT name FROM sources").fetchall() == [("store",)]
     site.upkeep(store_backups=3).step()  # the process began anew
@@ -97,6 +97,37 @@ def test_a_backup_that_is_there_and_files_of_others_are_left_alone(site: Site) -
     assert [kept.read_text() for kept in (*mine, taken)] == ["mine", "mine", "yesterday's"]
     assert site.backups() == ["20270115T080000Z", "20270114T080000Z"]
     assert not left.exists()
+
+
+def test_backups_from_while_the_clock_was_ahead_go_first(site: Site) -> None:
+    for days in (400, 401):
+        backups.path(site.file, BEGIN_MS + days * DAY_MS).write_text("of an unknown time")
+    keeping = site.upkeep(store_backups=2, store_check_interval_ms=0)
+    keeping.step()
+    assert site.backups() == ["20270115T080000Z", "20280220T080000Z"]
+    site.clock.now_ms += DAY_MS
+    keeping.step()
+    assert site.backups() == ["20270116T080000Z", "20270115T080000Z"]
+
+
+def test_an_unexpected_error_is_reported_and_what_failed_is_tried_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: Path) -> None:
+        raise RuntimeError("nobody expects it")
+
+    keeping = site.upkeep()
+    with monkeypatch.context() as patched, caplog.at_level(logging.ERROR, upkeep.__name__):
+        patched.setattr(shutil, "disk_usage", broken)
+        for _ in range(2):
+            keeping.step()
+            site.clock.now_ms += LOOK_MS
+    line = f"{NO_UPKEEP}: RuntimeError('nobody expects it')"
+    assert caplog.messages == [line]
+    until(lambda: site.reported() == [(0, line)])
+    keeping.step()
+    assert len(site.backups()) == 1
+    until(lambda: site.reported() == [(1, "")])
 
 
 def test_no_backup_and_no_look_are_settings(site: Site) -> None:

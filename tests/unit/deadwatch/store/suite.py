@@ -63,7 +63,9 @@ def rows(url: str) -> Iterator[Rows]:
 
 
 def apply(store: Store, *events: Event) -> None:
-    assert store.apply(replace(EMPTY, events=events))
+    """Merge the events as soon as the last of them was observed."""
+    at_ms = max((one.observed_at_ms for one in events), default=EMPTY.committed_at_ms)
+    assert store.apply(replace(EMPTY, committed_at_ms=at_ms, events=events))
 
 
 def origin(source: str = "s", at_ms: int = 5, kafka_cluster: str = "c") -> dict[str, Any]:

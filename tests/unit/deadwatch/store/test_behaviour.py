@@ -217,9 +217,31 @@ def test_a_source_s_since_moves_only_when_it_goes_up_or_down(store: Store, rows:
 
 def test_an_older_status_changes_nothing(store: Store, rows: Rows) -> None:
     store.note_source("log:a", "log", up=True, message="", now_ms=50)
-    apply(store, status(40, up=False))
+    store.apply(replace(EMPTY, committed_at_ms=60, events=(status(40, up=False),)))
     (row,) = rows(schema.sources)
     assert (row["up"], row["heartbeat_ms"]) == (True, 50)
+
+
+def test_a_status_is_from_no_later_than_its_batch(store: Store, rows: Rows) -> None:
+    """So a source whose collector died while its clock was ahead goes stale as any other."""
+    store.apply(replace(EMPTY, committed_at_ms=50, events=(status(9_000, up=True),)))
+    (row,) = rows(schema.sources)
+    assert (row["since_ms"], row["heartbeat_ms"]) == (50, 50)
+    apply(store, status(60, up=False))
+    (row,) = rows(schema.sources)
+    assert (row["up"], row["since_ms"], row["heartbeat_ms"]) == (False, 60, 60)
+
+
+@pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("told_by", ["an event", "the service"])
+def test_a_state_from_later_than_now_gives_way(store: Store, rows: Rows, told_by: str, up: bool) -> None:
+    store.note_source("log:a", "log", up=True, message="", now_ms=9_000)
+    if told_by == "an event":
+        apply(store, status(60, up=up))
+    else:
+        store.note_source("log:a", "log", up=up, message="", now_ms=60)
+    (row,) = rows(schema.sources)
+    assert (row["up"], row["since_ms"], row["heartbeat_ms"]) == (up, 60, 60)
 
 
 def test_opening_again_keeps_everything(url: str, rows: Rows) -> None:

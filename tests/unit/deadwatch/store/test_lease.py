@@ -4,19 +4,21 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
 
 from deadwatch.store.errors import FencedError, HeldError
 from deadwatch.store.store import Store
+from deadwatch.store.write import lease
 from deadwatch.store.write.lease import Owner, this_process
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import EMPTY
 
 TTL_MS = 10_000
-HERE = Owner("here|1", 1, "1.00")
-ELSEWHERE = Owner("elsewhere|1", 2, "2.00")
+HERE = Owner("here|1", 1, "1|boot")
+ELSEWHERE = Owner("elsewhere|1", 2, "2|boot")
 
 
 class Clock:
@@ -82,12 +84,15 @@ def test_an_owner_that_was_taken_over_does_not_let_others_in(one: Store, other: 
     assert other.apply(EMPTY)
 
 
-def test_a_process_that_was_killed_is_known_to_be_gone(one: Store, other: Store) -> None:
+@pytest.mark.parametrize("boot", [lease.BOOT, Path("none")], ids=["by its ticks", "by the clock"])
+def test_a_process_that_was_killed_is_known_to_be_gone(
+    one: Store, other: Store, boot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "BOOT", boot)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         try:
             me = this_process()
-            started = f"{psutil.Process(process.pid).create_time():.2f}"
-            its = replace(me, pid=process.pid, started=started)
+            its = replace(me, pid=process.pid, started=lease._started(process.pid))
             hold(one, its)
             assert not me.is_gone(its.token)
         finally:
@@ -98,8 +103,35 @@ def test_a_process_that_was_killed_is_known_to_be_gone(one: Store, other: Store)
     assert clock.now_ms == 1
 
 
-def test_a_process_of_another_machine_is_never_known_to_be_gone() -> None:
-    assert not this_process().is_gone(replace(this_process(), place="elsewhere|1", started="0").token)
+def test_a_clock_that_is_set_ends_no_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of the boot moves with it, and with that the time of day at which a process began."""
+    me = this_process()
+    (tmp_path / "stat").write_text("btime 1")
+    (tmp_path / str(me.pid)).symlink_to(f"/proc/{me.pid}")
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    assert not me.is_gone(me.token)
+
+
+ME = this_process()
+TICKS, BOOT = ME.started.split("|")
+TOKENS: dict[str, tuple[str, bool]] = {
+    "our own": (ME.token, False),
+    "of an earlier process with our pid": (replace(ME, started=f"1|{BOOT}").token, True),
+    "of the time before the machine was restarted": (replace(ME, started=f"{TICKS}|another").token, True),
+    "of another machine": (replace(ME, place="elsewhere|1", started=f"1|{BOOT}").token, False),
+    "of an earlier version, which counts by the clock": (f"{ME.place}|{ME.pid}|1.00", False),
+}
+
+
+@pytest.mark.parametrize(("token", "is_gone"), TOKENS.values(), ids=TOKENS)
+def test_who_is_known_to_be_gone(token: str, is_gone: bool) -> None:
+    assert ME.is_gone(token) is is_gone
+
+
+def test_for_an_earlier_version_a_token_is_of_another_place() -> None:
+    """So it waits for silence, and takes the store from no stream that is alive."""
+    place, _, _ = ME.token.rsplit("|", 2)
+    assert place != ME.place
 
 
 def test_a_stream_that_is_asked_to_stop_waits_no_longer(one: Store, other: Store) -> None:

@@ -158,6 +158,20 @@ def test_the_stream_that_writes_is_ended_and_the_next_let_in(url: str, shadow: S
         assert following.offsets() == {}
 
 
+def test_said_again_it_adds_nothing_and_ends_nobody(
+    url: str, store: Store, shadow: Store, rows: Rows
+) -> None:
+    """As it is when the answer to its commit was lost."""
+    shadow.apply(NEW)
+    store.replace_with(shadow)
+    with Store(url) as following:
+        assert following.hold(OWNER, ttl_ms=60_000, stop=threading.Event(), now_ms=lambda: 0)
+        before = values(rows)
+        store.replace_with(shadow)
+        assert values(rows) == before
+        assert following.apply(replace(MORE, begins=NEW.offsets))
+
+
 def test_when_it_fails_midway_the_store_is_as_it_was(
     store: Store, shadow: Store, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ from deadwatch.store.write.dead_letters import Note, change_note
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.policies import PolicyBook
 from deadwatch.store.write.replacement import KEPT
+from tests import landed_stores
 from tests.console_store import empty_row
 from tests.unit.deadwatch.store.suite import NOW_MS, order
 from tests.unit.deadwatch.store.test_policies import policy
@@ -37,6 +38,8 @@ ENTRIES = 3_000
 """Of the audit: they fill many pages of a file."""
 PAGE = 4_096
 DAY_MS = 86_400_000
+COUNTED = b"delivery_timeout_batches"
+"""On a page of counts of every store that has landed."""
 HOLDER = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])
@@ -122,6 +125,10 @@ def run(work: Work, url: str, name: str = "") -> str:
     return commands.run(work, url, name, NOW_MS)
 
 
+def backup(url: str, now_ms: int) -> Path:
+    return Path(commands.run(Work.BACKUP, url, "", now_ms).split(": ")[0])
+
+
 @contextmanager
 def held(file: Path) -> Iterator[None]:
     """Another process is connected to it."""
@@ -175,9 +182,26 @@ def test_what_can_be_read_of_a_damaged_store_is_kept_and_the_rest_is_reported(
     assert query("SELECT records FROM dead_letter_groups ORDER BY fingerprint") == [(3,), (3,)]
 
 
+@pytest.mark.parametrize("version", versions.known())
+def test_a_damaged_store_of_a_landed_version_is_restored_at_the_version_of_today(
+    url: str, file: Path, query: Query, version: str
+) -> None:
+    file.unlink()
+    landed_stores.load(url, version)
+    present = {name for (name,) in query("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    kept = [table.name for table in KEPT if table.name in present - {"audit"}]
+    before = {name: query(f"SELECT count(*) FROM {name}") for name in kept}  # noqa: S608
+    overwrite(file, COUNTED)
+    with pytest.raises(DamagedError):
+        run(Work.CHECK, url)
+    printed = run(Work.RESTORE, url)
+    assert "(not all of it can be read)" not in printed
+    assert {name: query(f"SELECT count(*) FROM {name}") for name in kept} == before  # noqa: S608
+    assert run(Work.CHECK, url) == f"whole: {url}: version {versions.known()[0]}, up to date"
+
+
 def test_counts_come_from_the_newest_backup_that_is_whole(url: str, file: Path, query: Query) -> None:
-    good = Path(commands.run(Work.BACKUP, url, "", NOW_MS).split(": ")[0])
-    bad = Path(commands.run(Work.BACKUP, url, "", NOW_MS + DAY_MS).split(": ")[0])
+    good, bad = backup(url, NOW_MS - DAY_MS), backup(url, NOW_MS)
     overwrite(bad, entry(7))
     totals = query("SELECT * FROM series ORDER BY name, labels")
     with Store(url) as store:
@@ -187,6 +211,13 @@ def test_counts_come_from_the_newest_backup_that_is_whole(url: str, file: Path, 
     assert f"counts are those of {good.name}: streaming reads what came since from Kafka" in printed
     assert query("SELECT * FROM series ORDER BY name, labels") == totals
     assert {why for (why,) in query("SELECT why FROM audit")} >= {f"entry {n:08}" for n in range(ENTRIES)}
+
+
+def test_a_backup_from_while_the_clock_was_ahead_is_not_the_newest(url: str) -> None:
+    made, ahead = backup(url, NOW_MS), backup(url, NOW_MS + DAY_MS)
+    assert f"counts are those of {made.name}" in run(Work.RESTORE, url, "newest")
+    made.unlink()
+    assert f"counts are those of {ahead.name}" in run(Work.RESTORE, url, "newest")
 
 
 def test_a_backup_is_restored_as_it_was_and_what_was_there_is_kept(

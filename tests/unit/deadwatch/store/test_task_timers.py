@@ -132,3 +132,10 @@ def test_a_timer_lives_through_batches_and_is_forgotten_a_day_after(store: Store
     assert timers(rows) == [("0_0", False), ("0_1", True)]
     apply(store, started(2 + task_timers.KEPT_MS, "0_2"))
     assert timers(rows) == [("0_2", True)]
+
+
+def test_a_clock_that_is_ahead_deletes_no_timer_of_another_application(store: Store, rows: Rows) -> None:
+    apply(store, started(1))
+    ahead = replace(started(2 + 2 * task_timers.KEPT_MS, "0_2"), application="b", streams_client="b-1")
+    assert store.apply(replace(suite.EMPTY, committed_at_ms=2, events=(ahead,)))
+    assert {row["task"]: row["heard_ms"] for row in rows(schema.task_timers)} == {"0_1": 1, "0_2": 2}
