@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from api.auth import roles
@@ -106,7 +107,10 @@ def secure(request: Request) -> bool:
 
 
 def _require_csrf_token(request: Request, token: str) -> None:
-    """Refuse a form that no page of this console has sent. Raises ``CrossSiteError``."""
+    """Refuse a form that no page of this console has sent. Raises ``CrossSiteError``.
+
+    It runs in a thread: to find out who sent the form it may read the store or ask the identity provider.
+    """
     here = visitor(request)
     genuine = hmac.compare_digest(token.encode(), here.csrf_token.encode())
     if here.new or not genuine or not _same_origin(request):
@@ -156,7 +160,7 @@ async def submitted(request: Request) -> Form:
     if any("\0" in value for _, value in fields):
         raise FormError("the form holds the character NUL, which no text may hold")
     form = {name: value.replace("\r\n", "\n").strip() for name, value in fields}
-    _require_csrf_token(request, form.pop("csrf", ""))
+    await run_in_threadpool(_require_csrf_token, request, form.pop("csrf", ""))
     return form
 
 

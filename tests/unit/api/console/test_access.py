@@ -1,8 +1,10 @@
 """Who may do what in the console: roles, sessions, CSRF tokens and redirects."""
 
+import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from starlette.routing import Mount
 
 from api.app import create_app
@@ -187,6 +189,31 @@ def test_signing_out_ends_the_session_for_a_copy_of_its_cookie_in_every_api(
     assert "ann the operator" in console.get("/").text, "another session goes on"
     audit = words(console.get("/audit?action=sign-out").text)
     assert "ann the operator" in audit
+
+
+@pytest.fixture
+def on_the_event_loop() -> Iterator[list[str]]:
+    """The statements that an event loop had to wait for; a store that hangs would keep everybody waiting."""
+    found: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        with suppress(RuntimeError):  # a thread without an event loop
+            asyncio.get_running_loop()
+            found.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield found
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_no_form_lets_the_event_loop_wait_for_the_store(
+    on_the_event_loop: list[str], console: Console, issued: Callable[[Role], str]
+) -> None:
+    """Least of all those that need no role: whoever reaches the api may send them."""
+    token = {"Authorization": f"Bearer {issued(Role.OPERATOR)}"}
+    for path in ("/sign-in", "/sign-out", "/redrives/new"):
+        assert console.client.post(f"/console{path}", data={"csrf": ""}, headers=token).status_code == 403
+    assert on_the_event_loop == []
 
 
 @pytest.fixture
