@@ -193,7 +193,7 @@ class LiveBusyError(ApiError):
 
 
 class SearchBusyError(ApiError):
-    """As many requests with a filter, or for records, are under way as are allowed."""
+    """As many requests with a filter, for records or for a redrive are under way as are allowed."""
 
     kind = "search-busy"
     title = "Too many searches are under way"

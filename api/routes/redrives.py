@@ -14,7 +14,7 @@ from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
 from api.audit import Acting
 from api.cursor import Key, PageQuery
-from api.service import NoParameters, Paging, Service, Serving
+from api.service import NoParameters, Paging, Searching, Service, Serving
 from api.signals.redrives import BOUNCED, NOT_MOVED, OUTCOME, REASON, SENT, SKIPPED, RedriveView, views
 from api.signals.series import SeriesRow
 from deadwatch.orders.order import OrderRequest, Status
@@ -181,7 +181,7 @@ IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
 DRY_RUN = "redrives.dry-run"
 
 
-@router.post("", status_code=202, dependencies=[NoParameters])
+@router.post("", status_code=202, dependencies=[Searching, NoParameters])
 def create(
     action: Acting,
     request: Annotated[OrderRequest, Body(examples=[EXAMPLE])],

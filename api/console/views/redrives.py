@@ -18,7 +18,7 @@ from api.cursor import PageQuery
 from api.errors import STATUSES
 from api.routes import dead_letters, overview, redrives
 from api.routes.redrives import OrderId, Redrive
-from api.service import Service, Serving
+from api.service import Searching, Service, Serving
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.options import words
 from deadwatch.orders.order import OrderRequest, Selection
@@ -104,7 +104,7 @@ def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()])
     return _form(request, service, form, None)
 
 
-@router.post("/new", name="create")
+@router.post("/new", name="create", dependencies=[Searching])
 def create_dry_run(action: Acting, form: SubmittedForm) -> Response:
     """Make the dry run and show it, or show the form again with what is wrong beside each field."""
     try:
@@ -120,7 +120,7 @@ def order_page(request: Request, service: Serving, order: OrderId) -> HTMLRespon
     return _order(request, service, redrives.one(service, order), "", 200)
 
 
-@router.post("/{order}/start", name="create")
+@router.post("/{order}/start", name="create", dependencies=[Searching])
 def start(action: Acting, order: OrderId, form: SubmittedForm) -> Response:
     """Make the order that the dry run has shown; pressing the button again does not make a second one."""
     dry_run = redrives.one(action.service, order)

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, event
 from starlette.routing import Mount
 
-from api.app import create_app
+from api.app import MAX_SEARCHES, create_app
 from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.settings import ApiSettings
@@ -99,6 +99,16 @@ def test_an_admin_makes_a_token_and_revokes_it(console: Console, issued: Callabl
 def test_control_characters_in_the_audits_address_are_an_answer(operator: Console, text: str) -> None:
     for name in ("who", "action"):
         assert operator.get(f"/audit?{name}={text}").status_code == 422
+
+
+def test_a_form_of_a_redrive_needs_a_place_for_its_reading_of_kafka(app: FastAPI, operator: Console) -> None:
+    csrf = operator.token("/redrives/new")
+    with ExitStack() as taken:
+        for number in range(MAX_SEARCHES):
+            taken.enter_context(app.state.service.searches.place(str(number)))
+        for path in ("/redrives/new", f"/redrives/{console_store.RUNNING}/start"):
+            answer = operator.post(path, csrf=csrf)
+            assert (answer.status_code, "try again" in words(answer.text)) == (429, True), path
 
 
 def test_a_change_needs_the_csrf_token(operator: Console) -> None:

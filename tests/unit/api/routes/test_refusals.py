@@ -1,12 +1,19 @@
 """What every route answers where there is nothing: no store, an empty one, no such thing, no such request."""
 
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 import pytest
+from fastapi.testclient import TestClient
 
+from api.app import MAX_SEARCHES
 from deadwatch.store import schema
 from tests.unit.api.routes.conftest import Add, problem
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 LISTS = (
     "/overview",
@@ -93,6 +100,22 @@ def test_a_request_that_is_refused_is_answered_with_its_problem(client: httpx2.C
     add_row(schema.groups, fingerprint="f1")
     expected = {f"{line} {body}": answer for line, body, answer in REFUSED}
     assert {f"{line} {body}": problem(client, line, body) for line, body, _ in REFUSED} == expected
+
+
+SEARCHES = [
+    ("GET /dead-letters/groups", None),
+    ("GET /dead-letters/records?topic=dlq.t", None),
+    ("POST /redrives", REDRIVE),
+]
+
+
+def test_what_reads_kafka_or_evaluates_a_filter_needs_a_place(served: TestClient) -> None:
+    searches = cast("FastAPI", served.app).state.service.searches
+    with ExitStack() as taken:
+        for number in range(MAX_SEARCHES):
+            taken.enter_context(searches.place(str(number)))
+        answers = {line: problem(served, line, body) for line, body in SEARCHES}
+    assert answers == dict.fromkeys(answers, "429 search-busy")
 
 
 UNSTORABLE = [
