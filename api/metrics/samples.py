@@ -245,14 +245,35 @@ CONNECT_TASK_TOTALS: Final[Mapping[str, Metric]] = {
 """The metric of each total of a Connect task, by its column."""
 
 
-@_reads(catalog.CONNECT_TASK_STALLED, catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
+def _stalled(connection: Connection) -> OfMoment:
+    """Whether each task is stalled; none where its cluster cannot be asked now."""
+    rows, sources = connect_task_rows(connection), source_rows(connection)
+    return lambda moment: stalled_samples(known_now(rows, sources, moment))
+
+
+READERS.append(Reader((catalog.CONNECT_TASK_STALLED,), read_timed=_stalled))
+
+
+def stalled_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
+    """Whether each task that is judged is stalled; of two Connect clusters that have a task of one name, the
+    one that is stalled shows.
+    """
+    stalled: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        if row.judged:
+            task = (row.kafka_cluster, row.connector, row.task)
+            stalled[task] = max(stalled.get(task, 0), row.stalled_since_ms > 0)
+    for task, value in stalled.items():
+        yield Sample(catalog.CONNECT_TASK_STALLED, task, value)
+
+
+@_reads(catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
 def _connect_tasks(connection: Connection) -> Samples:
     return connect_task_samples(connect_task_rows(connection))
 
 
 def connect_task_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
-    """Errors of every task whose agent has reported them, and whether each task that is judged is stalled."""
-    stalled: dict[tuple[str, str, str], float] = {}
+    """Errors of every task whose agent has reported them."""
     for row in rows:
         labels = (row.kafka_cluster, row.worker, row.connector, row.task)
         if row.counted:
@@ -260,11 +281,6 @@ def connect_task_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
                 yield Sample(metric, labels, getattr(row, name))
         if row.counted and row.last_error_at_ms > 0:
             yield Sample(catalog.CONNECT_LAST_ERROR, labels, row.last_error_at_ms / MS_PER_S)
-        if row.judged:  # where two Connect clusters have a task of this name, one that is stalled shows
-            task = (row.kafka_cluster, row.connector, row.task)
-            stalled[task] = max(stalled.get(task, 0), row.stalled_since_ms > 0)
-    for task, value in stalled.items():
-        yield Sample(catalog.CONNECT_TASK_STALLED, task, value)
 
 
 @_reads(catalog.STREAM_BEHIND, catalog.BATCH_PHASE_DURATION, catalog.STREAM_RATE)

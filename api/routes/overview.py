@@ -143,8 +143,9 @@ def overview(service: Serving) -> Overview:
         groups = count_groups(connection)
         instances = reconcile(evidence_rows(connection))
         found = finding_rows(connection)
-        stalled_ms = [row.stalled_since_ms for row in connect_task_rows(connection) if row.stalled_since_ms]
         sources = source_rows(connection)
+        tasks = known_now(connect_task_rows(connection), sources, moment)
+        stalled_ms = [task.stalled_since_ms for task in tasks if task.stalled_since_ms]
         redrives = workforce(connection, sources, moment)
         batch = last_batch(connection)
         failures = failed(known_now(instance_rows(connection), sources, moment))

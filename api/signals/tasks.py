@@ -7,7 +7,7 @@ the same one.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from pydantic import Field
 from sqlalchemy import Connection
@@ -80,6 +80,10 @@ class InstanceRow:
     state_since_ms: int
     trace: str
 
+    def withheld(self) -> Self:
+        """The row without what is known only while its source is up."""
+        return replace(self, state="")
+
 
 def instance_rows(connection: Connection) -> list[InstanceRow]:
     """Every instance of every worker."""
@@ -114,6 +118,10 @@ class ConnectTaskRow:
     stalled_because: str
     observed_at_ms: int
 
+    def withheld(self) -> Self:
+        """The row without what is known only while its source is up; its totals stay."""
+        return replace(self, state="", judged=False, stalled_since_ms=0, stalled_because="")
+
 
 def connect_task_rows(connection: Connection) -> list[ConnectTaskRow]:
     """Every task that was ever reported."""
@@ -124,9 +132,9 @@ T = TypeVar("T", InstanceRow, ConnectTaskRow)
 
 
 def known_now(rows: Iterable[T], sources: Iterable[SourceRow], moment: Moment) -> list[T]:
-    """The rows as they are known now: the state is empty where its source is down."""
+    """The rows as they are known now: without their state, and whether they stall, where a source is down."""
     silent = {source.name for source in sources if not source.is_up(moment)}
-    return [replace(row, state="") if row.source in silent else row for row in rows]
+    return [row.withheld() if row.source in silent else row for row in rows]
 
 
 def failed(rows: Iterable[InstanceRow]) -> list[InstanceRow]:

@@ -96,7 +96,8 @@ CONNECT_CONNECTOR_STATE: Final = Metric(
 CONNECT_TASK_STALLED: Final = Metric(
     "deadwatch_connect_task_stalled",
     "1: REST calls the task RUNNING, records wait for it and nothing moves. 0: it gets on, is idle or does "
-    "not run. /api/v1/connect/tasks says since when and by what sign; look at what it waits for, restart it.",
+    "not run. None: its cluster cannot be asked. /api/v1/connect/tasks says since when and by what sign; "
+    "look at what it waits for, restart it.",
     ("kafka_cluster", "connector", "task"),
 )
 CONNECT_RECORD_FAILURES: Final = Metric(

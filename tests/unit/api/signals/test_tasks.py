@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from api.metrics import catalog
-from api.metrics.samples import CONNECT_TASK_TOTALS, connect_task_samples
+from api.metrics.samples import CONNECT_TASK_TOTALS, connect_task_samples, stalled_samples
 from api.signals.tasks import ConnectTaskRow
 from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
@@ -37,8 +37,7 @@ def test_every_error_counter_has_its_metric_where_errors_were_counted() -> None:
         metric: (labels, float(number)) for number, metric in enumerate(CONNECT_TASK_TOTALS.values(), 1)
     }
     assert seen == {**totals, catalog.CONNECT_LAST_ERROR: (labels, 1.5)}
-    without = connect_task_samples([replace(RUNNING, counted=False)])
-    assert [metric for metric, *_ in without] == [catalog.CONNECT_TASK_STALLED]
+    assert not [*connect_task_samples([replace(RUNNING, counted=False)])]
 
 
 @pytest.mark.parametrize(
@@ -53,10 +52,7 @@ def test_every_error_counter_has_its_metric_where_errors_were_counted() -> None:
 )
 def test_a_stalled_task_shows(name: str, rows: list[ConnectTaskRow], expected: dict[str, int]) -> None:
     for order in (rows, rows[::-1]):
-        figures = connect_task_samples(order)
-        found = {
-            labels: value for metric, labels, value, _ in figures if metric is catalog.CONNECT_TASK_STALLED
-        }
+        found = {labels: value for _, labels, value, _ in stalled_samples(order)}
         assert found == {("c", "sink", task): stalled for task, stalled in expected.items()}, name
 
 
@@ -75,6 +71,21 @@ def test_the_answer_says_since_when_and_what_is_not_known(
     metrics = client.get("/metrics").text
     assert 'deadwatch_connect_task_stalled{connector="sink",kafka_cluster="c",task="1"} 1.0' in metrics
     assert "deadwatch_connect_task_retries_total{" in metrics
+
+
+def test_nobody_knows_whether_a_task_is_stalled_whose_connect_is_away(
+    client: httpx2.Client, add_row: Add, now_ms: int
+) -> None:
+    stall = {"judged": True, "stalled_since_ms": now_ms, "stalled_because": "records wait"}
+    for name, up in (("connect-tasks:here", True), ("connect-tasks:away", False)):
+        add_row(schema.sources, name=name, kind="connect", up=up, heartbeat_ms=now_ms)
+        add_row(schema.connect_tasks, connector=name, task="0", source=name, state="RUNNING", **stall)
+    here, away = client.get("/api/v1/connect/tasks").json()["items"]
+    assert (here["stalled"], here["stalled_because"]) == (True, "records wait")
+    assert (away["stalled"], away["stalled_since"], away["stalled_because"]) == (None, None, "")
+    assert client.get("/api/v1/overview").json()["stalled_tasks"]["current"] == 1
+    shown = re.findall(r"^deadwatch_connect_task_stalled{(.*)$", client.get("/metrics").text, re.MULTILINE)
+    assert shown == ['connector="connect-tasks:here",kafka_cluster="",task="0"} 1.0']
 
 
 def _add(add_row: Add, now_ms: int, **values: object) -> None:
