@@ -167,21 +167,24 @@ class Scope:
         ranged = f"{self.selector(metric, **only)}[{window or self.window}]{_offset(offset)}"
         return self._over_replicas(metric, f"increase({ranged})")
 
-    def grown(self, metric: Metric, window: str = "", **only: Value) -> Expr:
+    def grown(self, metric: Metric, window: str = "", by: Sequence[str] = (), **only: Value) -> Expr:
         """Growth of a counter, exact to the record: its value now less its value before the window.
 
         It holds over a change of pods too. A series that did not exist before the window has grown by its
         whole value if it is in fewer scrapes of the window than those that read the whole store: it began
         within the window. So the very first scrape, and the first after an outage, do not count what has long
         been counted. After a reset, and where neither gives a value, ``increase`` is used.
+
+        With ``by`` the series are added up by these labels first: what moves between them is no growth.
         """
         self._require_counter(metric)
         window = window or self.window
         series = self.selector(metric, **only)
-        now, then = (self._over_replicas(metric, text) for text in (series, f"{series} offset {window}"))
         began = f"{series} and ({self._compared(series, '<', window)})"
-        whole = self._over_replicas(metric, began)
-        return now.minus(then).is_(">=", 0).or_(whole).or_(self.increase(metric, window, "", **only))
+        read = [self._over_replicas(metric, text) for text in (series, f"{series} offset {window}", began)]
+        every = (*read, self.increase(metric, window, "", **only))
+        now, then, whole, increase = (one.sum(*by) if by else one for one in every)
+        return now.minus(then).is_(">=", 0).or_(whole).or_(increase)
 
     def known(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The series of a counter that were there before the window began; the value says nothing."""

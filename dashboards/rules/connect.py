@@ -10,11 +10,14 @@ from dashboards.rules.alert import Alert, highest, level
 from deadwatch.contract.events import THREADLESS
 from deadwatch.contract.signals.signal import Severity
 
+_CONNECTOR: Final = ("kafka_cluster", "connector")
+
 
 def _growing(scope: Scope, given: Alert) -> Expr:
-    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, given.window)
-    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, given.window)
-    return tasks.beside(connectors, "kafka_cluster", "worker").above(given.threshold)
+    """Over all workers: log lines that name none move between the series of workers as more become known."""
+    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, given.window, (*_CONNECTOR, "task"))
+    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, given.window, _CONNECTOR)
+    return tasks.beside(connectors, *_CONNECTOR).above(given.threshold)
 
 
 _NOT_STARTED: Final = ("UNASSIGNED", "RESTARTING")
@@ -41,9 +44,9 @@ ALERTS: Final = (
     alert(
         "DeadwatchAbandonedGrowing",
         _growing,
-        "Worker {worker} abandoned {count} instances within the hour",
-        "Connectors or tasks of cluster {kafka_cluster} do not stop when they are told to, again and again. "
-        "The worker will run out of threads or memory: find the connector, then restart the worker.",
+        "{count} instances of connector {connector} were abandoned within the hour",
+        "It or its tasks on cluster {kafka_cluster} do not stop when they are told to, again and again. Its "
+        "workers will run out of threads or memory: find what blocks them, then restart the workers.",
         threshold=2,
         window="1h",
         severity=Severity.CRITICAL,

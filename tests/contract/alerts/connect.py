@@ -5,6 +5,7 @@ from tests.contract.alerts.case import TASK, Case, counter, gauge
 CONNECTOR = 'kafka_cluster="c", worker="w", connector="n"'
 ABANDONED = f"deadwatch_connect_abandoned_tasks{{{TASK}}}"
 ABANDONED_TOTAL = f"deadwatch_connect_abandoned_tasks_total{{{TASK}}}"
+NO_WORKERS_TOTAL = ABANDONED_TOTAL.replace('worker="w"', 'worker=""')
 CONNECTORS = f"deadwatch_connect_abandoned_connectors{{{CONNECTOR}}}"
 CONNECTORS_TOTAL = f"deadwatch_connect_abandoned_connectors_total{{{CONNECTOR}}}"
 STALLED = 'deadwatch_connect_task_stalled{kafka_cluster="c", connector="n", task="0"}'
@@ -14,21 +15,30 @@ UNASSIGNED = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="UNASSIGNED
 RESTARTING = f'deadwatch_connect_task_state{{{TASK}, state="RESTARTING"}}'
 CONNECTOR_STATE = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="FAILED"}}'
 OF_TASK = {"kafka_cluster": "c", "worker": "w", "connector": "n", "task": "0"}
+OF_CONNECTOR = {"kafka_cluster": "c", "connector": "n"}
 
 CASES: dict[str, list[Case]] = {
     "DeadwatchAbandonedGrowing": [
-        *counter(
-            ABANDONED_TOTAL,
-            {"kafka_cluster": "c", "worker": "w"},
-            "Worker w abandoned 5 instances within the hour",
-        ),
+        *counter(ABANDONED_TOTAL, OF_CONNECTOR, "5 instances of connector n were abandoned within the hour"),
         Case(
             "adds tasks and connectors",
             {ABANDONED_TOTAL: "_x9 2x60", CONNECTORS_TOTAL: "_x9 1x60"},
             "11m",
-            {"kafka_cluster": "c", "worker": "w"},
+            OF_CONNECTOR,
             "3",
-            "Worker w abandoned 3 instances within the hour",
+            "3 instances of connector n were abandoned within the hour",
+        ),
+        Case(
+            "is silent where old log lines belong to no worker any more, as a second one is known",
+            {ABANDONED_TOTAL: "5x99 0x60", NO_WORKERS_TOTAL: "_x99 5x60"},
+            "110m",
+        ),
+        Case(
+            "counts what is new among them",
+            {ABANDONED_TOTAL: "5x99 0x60", NO_WORKERS_TOTAL: "_x99 8x60"},
+            "110m",
+            OF_CONNECTOR,
+            "3",
         ),
         Case("bears two", {ABANDONED_TOTAL: "_x9 2x60"}, "11m"),
     ],

@@ -33,8 +33,8 @@ RANGED = re.compile(
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
 GROWN = re.compile(
-    r"max without \(instance, pod\) \((deadwatch_\w+\{[^}]*\})\) - "
-    r"max without \(instance, pod\) \(\1 offset [$\w]+\)"
+    r"(sum by \([^)]*\) \(|)max without \(instance, pod\) \((deadwatch_\w+\{[^}]*\})\)\)? - "
+    r"\1max without \(instance, pod\) \(\2 offset [$\w]+\)"
 )
 
 BOARDS = [json.loads((generate.GENERATED / f"{board.uid}.json").read_text()) for board in ALL]
