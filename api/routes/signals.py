@@ -51,7 +51,7 @@ router = APIRouter()
 
 @router.get("/tasks", tags=["tasks"])
 def tasks(service: Serving, query: Paging) -> progress.Tasks:
-    """Timeouts of Streams tasks, the latest first, their running timers, and every Connect instance.
+    """Timeouts of Streams tasks, the latest first, their running timers, every Connect instance, dead first.
 
     A page has up to `limit` rows of each of the three lists.
     """
@@ -62,7 +62,7 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
         instances = progress.known_now(progress.instance_rows(connection), source_rows(connection), moment)
     timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query, numbers=1, names=3)
     run, after_timers = _part(timers, progress.timer_key, begins[1], query, numbers=1, names=4)
-    connect, after_instances = _part(instances, progress.instance_key, begins[2], query, numbers=0, names=4)
+    connect, after_instances = _part(instances, progress.instance_key, begins[2], query, numbers=1, names=4)
     following = (after_timeouts, after_timers, after_instances)
     return progress.Tasks(
         task_timeouts=[

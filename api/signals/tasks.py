@@ -195,7 +195,7 @@ class ConnectInstance(Answer):
 
 class Tasks(Answer):
     """Tasks of Kafka Streams that timed out, latest first, those whose timer runs, oldest first, and
-    everything that Connect runs; of each list the next part.
+    everything that Connect runs, what is dead first; of each list the next part.
     """
 
     task_timeouts: list[TaskTimeouts]
@@ -250,8 +250,8 @@ def timer_key(row: TimerRow) -> Key:
 
 
 def instance_key(row: InstanceRow) -> Key:
-    """Its place in the list of what Connect runs."""
-    return row.kafka_cluster, row.worker, row.connector, row.task
+    """Its place in the list of what Connect runs: what is dead first."""
+    return int(row.state not in DEAD), row.kafka_cluster, row.worker, row.connector, row.task
 
 
 def timer_answer(row: TimerRow, now_ms: int) -> TaskTimer:

@@ -72,11 +72,9 @@ def _count(found: Answer, figure: str = "total") -> tuple[object, object]:
 
 
 def _tasks(found: Answer) -> tables.FittedTable:
-    from deadwatch.contract.events import DEAD
-
     rows: list[tuple[object, ...]] = [
         (_named(one["connector"], one["task"]), one["state"], one["state_since"], one["worker"], one["trace"])
-        for one in sorted(found["connect"], key=lambda one: one["state"] not in DEAD)
+        for one in found["connect"]
     ]
     rows += [
         (_named(one["application"], one["task"]), "TIMER RUNS", one["since"], one["thread"], one["message"])

@@ -53,7 +53,7 @@ def test_a_page_of_tasks_has_the_next_part_of_every_list(
 ) -> None:
     for number in range(3):
         add_series(series.TASK_TIMEOUTS, 1, task=f"0_{number}", last_ms=number % 2)
-        add_row(schema.instances, worker="w:1", connector=f"c{number}")
+        add_row(schema.instances, worker="w:1", connector=f"c{number}", state="FAILED" * (number == 2))
     timer = {"streams_client": "s", "running": True, "heard_ms": now_ms}
     add_row(schema.task_timers, **timer, task="0_0", since_ms=2)
     add_row(schema.task_timers, **timer, task="0_1", since_ms=1)
@@ -72,7 +72,7 @@ def test_a_page_of_tasks_has_the_next_part_of_every_list(
     assert read == {
         "task_timeouts": ["0_1", "0_0", "0_2"],
         "timers": ["0_1", "0_0"],
-        "connect": ["c0", "c1", "c2"],
+        "connect": ["c2", "c0", "c1"],
     }
     assert requests == -(-3 // limit)
 
