@@ -23,8 +23,12 @@ def _new_class(scope: Scope, given: Alert) -> Expr:
 
 
 def _too_old(scope: Scope, given: Alert) -> Expr:
+    """Where something waits, unless all that had arrived before the threshold is handled: then it is young,
+    and the oldest record on the topic is one that was put back or parked.
+    """
     age = scope.gauge(catalog.DEAD_LETTER_OLDEST).age().max(*TOPIC).above(given.threshold)
-    return age.and_(figures.unhandled(scope).sum(*TOPIC).above(0), *TOPIC)
+    young = figures.outstanding(scope, f"{given.threshold:.0f}s").sum(*TOPIC).is_("==", 0)
+    return age.and_(figures.unhandled(scope).sum(*TOPIC).above(0), *TOPIC).unless(young, *TOPIC)
 
 
 def _nobody(scope: Scope, given: Alert) -> Expr:
@@ -65,7 +69,7 @@ ALERTS: Final = (
     alert(
         "DeadwatchDeadLetterTooOld",
         _too_old,
-        "A dead letter on {dlq_topic} waits for {age}",
+        "A dead letter on {dlq_topic} waits for too long, up to {age}",
         "Records wait on this topic of cluster {kafka_cluster}, and its oldest one is near its "
         "end: what retention deletes is lost. Handle it, or raise retention.ms.",
         threshold=86_400,

@@ -98,7 +98,7 @@ CASES: dict[str, list[Case]] = {
             "25h",
             ON_TOPIC,
             "1d 1h 0m 0s",
-            "A dead letter on dlq.a waits for 1d 1h 0m 0s",
+            "A dead letter on dlq.a waits for too long, up to 1d 1h 0m 0s",
         ),
         Case(
             "is silent when every record was put back or parked",
@@ -111,6 +111,32 @@ CASES: dict[str, list[Case]] = {
             "26h",
         ),
         Case("is silent while it is young", {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"}, "23h"),
+        Case(
+            "is silent while only what was put back is old",
+            {OLDEST: "0x2000", BACKLOG: "5x1500 6x500", LETTERS: "5x1500 6x500", SENT: "0x9 5x2000"},
+            "26h",
+        ),
+        Case(
+            "fires on what waits beside old ones that were put back",
+            {OLDEST: "0x3000", BACKLOG: "5x1500 6x1500", LETTERS: "5x1500 6x1500", SENT: "0x9 5x3000"},
+            "49h10m",
+            ON_TOPIC,
+            "2d 1h 10m 0s",
+        ),
+        Case(
+            "fires on a topic without counts",
+            {OLDEST: "0x2000", BACKLOG: "5x2000"},
+            "25h",
+            ON_TOPIC,
+            "1d 1h 0m 0s",
+        ),
+        Case(
+            "fires on old ones that are first counted",
+            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "_x1000 5x1000"},
+            "25h",
+            ON_TOPIC,
+            "1d 1h 0m 0s",
+        ),
         Case("is silent on an empty topic", {BACKLOG: "0x2000"}, "25h"),
     ],
     "DeadwatchDeadLettersNobodyHandles": [

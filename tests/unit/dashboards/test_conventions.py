@@ -76,7 +76,7 @@ def raw_counters(expression: str, *allowed: str) -> list[str]:
 NARROWED = SCOPE.narrowed(dlq_topic="$topic")
 IN_PANELS = [figures.unhandled(scope).text for scope in (SCOPE, NARROWED)]
 """The one place where totals are compared with each other, for every set of variables."""
-IN_RULES = [figures.unhandled(Values().scope).text]
+IN_RULES = [figures.unhandled(Values().scope).text, figures.outstanding(Values().scope, "86400s").text]
 
 
 @pytest.mark.parametrize(("board", "panel"), PANELS)
