@@ -69,7 +69,10 @@ def push(
     deadwatch_url: Annotated[
         str, typer.Option(metavar="URL", help="Where the links of panels go: the api, as browsers reach it.")
     ] = "",
-    overwrite: Annotated[bool, typer.Option(help="Also what somebody has changed in Grafana.")] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(help="Also what somebody saves while this runs, or a dashboard of the same title."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
 ) -> None:
     """Bring folder, dashboards and data source to a Grafana; doing it again changes nothing.

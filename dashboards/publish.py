@@ -81,7 +81,7 @@ def _datasource(grafana: Grafana, url: str) -> Change:
     what, face = f"data source {DATASOURCE_NAME}", grafana.face
     address = f"/datasources/uid/{DATASOURCE_UID}"
     found = grafana.find("read data sources", face.api.GET, address)
-    ours = {
+    ours: dict[str, Any] = {
         "uid": DATASOURCE_UID,
         "name": DATASOURCE_NAME,
         "type": "prometheus",
@@ -93,8 +93,9 @@ def _datasource(grafana: Grafana, url: str) -> Change:
         grafana.change("create data sources", face.datasource.create_datasource, ours)
         return Change(what, "created")
     if details := list(differences(found, ours)):
-        theirs = {**found, **ours, "version": found.get("version")}
-        grafana.change("change data sources", face.api.PUT, address, json=theirs)
+        options = {**(found.get("jsonData") or {}), **ours["jsonData"]}  # with their TLS and headers
+        changed = {**found, **ours, "jsonData": options, "version": found.get("version")}
+        grafana.change("change data sources", face.api.PUT, address, json=changed)
     return Change(what, "changed" if details else UNCHANGED, details)
 
 

@@ -106,6 +106,18 @@ def test_another_title_and_another_address_are_changed_in_place(double: Double) 
     assert double.state.datasources["deadwatch-prometheus"]["id"] == 1
 
 
+@pytest.mark.parametrize("theirs", [{"tlsAuthWithCACert": True, "httpHeaderName1": "X-Scope-OrgID"}, None])
+def test_what_somebody_set_of_the_data_source_besides_stays(
+    double: Double, theirs: dict[str, Any] | None
+) -> None:
+    published(double.url)
+    double.state.datasources["deadwatch-prometheus"]["jsonData"] = theirs
+    published(double.url, datasource_url="http://other:9090")
+    found = double.state.datasources["deadwatch-prometheus"]
+    assert found["url"] == "http://other:9090"
+    assert found["jsonData"] == {**(theirs or {}), "httpMethod": "POST"}
+
+
 def test_a_dashboard_that_was_moved_comes_back(double: Double) -> None:
     published(double.url)
     double.state.dashboards[FIRST.uid]["meta"]["folderUid"] = ""
