@@ -55,6 +55,11 @@ HEADER_BYTES: Final = " + ".join(
 )
 """Spark compiles this; a lambda over the headers, which it interprets, takes five times as long."""
 
+UNTIMELY: Final = re.compile(
+    r"Record at topic (?P<topic>\S+) partition (?P<partition>\d+) offset (?P<offset>\d+) has timestamp value"
+)
+"""What Spark's source says of a time beyond 2^63 microseconds (``KAFKA_MALFORMED_RECORD_TIMESTAMP``)."""
+
 Described = Sequence[Mapping[str, Any]]
 """Topics as ``KafkaAdminClient.describe_topics`` gives them."""
 
@@ -138,6 +143,26 @@ def missing_rights(topics: Iterable[str], settings: StreamingSettings) -> str:
         return ""
     user = settings.kafka.sasl_username or "us"
     return f"not counted, allow {user} Read on them or add them to dlq_topics_deny: {names}"
+
+
+def untimely_record(failure: str) -> tuple[Place, int] | None:
+    """The partition and offset of the record that has failed a query because Spark cannot hold its time.
+
+    A producer that gives nanoseconds writes such records; Connect gives their dead letters the same time.
+    """
+    found = UNTIMELY.search(failure)
+    return ((found["topic"], int(found["partition"])), int(found["offset"])) if found else None
+
+
+def untimely_topics(records: Mapping[Place, int]) -> str:
+    """Which topics are not counted because of these records, and what to do about it; "" for none."""
+    if not records:
+        return ""
+    named = listed(f"{topic}, partition {partition}, {at}" for (topic, partition), at in records.items())
+    return (
+        "not counted, a record has a time that Spark cannot hold: let its producer give milliseconds, delete"
+        f" what is up to its offset (kafka-delete-records.sh), or add the topic to dlq_topics_deny: {named}"
+    )
 
 
 def listed(topics: Iterable[str]) -> str:

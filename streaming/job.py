@@ -78,7 +78,10 @@ class Job:
                 if self._stop.is_set():  # also when another stream has taken the store over
                     break
                 failures = 1 if any(batches.applied for batches in started) else failures + 1
-                self._failed(next((batches.error for batches in started if batches.error), error), failures)
+                cause = next((batches.error for batches in started if batches.error), error)
+                if (record := cluster.untimely_record(str(cause))) is not None:
+                    self._tracker.note_untimely(*record)
+                self._failed(cause, failures)
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
 
     def warm_up(self, spark: SparkSession) -> None:
@@ -90,9 +93,10 @@ class Job:
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
     def _run_once(self, spark: SparkSession, started: list[Batches], *, again: bool) -> None:
-        unreadable = self._tracker.settle()
-        readable = cluster.without(unreadable, self._settings)
-        missing = cluster.missing_rights(unreadable, self._settings)
+        left_out = self._tracker.settle()
+        readable, untimely = cluster.without(left_out, self._settings), self._tracker.untimely
+        rights = cluster.missing_rights(left_out - {topic for topic, _ in untimely}, self._settings)
+        missing = "; ".join(filter(None, (rights, cluster.untimely_topics(untimely))))
         start = cluster.starting_offsets(self._store.offsets(), readable)
         running: list[StreamingQuery] = []
         with checkpoint_directory(self._settings.checkpoint.resolve()) as directory:

@@ -60,6 +60,20 @@ class Plan:
         """Where every partition is after so many of equal parts."""
         return {place: at + (self.end[place] - at) * part // parts for place, at in self.begin.items()}
 
+    def within(self, offsets: Offsets) -> Offsets:
+        """These offsets, none before the begin or behind the end of its partition; -1 is the end."""
+        ends = ((place, begin, self.end[place]) for place, begin in self.begin.items())
+        return {
+            place: end if offsets[place] < 0 else max(begin, min(offsets[place], end))
+            for place, begin, end in ends
+        }
+
+    def of_moved(self) -> "Plan | None":
+        """The plan of the partitions with something to read, None without one."""
+        moved = [place for place, end in self.end.items() if end > self.begin[place]]
+        begin, end = ({place: at[place] for place in moved} for at in (self.begin, self.end))
+        return Plan(begin, end) if moved else None
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
@@ -166,13 +180,20 @@ class Rebuild:
     ) -> bool:
         done, to_do = 0, work.plan.records
         progress(done, to_do)
-        for number, part in enumerate(slices(work.plan, self._settings.max_offsets_per_trigger), 1):
+        parts: list[Plan] = []
+        self._retry(lambda: parts.extend(self._parts(work.plan)))
+        for number, part in enumerate(parts, 1):
             self._retry(lambda: self._count(spark, shadow, part, number))  # noqa: B023 -- called at once
             if self._stop.is_set():
                 return False
             done += part.records
             progress(done, to_do)
-        return True
+        return not self._stop.is_set()
+
+    def _parts(self, plan: Plan) -> list[Plan]:
+        most, times_ms = self._settings.max_offsets_per_trigger, (0, self._clock_ms())
+        with self._admin() as admin:
+            return list(slices(plan, most, partial(cluster.offsets, admin, plan.begin), times_ms))
 
     def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
         records = cluster.records_between(spark, self._settings, part.begin, part.end, self._query_id)
@@ -265,14 +286,25 @@ def on_top(extent: Extent, stored: Offsets, ids: Mapping[str, str]) -> Work:
     return Work(Plan(begin, extent.end), True, extent.ids, {}, +unread)
 
 
-def slices(plan: Plan, most: int) -> Iterator[Plan]:
-    """The plan in parts of at most ``most`` offsets, and of one more for each partition.
+def slices(
+    plan: Plan, most: int, offsets_at: Callable[[int], Offsets], times_ms: tuple[int, int]
+) -> Iterator[Plan]:
+    """The plan in parts of at most ``most`` offsets, one after the other in time.
 
-    Every partition advances by the same share, so that what happened at the same time is read together.
+    What happened at the same time is read together, so what a source told first is read first, also where it
+    has come to another partition since: its topic was given more. ``offsets_at`` gives the first offsets
+    since a time, -1 for none; ``times_ms`` are the first and the last time to look between. What has one time
+    is divided by shares, and such a part may have an offset more for each partition.
     """
-    parts = -(-plan.records // most)
-    for part in range(parts):
-        begin, end = plan.reached(part, parts), plan.reached(part + 1, parts)
-        moved = [place for place in end if end[place] > begin[place]]
-        if moved:
-            yield Plan({place: begin[place] for place in moved}, {place: end[place] for place in moved})
+    begin_ms, end_ms = times_ms
+    if plan.records <= most:
+        yield from filter(None, [plan.of_moved()])
+    elif end_ms - begin_ms <= 1:
+        parts = -(-plan.records // most)
+        shares = (Plan(plan.reached(part, parts), plan.reached(part + 1, parts)) for part in range(parts))
+        yield from filter(None, (share.of_moved() for share in shares))
+    else:
+        middle_ms = (begin_ms + end_ms) // 2
+        middle = plan.within(offsets_at(middle_ms))
+        yield from slices(Plan(plan.begin, middle), most, offsets_at, (begin_ms, middle_ms))
+        yield from slices(Plan(middle, plan.end), most, offsets_at, (middle_ms, end_ms))

@@ -57,7 +57,9 @@ class TopicTracker:
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
-        self._unreadable: frozenset[str] = frozenset()
+        self._left_out: frozenset[str] = frozenset()
+        self.untimely: Mapping[Place, int] = {}
+        """Offsets of records whose time Spark cannot hold: their topics are left out while they are there."""
 
     def __enter__(self) -> Self:
         """Connect. Raises ``KafkaError``."""
@@ -70,10 +72,11 @@ class TopicTracker:
     def settle(self) -> frozenset[str]:
         """Leave topics behind that have ended, and begin those that are new; no query may run.
 
-        Returns the dead letter topics that may not be read. Raises ``KafkaError``.
+        Returns the dead letter topics that are left out: they may not be read, or have an untimely record.
+        Raises ``KafkaError``.
         """
         described = self._read_topics()
-        self._unreadable = cluster.unreadable(described, self._settings)
+        self._left_out = self._unreadable(described)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
         readable = self._readable(described)
         ids, ends = ids_of(readable), self._offsets(partitions_of(readable), OffsetSpec.LATEST)
@@ -90,7 +93,12 @@ class TopicTracker:
             self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
         new = {place for place in partitions_of(readable) - self._reached.keys() if place[0] in ids}
         self._pass(self._offsets(new, OffsetSpec.EARLIEST), ids)  # what is deleted from now on is lost
-        return self._unreadable
+        return self._left_out
+
+    def note_untimely(self, place: Place, offset: int) -> None:
+        """Leave the topic out while it has this record; of events there is no other topic to go on with."""
+        if place[0] != self._settings.events_topic:
+            self.untimely = {**self.untimely, place: offset}
 
     def complete(self, batch: Batch) -> Batch:
         """A batch that was read, with the offsets that it begins at and the records that were lost before it.
@@ -148,11 +156,11 @@ class TopicTracker:
 
         Raises:
             TopicsEndedError: a topic was recreated or truncated, or deleted with records that were not read.
-            RightsChangedError: a topic may be read that could not be, or no longer.
+            RightsChangedError: a topic can be read that could not be, or no longer.
             KafkaError, SQLAlchemyError: Kafka or the store does not answer.
         """
         described = self._read_topics()
-        if changed_rights := cluster.unreadable(described, self._settings) ^ self._unreadable:
+        if changed_rights := self._unreadable(described) ^ self._left_out:
             raise RightsChangedError(changed_rights)
         readable = self._readable(described)
         ids, partitions = ids_of(readable), partitions_of(readable)
@@ -211,8 +219,16 @@ class TopicTracker:
         """Topics that were read and that Kafka says it does not have; not those that it hides from us."""
         return _unknown(self._describe(self._ids.keys() - set(existing)))
 
+    def _unreadable(self, described: Described) -> frozenset[str]:
+        """The topics to leave out now; an untimely record that was deleted is forgotten."""
+        places = self.untimely.keys() & partitions_of(described)
+        begins = self._offsets(places, OffsetSpec.EARLIEST)
+        there = {place: self.untimely[place] for place in places}
+        self.untimely = {place: offset for place, offset in there.items() if begins[place] <= offset}
+        return cluster.unreadable(described, self._settings) | {topic for topic, _ in self.untimely}
+
     def _readable(self, described: Described) -> Described:
-        return [topic for topic in described if topic["name"] not in self._unreadable]
+        return [topic for topic in described if topic["name"] not in self._left_out]
 
     def _read_topics(self) -> Described:
         with self._asking:

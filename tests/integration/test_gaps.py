@@ -5,6 +5,7 @@ The store is in PostgreSQL.
 
 import contextlib
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from tests.kafka_topics import producing
 
 pytestmark = pytest.mark.integration
 PARTITIONS = 2
+ANY_TIME = {"message.timestamp.after.max.ms": str(2**63 - 1)}
+"""As brokers before 4.0 have it."""
 
 
 class Queue:
@@ -36,7 +39,7 @@ class Queue:
         assert eventually(self._created)
 
     def _created(self) -> bool:
-        created = self._admin.create_topics([NewTopic(self.name, PARTITIONS, 1)])[self.name]
+        created = self._admin.create_topics([NewTopic(self.name, PARTITIONS, 1, config=ANY_TIME)])[self.name]
         return created.exception() is None
 
     def delete(self) -> None:
@@ -48,6 +51,11 @@ class Queue:
         with producing(self._servers) as producer:
             for number in range(records * PARTITIONS):
                 producer.produce(self.name, b"v", partition=number % PARTITIONS)
+
+    def write_nanoseconds(self) -> None:
+        """One record to the first partition, by a producer that takes Kafka's times for nanoseconds."""
+        with producing(self._servers) as producer:
+            producer.produce(self.name, b"v", partition=0, timestamp=time.time_ns())
 
     def truncate(self, *offsets: int) -> None:
         """Delete what is before these offsets of the partitions."""
@@ -124,6 +132,7 @@ def test_whatever_happens_to_a_topic_is_counted_and_holds_nothing_up(
         expected.totals[queue.name, "deleted_unread"] += 30 + 50
         expected.add(queue.name, records=20)
         goes_on_behind_a_truncation(queue, expected)
+        holds_up_no_other(queue, other, expected, streaming)
         is_made_anew(queue, expected)
         traffic.write(1)
         expected.add(queue.name, records=5)
@@ -144,6 +153,18 @@ def appears(queue: Queue, expected: Expected) -> None:
 def goes_on_behind_a_truncation(queue: Queue, expected: Expected) -> None:
     queue.truncate(70)  # of what was read
     queue.write(5)
+    expected.add(queue.name, records=10)
+
+
+def holds_up_no_other(queue: Queue, other: Queue, expected: Expected, streaming: Streaming) -> None:
+    """A record whose time Spark cannot hold."""
+    queue.write_nanoseconds()
+    assert eventually(lambda: "partition 0, 85" in streaming.log()), streaming.log()
+    queue.write(5)
+    other.write(1)
+    expected.add(other.name, records=PARTITIONS)
+    queue.truncate(86)
+    expected.totals[queue.name, "deleted_unread"] += 1
     expected.add(queue.name, records=10)
 
 

@@ -58,19 +58,46 @@ def test_a_broker_without_ids_tells_no_topic_from_its_successor() -> None:
 PLACES = st.tuples(st.sampled_from("abc"), st.integers(0, 2))
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.dictionaries(PLACES, st.integers(0, 50)), st.integers(1, 20))
+NOW_MS = 100
+
+
+class Times:
+    """The times of the records of partitions, whose first offset is 5."""
+
+    def __init__(self, times: dict[tuple[str, int], list[int]]) -> None:
+        self._times = times
+        begin = dict.fromkeys(times, 5)
+        self.plan = Plan(begin, {place: 5 + len(of) for place, of in times.items()})
+
+    def offsets_at(self, time_ms: int) -> dict[tuple[str, int], int]:
+        """As Kafka finds them: the first offset of a record of this time or later."""
+        return {
+            place: next((5 + at for at, record_ms in enumerate(of) if record_ms >= time_ms), -1)
+            for place, of in self._times.items()
+        }
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(PLACES, st.lists(st.integers(-1, NOW_MS + 20), max_size=50)), st.integers(1, 20))
 def test_slices_follow_one_another_and_leave_nothing_out(
-    widths: dict[tuple[str, int], int], most: int
+    times: dict[tuple[str, int], list[int]], most: int
 ) -> None:
-    plan = Plan(dict.fromkeys(widths, 5), {place: 5 + width for place, width in widths.items()})
-    reached = dict(plan.begin)
-    for part in rebuild.slices(plan, most):
-        assert 0 < part.records <= most + len(widths)
+    records = Times(times)
+    reached = dict(records.plan.begin)
+    for part in rebuild.slices(records.plan, most, records.offsets_at, (0, NOW_MS)):
+        assert 0 < part.records <= most + len(times)
         for place, begin in part.begin.items():
             assert begin == reached[place]
         reached |= part.end
-    assert reached == plan.end
+    assert reached == records.plan.end
+
+
+def test_what_was_written_first_is_read_first_though_its_source_has_come_to_another_partition() -> None:
+    records = Times({A0: list(range(50)), A1: list(range(50, 100))})
+    parts = list(rebuild.slices(records.plan, 30, records.offsets_at, (0, NOW_MS)))
+    read = [place for part in parts for place in sorted(part.end)]
+    assert read == sorted(read), "the second partition is begun when the first one was read"
+    assert sum(part.records for part in parts) == 100
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
 from streaming.settings import StreamingSettings
-from streaming.topic_tracker import TopicsEndedError, TopicTracker
+from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
 from tests.unit.streaming.test_data_loss import records_missed
 
 TOPIC = "orders.dlq"
@@ -166,3 +166,24 @@ def test_a_topic_that_is_shorter_than_what_was_read_of_it_goes_on_at_its_end(que
     assert query.store.offsets() == {HERE: 4, THERE: 0}
     assert query.tracker.check({}) == {TOPIC: 0}
     assert query.merged({HERE: 4}, {HERE: 6})
+
+
+def test_a_topic_with_a_record_that_spark_cannot_read_is_left_out_while_it_has_it(query: Query) -> None:
+    tracker = query.tracker
+    tracker.note_untimely(HERE, 20)
+    with pytest.raises(RightsChangedError, match=TOPIC):
+        tracker.check({})
+    assert tracker.settle() == {TOPIC}
+    assert tracker.check({HERE: 50}) == {}
+    assert query.store.offsets() == {HERE: 10, THERE: 0}
+    query.kafka.begin[HERE] = 21
+    with pytest.raises(RightsChangedError, match=TOPIC):
+        tracker.check({})
+    assert (tracker.settle(), tracker.untimely) == (frozenset(), {})
+    assert query.merged({HERE: 21}, {HERE: 50})
+    assert query.missed() == {"deleted_unread": 11}
+
+
+def test_events_are_not_left_out(query: Query) -> None:
+    query.tracker.note_untimely((StreamingSettings().events_topic, 0), 20)
+    assert query.tracker.untimely == {}
