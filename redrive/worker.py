@@ -2,7 +2,7 @@
 
 Any number of workers may run. Whoever claims an order opens its transactional id, so one that is thought dead
 and is not can commit nothing more. What only people can mend pauses the order with the reason; anything else
-is tried again, later each time.
+is tried again: when the lease has ended, so that other orders have their turn before.
 """
 
 import logging
@@ -15,7 +15,8 @@ from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
-from deadwatch.orders.order import Claim, ClaimLostError, Orders, Status
+from deadwatch.contract.deadline import Deadline
+from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
 from redrive.librdkafka import CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
@@ -29,11 +30,12 @@ Ending = tuple[Status, str] | None
 """In which state to let go of an order, and why; None: as it is, for the next worker."""
 
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
+FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
 STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
 class LeaseKeeper:
-    """Renews the lease of a claim in a thread, inside ``with``.
+    """Renews the lease of a claim inside ``with``: at once, and from then on in a thread.
 
     ``stopped`` is set when the work has to end: ``wanted`` is the status that users want, ``lost`` that
     another worker has the order. ``waiting``, how many records wait, goes to the store with each renewal.
@@ -45,7 +47,7 @@ class LeaseKeeper:
         self._orders, self._claim, self._clock = orders, claim, clock
         self._lease_ms, self._poll_interval_ms = times_ms
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name=f"lease-{claim.order.id}", daemon=True)
+        self._thread = threading.Thread(target=self._keep, name=f"lease-{claim.order.id}", daemon=True)
         self.stopped = threading.Event()
         self.stopped_since_ms: int | None = None
         self.wanted = Status.RUNNING
@@ -53,6 +55,7 @@ class LeaseKeeper:
         self.waiting = 0
 
     def __enter__(self) -> Self:
+        self._renew()
         self._thread.start()
         return self
 
@@ -66,20 +69,21 @@ class LeaseKeeper:
             self.stopped_since_ms = monotonic_ms()
         self.stopped.set()
 
+    def _keep(self) -> None:
+        while not self.lost and not self._ended.wait(self._poll_interval_ms / 1_000):
+            self._renew()
+
     def _renew(self) -> None:
-        while not self._ended.wait(self._poll_interval_ms / 1_000):
-            try:
-                claim = replace(self._claim, waiting=self.waiting)
-                self._claim, self.wanted = self._orders.renew(claim, self._clock(), self._lease_ms)
-            except ClaimLostError:
-                self.lost = True
-            except Exception:  # the store may be away for a moment; the lease says for how long
-                logger.exception("the claim of order %s could not be renewed", self._claim.order.id)
-                self.lost = self._clock() >= self._claim.expires_at_ms
-            if self.lost or self.wanted in STOPPING:
-                self.stop()
-            if self.lost:
-                return
+        try:
+            claim = replace(self._claim, waiting=self.waiting)
+            self._claim, self.wanted = self._orders.renew(claim, self._clock(), self._lease_ms)
+        except ClaimLostError:
+            self.lost = True
+        except Exception:  # the store may be away for a moment; the lease says for how long
+            logger.exception("the claim of order %s could not be renewed", self._claim.order.id)
+            self.lost = self._clock() >= self._claim.expires_at_ms
+        if self.lost or self.wanted in STOPPING:
+            self.stop()
 
 
 ExecutorWork = Callable[[Claim, LeaseKeeper, threading.Event], Ending]
@@ -94,7 +98,7 @@ def run(
     spark: ExecutorWork | None = None,
 ) -> None:
     """Work until ``stop`` is set; a transaction that has begun is ended first."""
-    settings = context.settings
+    settings, worker = context.settings, Worker(orders, context, stop, spark)
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
     failures = 0
     while not stop.is_set():
@@ -102,7 +106,7 @@ def run(
         claim, well = None, False
         try:
             claim = orders.claim(name, context.clock(), settings.lease_ms)
-            well = claim is None or Worker(orders, context, stop, spark).work(claim)
+            well = claim is None or worker.work(claim)
         except SQLAlchemyError as error:
             logger.error("%s: %s", _undone(claim), line(error))  # noqa: TRY400 -- one line tells it all
         except Exception:
@@ -119,12 +123,14 @@ def _undone(claim: Claim | None) -> str:
 
 
 class Worker:
-    """Works on one claim."""
+    """Works on one claim at a time."""
 
     def __init__(
         self, orders: Orders, context: WorkerContext, stop: threading.Event, spark: ExecutorWork | None = None
     ) -> None:
         self._orders, self._context, self._stop, self._spark = orders, context, stop, spark
+        self._failing: dict[str, Deadline] = {}
+        """Until when orders may go on failing (KIP-572), by their ids."""
 
     def work(self, claim: Claim) -> bool:
         """Work until the claim has to be let go of; false when the next one should wait a little."""
@@ -132,12 +138,12 @@ class Worker:
         times_ms = (settings.lease_ms, settings.poll_interval_ms)
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
-                ending, well = self._attempt(claim, lease)
+                ending, well = (None, True) if lease.stopped.is_set() else self._attempt(claim, lease)
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
                 self._context.note(claim.order.request.dlq_topic, over)  # else some may go on for a moment
             if not lease.lost:
-                self._let_go(claim, ending, lease.wanted)
+                self._let_go(claim, ending, lease, well=well)
         except ClaimLostError:
             logger.warning("order %s is another worker's now", claim.order.id)
             return True
@@ -166,7 +172,7 @@ class Worker:
         clock = ClockWatch(self._context.clock)
         try:
             with OrderTask(self._context, claim, lambda: self._stopped_since_ms(lease)) as task:
-                return self._steps(task, lease, clock), True
+                return self._steps(claim.order, task, lease, clock), True
         except FencedError as error:
             why = str(error)  # what a handler of the log keeps would keep the order's clients
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
@@ -190,7 +196,7 @@ class Worker:
             lease.stop()
         return lease.stopped_since_ms
 
-    def _steps(self, task: OrderTask, lease: LeaseKeeper, clock: ClockWatch) -> Ending:
+    def _steps(self, order: Order, task: OrderTask, lease: LeaseKeeper, clock: ClockWatch) -> Ending:
         """Make one step after the other, and wait in between where a step says so.
 
         Every moment that the task keeps is of the clock that it was opened by: when somebody sets that clock,
@@ -211,7 +217,7 @@ class Worker:
                 case Idle(until_ms):
                     self._wait(until_ms, lease, clock)
                 case Moved():
-                    pass
+                    self._failing.pop(order.id, None)
         return None
 
     def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:
@@ -224,7 +230,7 @@ class Worker:
                 return
 
     def _kafka_refused(self, claim: Claim, raised: KafkaException) -> tuple[Ending, bool]:
-        """Pause the order for want of a right or of a topic; anything else is tried again."""
+        """Pause the order for want of a right or of a topic; anything else is tried again for some time."""
         error = raised.args[0]
         logger.warning("order %s: %s", claim.order.id, error.str())
         right = refused_right(error, claim.order, user_of(self._context.settings))
@@ -232,15 +238,27 @@ class Worker:
             return (Status.PAUSED, right), True
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
-        return None, False
+        ending = self._out_of_time(claim.order, error.str().strip())
+        return ending, ending is not None
 
-    def _let_go(self, claim: Claim, ending: Ending, wanted: Status) -> None:
-        """Settle the order in its ending, or release it to the next worker."""
-        now_ms = self._context.clock()
-        if ending is None and wanted is Status.CANCELLING:
+    def _out_of_time(self, order: Order, error: str) -> Ending:
+        """Pause an order of which ``task_timeout_ms`` have brought nothing but failed attempts."""
+        limit_ms, now_ms = order.request.task_timeout_ms, monotonic_ms()
+        deadline = self._failing.get(order.id, Deadline(limit_ms))
+        self._failing[order.id] = deadline.timed_out(now_ms)
+        return (Status.PAUSED, FAILING.format(limit_ms, error)) if deadline.spent(now_ms) else None
+
+    def _let_go(self, claim: Claim, ending: Ending, lease: LeaseKeeper, *, well: bool) -> None:
+        """Settle the order in its ending, or leave it to the next worker.
+
+        After an attempt that has failed the lease runs out: an order that is released may be claimed again
+        before others.
+        """
+        if ending is None and lease.wanted is Status.CANCELLING:
             ending = Status.CANCELLED, ""
-        if ending is None:
+        if ending is not None:
+            self._orders.settle(claim, *ending, self._context.clock())
+            self._failing.pop(claim.order.id, None)
+        elif well or self._stopped_since_ms(lease) is not None:
             self._orders.release(claim)
-        else:
-            self._orders.settle(claim, *ending, now_ms)
         logger.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")

@@ -24,6 +24,10 @@ REQUEST_TIMEOUT_MS: Final = 30_000
 """``request.timeout.ms`` of a worker's producer, unless its settings change it."""
 LEAST_DELIVERY_TIMEOUT_MS: Final = LINGER_MS + REQUEST_TIMEOUT_MS
 """The shortest ``delivery_timeout_ms``: an outcome needs at least the time of one request (KIP-91)."""
+TRANSACTION_MARGIN_MS: Final = 60_000
+"""How much longer a transaction may last than the delivery of its records."""
+MOST_DELIVERY_TIMEOUT_MS: Final = (1 << 31) - 1 - TRANSACTION_MARGIN_MS
+"""The longest ``delivery_timeout_ms``: Kafka's client takes no longer ``transaction.timeout.ms``."""
 
 MAX_GROUP_CHARS: Final = 32_767
 """The longest text of Kafka's protocol."""
@@ -219,7 +223,7 @@ class Orders(Protocol):
     """The store of orders. Every call with a claim raises ``ClaimLostError`` if it is not the latest one."""
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
-        """Claim the oldest order that is RUNNING or CANCELLING and that nobody holds."""
+        """Of the orders that are RUNNING or CANCELLING and that nobody holds, claim who waits longest."""
 
     def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:
         """Extend the claim; also returns the status that users want: stop on PAUSED and CANCELLING."""

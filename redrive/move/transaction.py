@@ -16,6 +16,7 @@ from typing import Final, cast
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
+from deadwatch.orders.order import TRANSACTION_MARGIN_MS
 from deadwatch.orders.selection import Run
 from deadwatch.runtime.kafka import Options
 from redrive.librdkafka import EXPIRED, PRODUCER_NEEDS_OPERATOR, WRONG_STATE, ClientLog
@@ -61,7 +62,7 @@ class TransactionalProducer:
         self._runs: dict[tuple[str, int], list[Run]] = {}
         self._options = connection | {
             "transactional.id": f"deadwatch-redrive-{name}",
-            "transaction.timeout.ms": delivery_timeout_ms + 60_000,
+            "transaction.timeout.ms": delivery_timeout_ms + TRANSACTION_MARGIN_MS,
             "delivery.timeout.ms": delivery_timeout_ms,
             "partitioner": "murmur2_random",
             "error_cb": _ignore_error,

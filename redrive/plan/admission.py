@@ -13,6 +13,7 @@ from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.errors import ConfirmError, RefusedOrderError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
+    MOST_DELIVERY_TIMEOUT_MS,
     MapTarget,
     OrderRequest,
     RetryTarget,
@@ -145,6 +146,11 @@ def _check_contradictions(request: OrderRequest) -> None:
         raise RefusedOrderError(
             f"delivery_timeout_ms must be at least {LEAST_DELIVERY_TIMEOUT_MS}, "
             "the time of one request (KIP-91)"
+        )
+    if request.delivery_timeout_ms > MOST_DELIVERY_TIMEOUT_MS:
+        raise RefusedOrderError(
+            f"delivery_timeout_ms must be at most {MOST_DELIVERY_TIMEOUT_MS}: "
+            "with a minute more Kafka's client takes no longer transaction.timeout.ms"
         )
     if (request.guards.max_target_lag is None) != (request.guards.lag_group is None):
         raise RefusedOrderError("max_target_lag and lag_group go together: set both or none")

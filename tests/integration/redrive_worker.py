@@ -18,14 +18,18 @@ from redrive.worker import run
 
 
 class OneOrder:
-    """An order that nobody else asks for."""
+    """An order that nobody else asks for; it is claimed once."""
 
     def __init__(self, order: Order, epoch: int, stop: threading.Event) -> None:
         self._order, self._epoch, self._stop = order, epoch, stop
-        self.left = "RELEASED"
+        self.left, self._claimed = "RELEASED", False
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
         del worker
+        if self._claimed:
+            self._stop.set()
+            return None
+        self._claimed = True
         return Claim(self._order, self._epoch, now_ms + lease_ms)
 
     def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:

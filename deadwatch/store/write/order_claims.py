@@ -8,7 +8,7 @@ was ahead; it counts as ended. So a clock that jumps costs a takeover at most.
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, or_, select, update
+from sqlalchemy import Connection, Engine, case, or_, select, update
 
 from deadwatch.orders.order import Claim, ClaimLostError, Status
 from deadwatch.store.engine import reading
@@ -31,13 +31,19 @@ class OrderClaims:
         self._engine = engine
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
-        """Claim the oldest order that is RUNNING or CANCELLING and that nobody holds."""
+        """Of the orders that are RUNNING or CANCELLING and that nobody holds, claim who waits longest.
+
+        An order waits since its creation, or since the end of a lease that has run out: what fails and is
+        not released comes after those that have waited meanwhile.
+        """
         expires_at_ms = _expiry(now_ms, lease_ms)
         free = or_(table.c.expires_at_ms <= now_ms, table.c.expires_at_ms > now_ms + MAX_LEASE_MS)
+        ran_out = table.c.expires_at_ms.between(table.c.created_at_ms, now_ms)
+        since_ms = case((ran_out, table.c.expires_at_ms), else_=table.c.created_at_ms)
         query = (
             select(table)
             .where(table.c.status.in_(WORKABLE), table.c.dry_run.is_(False), free)
-            .order_by(table.c.created_at_ms, table.c.id)
+            .order_by(since_ms, table.c.created_at_ms, table.c.id)
             .limit(1)
         )
         with reading(self._engine) as connection:  # no lock is taken where there is nothing to claim

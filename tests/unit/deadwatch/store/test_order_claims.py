@@ -61,6 +61,16 @@ def test_what_is_released_is_taken_over_at_once(place: Place) -> None:
     assert again.epoch == 2
 
 
+def test_an_order_whose_lease_ran_out_comes_after_those_that_have_waited_meanwhile(place: Place) -> None:
+    place.add("a", 1)
+    place.claimed("w", 10)
+    place.add("b", 20)
+    place.add("c", 9 + LEASE_MS)
+    place.add("d", 11 + LEASE_MS)
+    claims = [place.claimed("w", 20 + LEASE_MS).order.id for _ in range(4)]
+    assert claims == ["b", "c", "a", "d"]
+
+
 @pytest.mark.parametrize("jump_ms", [3_600_000, -3_600_000])
 def test_a_clock_that_jumps_does_not_keep_an_order_from_being_taken_over(place: Place, jump_ms: int) -> None:
     now_ms = 10_000_000

@@ -57,6 +57,7 @@ ACCEPTED: list[tuple[str, dict[str, Any], str]] = [
     ("KIP-580's warning", {"retry": {"retry_backoff_ms": 9, "retry_backoff_max_ms": 8}}, "every wait is the"),
     ("a short deadline", {"task_timeout_ms": 60_000}, "a target's second timeout is its last"),
     ("no deadline at all", {"task_timeout_ms": 0}, ""),
+    ("the longest delivery", {"delivery_timeout_ms": 2_147_423_647, "task_timeout_ms": 0}, ""),
     ("no limit", {"limits": {"records_per_second": None}}, "the targets get all at once"),
     ("a dry run that confirms", {"dry_run": True, "confirm": 5}, "confirm has no effect"),
 ]
@@ -101,6 +102,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "target dlq.x holds dead letters",
     ),
     ("less time than one request takes", {"delivery_timeout_ms": 30_004}, "at least 30005"),
+    ("more time than Kafka's client keeps", {"delivery_timeout_ms": 2_147_423_648}, "at most 2147423647"),
     ("a lag of nobody", {"guards": {"max_target_lag": 5}}, "max_target_lag and lag_group go together"),
     (
         "a bound that executors cannot keep",

@@ -1,0 +1,98 @@
+"""What a worker does with an order whose attempts fail, without a Kafka."""
+
+import threading
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from sqlalchemy import Engine
+
+from deadwatch.orders.guards import Returns
+from deadwatch.orders.order import Status
+from deadwatch.store.engine import connect
+from deadwatch.store.store import Store
+from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.orders import OrderBook
+from redrive.move.task import WorkerContext
+from redrive.settings import RedriveSettings
+from redrive.worker import Worker
+from tests.unit.redrive.orders import order
+
+NOW_MS = 10_000
+REFUSED_BY_THE_CLIENT = RedriveSettings(linger_ms=1_000_000)
+"""Its client takes 15 minutes at most, so every attempt fails at once."""
+LEASE_MS = REFUSED_BY_THE_CLIENT.lease_ms
+
+
+class Place:
+    """A worker whose attempts all fail, and its store: an order waits behind another."""
+
+    def __init__(self, engine: Engine, **request: int) -> None:
+        self.book, self.claims, self.stop = OrderBook(engine), OrderClaims(engine), threading.Event()
+        for name, created_at_ms in (("a", 1), ("b", 2)):
+            asked = {"dlq_topic": f"dlq.{name}", "delivery_timeout_ms": 1_100_000, **request}
+            self.book.create(order(asked, {0: 0}, {0: 9}, id=name, created_at_ms=created_at_ms), "{}")
+        context = WorkerContext(
+            REFUSED_BY_THE_CLIENT, lambda _: Returns(0, 0), lambda: NOW_MS, Random(1), beat=self.beat
+        )
+        self.worker = Worker(self.claims, context, self.stop)
+
+    def beat(self) -> None:
+        """No attempt comes so far."""
+        raise AssertionError
+
+    def attempt(self, now_ms: int = NOW_MS) -> bool:
+        claim = self.claims.claim("w", now_ms, LEASE_MS)
+        assert claim is not None
+        assert claim.order.id == "a"
+        return self.worker.work(claim)
+
+    def next(self, now_ms: int) -> str | None:
+        claim = self.claims.claim("w", now_ms, LEASE_MS)
+        return None if claim is None else claim.order.id
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    made = connect(url)
+    with Store(url):
+        yield made
+    made.dispose()
+
+
+def test_an_order_that_fails_lets_others_have_their_turn(engine: Engine) -> None:
+    place = Place(engine)
+    assert not place.attempt()
+    assert place.book.get("a").status is Status.RUNNING
+    assert [place.next(now_ms) for now_ms in (NOW_MS, NOW_MS, NOW_MS + LEASE_MS)] == ["b", None, "a"]
+
+
+def test_a_worker_that_stops_releases_an_order_that_fails(engine: Engine) -> None:
+    place = Place(engine)
+    place.stop.set()
+    assert not place.attempt()
+    assert (place.book.get("a").worker, place.next(NOW_MS)) == ("", "a")
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "status", "reason"),
+    [(300_000, Status.RUNNING, ""), (0, Status.PAUSED, "every attempt failed for task_timeout_ms (0 ms)")],
+)
+def test_an_order_that_fails_for_too_long_is_paused_with_what_kafka_says(
+    engine: Engine, limit_ms: int, status: Status, reason: str
+) -> None:
+    place = Place(engine, task_timeout_ms=limit_ms)
+    assert place.attempt() is (status is Status.PAUSED)
+    left = place.book.get("a")
+    assert left.status is status
+    assert left.status_reason.startswith(reason)
+    assert ("queue.buffering.max.ms" in left.status_reason) is bool(reason)
+
+
+def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:
+    place = Place(engine)
+    assert place.next(0) == "a"
+    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
+    assert place.next(1) == "b"
+    assert place.attempt()
+    assert place.book.get("a").status is Status.CANCELLED
