@@ -27,6 +27,8 @@ SEEK_BEYOND: Final = 1_000
 """Offsets that nobody asked for and that are read through; wider gaps are jumped over."""
 
 PARTITION_EOF: Final = KafkaError._PARTITION_EOF
+OFFSET_RESET: Final = KafkaError._AUTO_OFFSET_RESET
+"""A partition has no record at the offset where it is read, and is read no further."""
 TIMED_OUT: Final = KafkaError._TIMED_OUT
 WRONG_STATE: Final = KafkaError._STATE
 PURGED: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})

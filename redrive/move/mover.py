@@ -94,7 +94,6 @@ class Mover:
         moved = sum(state.offsets.moved for state in context.reader.partitions.values())
         self._limits = OrderLimits(order.request.limits, moved, now_ms)
         self._number = 0
-        self._expired_offsets = sum(context.reader.expired.values())
 
     def step(self, now_ms: int) -> Step:
         """Have at most one transaction. Once this has raised, the claim is over: the next one reads anew."""
@@ -127,8 +126,6 @@ class Mover:
     def _transact(self, now_ms: int) -> Step:
         """Write while deciding, then commit."""
         batch = Batch()
-        if self._expired_offsets:
-            batch.outcomes[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] = self._expired_offsets
         failed: AbortedError | KafkaException
         try:
             self._fill(batch, now_ms)
@@ -206,6 +203,9 @@ class Mover:
 
     def _commit(self, batch: Batch, now_ms: int) -> Step:
         self._queue.close(batch)
+        expired = self._reader.expired.total()
+        if expired:
+            batch.outcomes[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] += expired
         aborted: AbortedError | None = None
         try:
             self._write_events_and_commit(batch, now_ms)
@@ -219,7 +219,7 @@ class Mover:
         self._queue.passed_over = False
         self._limits.committed(batch.count, batch.size, batch.moved.total())
         self._guard.wrote(batch.count)
-        self._expired_offsets = 0
+        self._reader.expired.clear()
         self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
         self._culprits.committed()
         if self._deadlines.running():

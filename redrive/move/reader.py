@@ -1,9 +1,12 @@
 """Reads the dead letter topic, from where the order has come to its cut-off; every selected offset once.
 
 Records are read committed, by assignment: the partitions are the order's alone, and the order's transactional
-id keeps off a second worker. What may be read ahead is limited by the open offsets of each partition.
+id keeps off a second worker. What may be read ahead is limited by the open offsets of each partition. What
+retention takes before it is read, also while it is read, is counted; compaction and aborted transactions
+leave gaps in the offsets as well, and these are not.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +17,7 @@ from deadwatch.orders.selection import Intervals, around
 from deadwatch.runtime.kafka import Options
 from redrive.librdkafka import (
     CONSUMER_NEEDS_OPERATOR,
+    OFFSET_RESET,
     PARTITION_EOF,
     READ_COMMITTED,
     SEEK_BEYOND,
@@ -49,11 +53,11 @@ class Reader:
 
     def __init__(self, connection: Options, order: str, topic: str, plan: Intervals) -> None:
         self._topic, self._plan = topic, plan
-        self._consumer = Consumer(
-            connection | READ_COMMITTED | {"group.id": f"deadwatch-redrive-{order}", "fetch.wait.max.ms": 100}
-        )
-        self.expired: dict[int, int] = {}
-        """How many selected offsets retention took before they were read, by partition."""
+        own = {"group.id": f"deadwatch-redrive-{order}", "fetch.wait.max.ms": 100}
+        self._consumer = Consumer(connection | READ_COMMITTED | own | {"auto.offset.reset": "error"})
+        self.expired: Counter[int] = Counter()
+        """How many selected offsets retention took before they were read, by partition, as far as no commit
+        has told of them."""
         self.resumed = 0
         """What ``closed`` was at the last commit, by what Kafka has kept of it."""
         self.partitions: dict[int, PartitionState] = {}
@@ -88,6 +92,8 @@ class Reader:
                     taken.append(message)
             elif error.code() == PARTITION_EOF:
                 self._ended(message)
+            elif error.code() == OFFSET_RESET:
+                self._start_again(message.partition())
             elif error.code() in CONSUMER_NEEDS_OPERATOR:
                 raise KafkaException(error)
         return taken
@@ -122,24 +128,37 @@ class Reader:
 
     def _resumed(self, place: TopicPartition) -> PartitionState:
         """Where a partition goes on: at what was committed, else where the selection begins."""
-        intervals = self._plan[place.partition]
         if place.error is not None:
             raise KafkaException(place.error)
         if place.offset >= 0:
             offsets = OpenOffsets.resumed(place.offset, place.metadata or "")
         else:
-            offsets = OpenOffsets(intervals[0][0])
+            offsets = OpenOffsets(self._plan[place.partition][0][0])
         self.resumed += offsets.closed
         low, _ = self._consumer.get_watermark_offsets(
             TopicPartition(self._topic, place.partition), timeout=TIMEOUT_S
         )
-        end = intervals[-1][1]
-        if offsets.position < min(low, end):
-            self.expired[place.partition] = sum(
+        self._pass_expired(place.partition, offsets, low)
+        return PartitionState(offsets, self._plan[place.partition][-1][1])
+
+    def _pass_expired(self, partition: int, offsets: OpenOffsets, low: int) -> None:
+        """The partition begins at ``low``: count what was selected before it and not read."""
+        intervals = self._plan[partition]
+        low = min(low, intervals[-1][1])
+        if offsets.position < low:
+            self.expired[partition] += sum(
                 max(min(stop, low) - max(start, offsets.position), 0) for start, stop in intervals
             )
-            offsets.expired(min(low, end))
-        return PartitionState(offsets, end)
+            offsets.expired(low)
+
+    def _start_again(self, partition: int) -> None:
+        """Read on where the partition has a record again: nothing is left of it at its position."""
+        offsets, place = self.partitions[partition].offsets, TopicPartition(self._topic, partition)
+        low, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
+        self._pass_expired(partition, offsets, low)
+        place.offset = min(max(offsets.position, low), end)
+        self._consumer.incremental_unassign([place])  # to seek is refused once the client has given up
+        self._consumer.incremental_assign([place])
 
     def _resume_paused(self) -> None:
         for partition, state in self.partitions.items():

@@ -99,14 +99,14 @@ class RecordQueue:
         if due:
             self.put_back(self._read_again(due, now_ms))
         elif self.in_hand() < most and not self.all_read():
-            self.add(self._reader.poll(most - self.in_hand()), now_ms)
+            self.add(self._read(most - self.in_hand()), now_ms)
 
     def poll(self, now_ms: int, most: int) -> list[ConsumerRecord] | None:
         """New records for the fast path; None where something else comes first, or where all is read."""
         self._delayed.advance(now_ms)
         if self.in_hand() or self._delayed.first() or self.all_read():
             return None
-        return self._reader.poll(most)
+        return self._read(most)
 
     def add(self, messages: list[ConsumerRecord], now_ms: int) -> None:
         """Take new records in hand, as far as they are selected."""
@@ -181,6 +181,12 @@ class RecordQueue:
     def waiting(self) -> int:
         """How many records wait for their time."""
         return len(self._delayed)
+
+    def _read(self, most: int) -> list[ConsumerRecord]:
+        """New records; what retention took instead is passed over."""
+        messages = self._reader.poll(most)
+        self.passed_over = self.passed_over or bool(self._reader.expired)
+        return messages
 
     def _overtaken(self) -> bool:
         """Whether a delayed record that is due comes before all in hand."""

@@ -1,6 +1,6 @@
 """A dead letter topic and its targets without a Kafka, for the mover."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -73,7 +73,7 @@ class FakeReader:
         self, order: Order, rng: Random, found: Found, committed: Mapping[int, tuple[int, str]] = {}
     ) -> None:
         self._plan, self._rng, self._found = intervals(order), rng, found
-        self.expired: dict[int, int] = {}
+        self.expired: Counter[int] = Counter()
         self.partitions = {
             one: PartitionState(OpenOffsets.resumed(*committed.get(one, (runs[0][0], ""))), runs[-1][1])
             for one, runs in self._plan.items()
@@ -206,18 +206,19 @@ class RefusingProducer(FakeProducer):
         super().commit(offsets, group)
 
 
-def mover(
+def mover(  # noqa: PLR0917 -- what a test may choose
     rng: Random,
     producer: FakeProducer,
     limits: dict[str, float | None],
     telemetry: Telemetry = SILENT,
     drop_headers: list[str] | None = None,
+    reader_of: type[FakeReader] = FakeReader,
 ) -> Mover:
     request = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, "task_timeout_ms": 10_000_000}
     request |= {"drop_headers": drop_headers}
     begin, cut_off = (dict.fromkeys(range(PARTITIONS), offset) for offset in (0, COUNT))
     asked = order({**request, "limits": limits}, begin, cut_off)
-    reader = cast("Reader", FakeReader(asked, rng, dead_letter))
+    reader = cast("Reader", reader_of(asked, rng, dead_letter))
     queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher()), lambda _: True)
     context = task_context(reader, queue, producer, FakeRouter(), rng, telemetry=telemetry)
     return Mover(asked, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "our client", 0)

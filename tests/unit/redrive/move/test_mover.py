@@ -1,21 +1,32 @@
 """Records of a partition are written in their order, however often their transactions are aborted."""
 
+from collections import Counter
 from random import Random
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deadwatch.orders.decision import Result, SkipReason
+from redrive.librdkafka import ConsumerRecord
+from redrive.move.batch import Outcome
 from redrive.move.rewrite import ProducerRecord
+from redrive.telemetry import EndedTransaction, Telemetry
 from tests.unit.redrive.move.fakes import (
     COUNT,
     LARGE,
     PARTITIONS,
     FakeProducer,
+    FakeReader,
     RefusingProducer,
     finish,
     mover,
 )
+
+READ = 20
+"""Of each partition, before retention takes the rest."""
 
 
 @given(
@@ -58,6 +69,34 @@ def test_what_is_refused_alone_fails_and_the_others_keep_their_order(
     LARGE.clear()
     kept = [offset for offset in range(COUNT) if offset not in bad]
     assert producer.committed == (dict.fromkeys(range(PARTITIONS), kept) if kept else {})
+
+
+class TrimmedReader(FakeReader):
+    """Retention takes what is left of a partition once a part of it was read."""
+
+    def poll(self, most: int) -> list[ConsumerRecord]:
+        for partition, state in self.partitions.items():
+            offsets = state.offsets
+            if READ <= offsets.position < COUNT:
+                self.expired[partition] += COUNT - offsets.position
+                offsets.expired(COUNT)
+        return super().poll(min(most, READ))
+
+
+@pytest.mark.parametrize("rate", [None, 1e9], ids=["the fast path", "a rate"])
+@pytest.mark.parametrize("may_fail", [0, 3], ids=["at once", "after aborted transactions"])
+def test_what_retention_takes_during_a_claim_is_told_once(may_fail: int, rate: float | None) -> None:
+    told = Counter[Outcome]()
+    telemetry = cast("Telemetry", SimpleNamespace(ended=lambda one: told.update(committed(one))))
+    producer = FakeProducer(Random(1), may_fail)
+    finish(mover(Random(2), producer, {"records_per_second": rate}, telemetry, reader_of=TrimmedReader))
+    kept = list(range(READ))
+    assert producer.committed == dict.fromkeys(range(PARTITIONS), kept)
+    assert told[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] == PARTITIONS * (COUNT - READ)
+
+
+def committed(ended: EndedTransaction) -> Counter[Outcome]:
+    return Counter() if ended.error_type else ended.batch.outcomes
 
 
 @pytest.mark.parametrize("dropped", [None, ["__connect.errors.t*"]], ids=["all headers", "without some"])
