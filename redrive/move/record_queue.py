@@ -25,12 +25,17 @@ LATER_MS: Final = 1_000
 
 
 class DelayedRecord(NamedTuple):
-    """One dead letter that waits; ``reserved``: its share of the target's rate is taken already."""
+    """One dead letter that waits; ``reserved``: its share of the target's rate is taken already.
+
+    It is looked at again at ``at_ms``. ``due_ms`` is until when its own backoff or its target has made it
+    wait, 0 where neither has.
+    """
 
     partition: int
     offset: int
     at_ms: int
-    reserved: bool
+    reserved: bool = False
+    due_ms: int = 0
 
 
 class DelayedRecords:
@@ -89,7 +94,7 @@ class RecordQueue:
         self.passed_over = bool(self._reader.expired)
         for partition, state in self._reader.partitions.items():
             for offset in state.offsets.open:
-                self._delayed.hold(DelayedRecord(partition, offset, 0, reserved=False))
+                self._delayed.hold(DelayedRecord(partition, offset, 0))
 
     def gather(self, now_ms: int, most: int) -> None:
         """Have about ``most`` records in hand: what is due, else what is new."""
@@ -125,7 +130,7 @@ class RecordQueue:
     def hold(self, pending: PendingRecord, until_ms: int) -> None:
         """Put a record off until then."""
         partition, offset = pending.id
-        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved))
+        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved, until_ms))
 
     def close(self, batch: Batch) -> None:
         """Every record of the batch is done, if it is committed."""
@@ -205,7 +210,7 @@ class RecordQueue:
         ]
         records = self._pending(dead_letters, now_ms)
         for pending in records:
-            _, _, pending.waited_ms, pending.reserved = by_place[place_of(pending.dead_letter)]
+            _, _, _, pending.reserved, pending.waited_ms = by_place[place_of(pending.dead_letter)]
         for place, record in found.items():
             if record is Absence.UNSTABLE:
                 self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))
@@ -232,7 +237,7 @@ class RecordQueue:
         wanted = [one for one in dead_letters if place_of(one) not in known] if known else dead_letters
         pending, later = rehydrate(self._fetcher, wanted)
         for one in later:
-            self._delayed.hold(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS, reserved=False))
+            self._delayed.hold(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS))
         return left_out + pending
 
     def _left_out(self, dead_letters: list[DeadLetter]) -> list[PendingRecord]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from concurrent.futures import Future
+from dataclasses import dataclass
 from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from confluent_kafka import TopicPartition
 
+from redrive.librdkafka import ConsumerRecord
 from redrive.move import fetch
-from redrive.move.fetch import Absence, Fetcher, Found, OffsetsByPartition
+from redrive.move.fetch import Absence, Fetcher, OffsetsByPartition
 from redrive.move.record_queue import LATER_MS, RecordQueue
-from tests.unit.redrive.move.fakes import DLQ, FakeReader, dead_letter
+from tests.unit.redrive.move.fakes import DLQ, FakeReader, Found, dead_letter, record
 from tests.unit.redrive.orders import order
 
 if TYPE_CHECKING:
-    from redrive.librdkafka import ConsumerRecord
     from redrive.move.reader import Reader
 
 
@@ -51,14 +52,16 @@ def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.Monke
     }
 
 
+@dataclass
 class Hiding:
     """Does not find what it is asked for, the first time."""
 
-    hides = True
+    found: Found
+    hides: bool = True
 
-    def fetch(self, wanted: OffsetsByPartition) -> Found:
+    def fetch(self, wanted: OffsetsByPartition) -> fetch.Found:
         found: dict[Any, ConsumerRecord | Absence] = {
-            (topic, partition, offset): Absence.UNSTABLE if self.hides else dead_letter(partition, offset)
+            (topic, partition, offset): Absence.UNSTABLE if self.hides else self.found(partition, offset)
             for (topic, partition), offsets in wanted.items()
             for offset in offsets
         }
@@ -68,7 +71,8 @@ class Hiding:
 
 def test_a_record_that_waited_and_cannot_be_read_yet_waits_a_little_longer() -> None:
     reader = cast("Reader", FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: 9}), Random(1), dead_letter))
-    queue = RecordQueue(DLQ, reader, cast("Fetcher", Hiding()), lambda _: True)
+    hiding = Hiding(dead_letter)
+    queue = RecordQueue(DLQ, reader, cast("Fetcher", hiding), lambda _: True)
     reader.partitions[0].offsets.read(3)
     queue.resume()
     queue.gather(5_000, 9)
@@ -76,4 +80,31 @@ def test_a_record_that_waited_and_cannot_be_read_yet_waits_a_little_longer() -> 
     queue.gather(5_000 + LATER_MS, 9)
     pending = queue.take()
     assert pending is not None
-    assert (pending.id, pending.refused) == ((0, 3), "")
+    assert (pending.id, pending.refused, pending.waited_ms) == ((0, 3), "", 0)
+    queue.hold(pending, 50_000)
+    hiding.hides = True
+    queue.gather(50_000, 9)
+    assert queue.next_due_ms() == 50_000 + LATER_MS
+    queue.gather(50_000 + LATER_MS, 9)
+    again = queue.take()
+    assert again is not None
+    assert again.waited_ms == 50_000, "its backoff is over, whenever it was read"
+
+
+def test_an_origin_that_could_not_be_read_for_a_while_has_not_waited_for_its_backoff() -> None:
+    reader = cast("Reader", FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: 9}), Random(1), shared))
+    hiding = Hiding(shared)
+    queue = RecordQueue(DLQ, reader, cast("Fetcher", hiding), lambda _: True)
+    queue.add(reader.poll(1), 5_000)
+    assert (queue.in_hand(), queue.next_due_ms()) == (0, 5_000 + LATER_MS)
+    queue.gather(5_000 + LATER_MS, 9)
+    pending = queue.take()
+    assert pending is not None
+    assert (pending.id, pending.waited_ms) == ((0, 0), 0)
+
+
+def shared(partition: int, offset: int) -> ConsumerRecord:
+    """A dead letter of a share group, as Kafka writes it, or the record that it stands for."""
+    origin = {"topic": DLQ, "partition": partition, "offset": offset, "group": "g"}
+    headers = [(f"__dlq.errors.{name}", str(value).encode()) for name, value in origin.items()]
+    return record(partition, offset, 1, value=b"v", headers=headers)
