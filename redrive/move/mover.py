@@ -5,7 +5,7 @@ written, parked, skipped and counted together with the offsets. Nothing here sle
 gets its outcome later, out of order (``redrive.move.open_offsets``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -207,8 +207,9 @@ class Mover:
         if expired:
             batch.outcomes[Outcome("", Result.SKIPPED, SkipReason.RECORD_GONE)] += expired
         aborted: AbortedError | None = None
+        written: Iterable[Target] = ()
         try:
-            self._write_events_and_commit(batch, now_ms)
+            written = self._write_events_and_commit(batch, now_ms)
         except AbortedError as raised:
             aborted = raised.with_traceback(None)
         self._report(batch, now_ms, aborted)
@@ -223,17 +224,19 @@ class Mover:
         self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
         self._culprits.committed()
         if self._deadlines.running():
-            self._deadlines.progressed(record.target for record, _ in batch.records)
+            self._deadlines.progressed(written)
             self._deadlines.answered(self._event_fields.events_topic)
         return Moved()
 
-    def _write_events_and_commit(self, batch: Batch, now_ms: int) -> None:
+    def _write_events_and_commit(self, batch: Batch, now_ms: int) -> Iterable[Target]:
+        """Returns the partitions that records were written to, also where their keys decided."""
         self._number += 1
         written, topic = self._producer.flush(), self._event_fields.events_topic
         for event in list(events(batch, written, self._event_fields, self._reader.closed, now_ms)):
             key, value = encode(event)
             self._producer.write(ProducerRecord(topic, None, now_ms, key, value, ()))
         self._producer.commit(self._reader.offsets_to_commit(), self._reader.group)
+        return written
 
     def _report(self, batch: Batch, began_ms: int, aborted: AbortedError | None = None) -> None:
         error_type, times_ms = aborted.error.name() if aborted else "", (began_ms, self._clock())

@@ -44,11 +44,6 @@ class ProducerRecord(NamedTuple):
         """Bytes of key and value."""
         return len(self.key or b"") + len(self.value or b"")
 
-    @property
-    def target(self) -> tuple[str, int]:
-        """Topic and partition, ``BY_KEY`` where the key decides."""
-        return self.topic, BY_KEY if self.partition is None else self.partition
-
 
 @dataclass(slots=True)
 class PendingRecord:

@@ -35,6 +35,7 @@ EVENTS = "deadwatch.events"
 COUNT = 60
 NOW_MS = 100_000
 PARTITIONS = 3
+KEYS_LEAD_TO = 2
 TOO_LARGE = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
 LARGE: dict[int, int] = {}
 """Bytes of the key, by offset, of what is too large for its topic."""
@@ -120,6 +121,19 @@ class FakeRouter:
     def refresh(self) -> None: ...
 
 
+class KeyRouter(FakeRouter):
+    """The key of a record decides where it goes."""
+
+    def route(self, dead_letter: DeadLetter) -> TargetPlace:
+        del dead_letter
+        return TargetPlace("orders", None)
+
+
+def place(record: ProducerRecord) -> tuple[str, int]:
+    """Where Kafka has the record; all keys lead to one partition."""
+    return record.topic, KEYS_LEAD_TO if record.partition is None else record.partition
+
+
 @dataclass
 class FakeProducer:
     """Some partitions fail at the commit, by chance."""
@@ -152,12 +166,12 @@ class FakeProducer:
         self.write(ProducerRecord(topic, partition, timestamp_ms, key, value, tuple(headers)), dead_letter)
 
     def flush(self) -> Runs:
-        return {}
+        return {place(record): [] for record in self.open}
 
     def commit(self, offsets: list[TopicPartition], group: object) -> None:
         del offsets, group
         written, self.open = self.open, []
-        targets = sorted({one.target for one in written if one.topic != EVENTS})
+        targets = sorted({place(one) for one in written if one.topic != EVENTS})
         if targets and self.may_fail and self.rng.random() < 0.3:
             self.may_fail -= 1
             raise AbortedError(REFUSED, {self.rng.choice(targets): REFUSED})
@@ -213,6 +227,7 @@ def mover(  # noqa: PLR0917 -- what a test may choose
     telemetry: Telemetry = SILENT,
     drop_headers: list[str] | None = None,
     reader_of: type[FakeReader] = FakeReader,
+    router: FakeRouter | None = None,
 ) -> Mover:
     request = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, "task_timeout_ms": 10_000_000}
     request |= {"drop_headers": drop_headers}
@@ -220,7 +235,7 @@ def mover(  # noqa: PLR0917 -- what a test may choose
     asked = order({**request, "limits": limits}, begin, cut_off)
     reader = cast("Reader", reader_of(asked, rng, dead_letter))
     queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher()), lambda _: True)
-    context = task_context(reader, queue, producer, FakeRouter(), rng, telemetry=telemetry)
+    context = task_context(reader, queue, producer, router or FakeRouter(), rng, telemetry=telemetry)
     return Mover(asked, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "our client", 0)
 
 

@@ -20,6 +20,8 @@ from tests.unit.redrive.move.fakes import (
     PARTITIONS,
     FakeProducer,
     FakeReader,
+    FakeRouter,
+    KeyRouter,
     RefusingProducer,
     finish,
     mover,
@@ -69,6 +71,14 @@ def test_what_is_refused_alone_fails_and_the_others_keep_their_order(
     LARGE.clear()
     kept = [offset for offset in range(COUNT) if offset not in bad]
     assert producer.committed == (dict.fromkeys(range(PARTITIONS), kept) if kept else {})
+
+
+@pytest.mark.parametrize("router", [FakeRouter(), KeyRouter()], ids=["by partition", "by key"])
+def test_a_target_that_takes_records_again_has_not_failed(router: FakeRouter) -> None:
+    producer = FakeProducer(Random(1), may_fail=6)
+    moving = mover(Random(2), producer, {"max_in_flight": 7}, router=router)
+    finish(moving)
+    assert (producer.may_fail, moving._deadlines.running()) == (0, False)
 
 
 class TrimmedReader(FakeReader):
