@@ -114,8 +114,9 @@ class Cluster:
 def group_lag(client: AdminClient, group: str, user: str, topics: Iterable[str]) -> int:
     """How many records a consumer group is behind, on the topic where these are most.
 
-    A partition without a commit counts from its beginning, a topic that has been deleted not at all. Raises
-    ``LagRefusedError``, and ``KafkaException`` when the brokers do not answer.
+    A partition without a commit counts from its beginning. A topic that has been deleted does not count, nor
+    does one that the group does not read: it has no commit there, and has some on others of the topics.
+    Raises ``LagRefusedError``, and ``KafkaException`` when the brokers do not answer.
     """
     known = client.list_topics(timeout=LAG_TIMEOUT_S).topics
     present = [topic for topic in topics if topic in known]
@@ -125,8 +126,9 @@ def group_lag(client: AdminClient, group: str, user: str, topics: Iterable[str])
     committed = _committed(client, group, user, places)
     specs = (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest())
     begin, end = (_list_offsets(client, places, spec, WRITTEN, LAG_TIMEOUT_S) for spec in specs)
+    read = {topic for (topic, _), offset in committed.items() if offset >= 0} or set(present)
     behind: Counter[str] = Counter()
-    for place in end:
+    for place in (one for one in end if one[0] in read):
         behind[place[0]] += max(end[place] - max(committed.get(place, 0), begin[place]), 0)
     return max(behind.values())
 

@@ -58,7 +58,8 @@ class Guard:
     def trip(self, now_ms: int, topics: frozenset[str]) -> tuple[str, int | None]:
         """Why to pause ("": go on), and how many records may be sent before the lag is too great (None: any).
 
-        ``topics`` are the targets so far. As long as there is none, one record may be sent.
+        ``topics`` are the targets so far. As long as there is none, one record may be sent. Of what is left
+        before the lag is too great each task has its share, and one record at least.
         """
         reason = ""
         if now_ms >= self._next_look_ms:
@@ -71,7 +72,8 @@ class Guard:
             return reason, 1
         if now_ms >= self._next_lag_ms or topics != self._topics:
             try:
-                self._room = max(most - self._lag(topics), 0) // self._shared_by
+                room = max(most - self._lag(topics), 0)
+                self._room = max(room // self._shared_by, min(room, 1))
             except LagRefusedError as refused:
                 return str(refused), 0
             self._topics, self._next_lag_ms = topics, now_ms + BRAKE_MS

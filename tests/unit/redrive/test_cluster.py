@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any, cast
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import OFFSET_INVALID, TopicPartition
 
 from redrive.cluster import group_lag
 
@@ -16,27 +16,36 @@ def answer(**content: object) -> Future[SimpleNamespace]:
     return made
 
 
-class Kafka:
-    """A topic with a partition of ten records, of which the group has committed seven."""
+SEVEN_READ = TopicPartition("orders", 0, 7)
+NEVER_READ = TopicPartition("payments", 0, OFFSET_INVALID)
 
-    def __init__(self) -> None:
-        self._offsets = iter((0, 10))
+
+class Kafka:
+    """Two topics with a partition of ten records, and what a group has committed."""
+
+    def __init__(self, committed: tuple[TopicPartition, ...]) -> None:
+        self._offsets, self._committed = iter((0, 10)), committed
 
     def list_topics(self, timeout: float) -> SimpleNamespace:
         del timeout
-        return SimpleNamespace(topics={"orders": SimpleNamespace(partitions=[0])})
+        return SimpleNamespace(topics=dict.fromkeys(("orders", "payments"), SimpleNamespace(partitions=[0])))
 
     def list_offsets(self, places: Collection[TopicPartition], **_options: object) -> dict[Any, Any]:
         return dict.fromkeys(places, answer(offset=next(self._offsets)))
 
     def list_consumer_group_offsets(self, _groups: object, **_options: object) -> dict[str, Any]:
-        return {"g": answer(topic_partitions=[TopicPartition("orders", 0, 7)])}
+        return {"g": answer(topic_partitions=self._committed)}
 
 
-def lag(*topics: str) -> int:
-    return group_lag(cast("Any", Kafka()), "g", "our client", topics)
+def lag(*topics: str, committed: tuple[TopicPartition, ...] = (SEVEN_READ,)) -> int:
+    return group_lag(cast("Any", Kafka(committed)), "g", "our client", topics)
 
 
 def test_a_topic_that_has_been_deleted_holds_nothing_back() -> None:
     assert lag("orders") == lag("orders", "gone") == 3
     assert lag("gone") == 0
+
+
+def test_a_topic_that_a_group_does_not_read_holds_nothing_back() -> None:
+    assert lag("orders", "payments", committed=(SEVEN_READ, NEVER_READ)) == 3
+    assert lag("payments", committed=(NEVER_READ,)) == 10, "it may come to read it"

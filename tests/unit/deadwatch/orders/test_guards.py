@@ -64,6 +64,11 @@ def test_tasks_share_what_may_be_sent() -> None:
     assert guarded(lag=1, shared_by=2)[1].trip(0, frozenset({"t"})) == ("", 4)
 
 
+@pytest.mark.parametrize(("lag", "room"), [(0, 1), (9, 1), (10, 0), (11, 0)])
+def test_more_tasks_than_records_that_may_be_sent_come_to_their_end(lag: int, room: int) -> None:
+    assert guarded(lag, shared_by=16)[1].trip(0, frozenset({"t"})) == ("", room)
+
+
 def test_a_group_that_may_not_be_seen_pauses_the_order() -> None:
     assert guarded(lag=-1)[1].trip(0, frozenset({"t"})) == ("grant it, then resume", 0)
 
