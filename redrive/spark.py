@@ -153,14 +153,13 @@ class _WatchedClaim:
     """The claim as a partition task sees it (an ``Orders``): looked at, never renewed or let go of."""
 
     def __init__(self, claims: OrderClaims, claim: Claim, stop: threading.Event) -> None:
-        self._claims, self._claim, self._stop, self._taken = claims, claim, stop, False
+        self._claims, self._claim, self._stop = claims, claim, stop
         self.ending: Ending = None
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
         del worker
         with suppress(ClaimLostError):
-            if not self._taken or self._claims.wanted(self._claim) is Status.RUNNING:
-                self._taken = True
+            if self._claims.wanted(self._claim) is Status.RUNNING:
                 return replace(self._claim, expires_at_ms=now_ms + lease_ms)
         self._stop.set()
         return None

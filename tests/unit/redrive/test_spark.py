@@ -94,6 +94,18 @@ def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine:
     assert (task.claim(3_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
 
 
+def test_a_task_that_waited_for_its_turn_does_not_begin_a_paused_order(engine: Engine) -> None:
+    task = Task(engine)
+    task.book.pause("a", "to look")
+    assert (task.claim(2_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
+
+
+def test_a_task_that_waited_for_its_turn_does_not_begin_after_another_claim(engine: Engine) -> None:
+    task = Task(engine)
+    assert task.claims.claim("another", 9_000, 5_000) is not None
+    assert (task.claim(9_000), task.stop.is_set()) == (None, True)
+
+
 def test_a_task_of_an_older_claim_ends(engine: Engine) -> None:
     task = Task(engine)
     taken = task.claim(1_000)
