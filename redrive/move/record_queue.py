@@ -22,6 +22,8 @@ from redrive.move.rewrite import DeadLetterId, PendingRecord, Place, place_of
 Selects = Callable[[DeadLetter], bool]
 LATER_MS: Final = 1_000
 """After this time a record is looked for again that an open transaction hides."""
+BYTES_IN_HAND: Final = 64 << 20
+"""With as many of keys and values in hand no more is read than has to come first."""
 
 
 class DelayedRecord(NamedTuple):
@@ -97,8 +99,10 @@ class RecordQueue:
                 self._delayed.hold(DelayedRecord(partition, offset, 0))
 
     def gather(self, now_ms: int, most: int) -> None:
-        """Have about ``most`` records in hand: what is due, else what is new."""
+        """Have about ``most`` records in hand, or ``BYTES_IN_HAND``: what is due, else what is new."""
         self._delayed.advance(now_ms)
+        if len(self._again) < most and self._bytes_in_hand() >= BYTES_IN_HAND:
+            most = 0
         room = max(most - len(self._again), int(self._overtaken()))
         due = self._delayed.take(room)
         if due:
@@ -186,6 +190,11 @@ class RecordQueue:
     def waiting(self) -> int:
         """How many records wait for their time."""
         return len(self._delayed)
+
+    def _bytes_in_hand(self) -> int:
+        """Of the keys and values of all records that are ready for their decision."""
+        again = sum(pending.original.size for _, _, pending in self._again)
+        return again + sum(pending.original.size for pending in self._new)
 
     def _read(self, most: int) -> list[ConsumerRecord]:
         """New records; what retention took instead is passed over."""

@@ -1,0 +1,64 @@
+"""How much of an order is in hand at a time."""
+
+from random import Random
+from typing import TYPE_CHECKING, cast
+
+from redrive.librdkafka import ConsumerRecord
+from redrive.move.record_queue import BYTES_IN_HAND, RecordQueue
+from tests.unit.redrive.move.fakes import DLQ, FakeFetcher, FakeReader, message
+from tests.unit.redrive.orders import order
+
+if TYPE_CHECKING:
+    from redrive.move.fetch import Fetcher
+    from redrive.move.reader import Reader
+
+COUNT, AT_A_TIME = 60, 4
+LARGE = b"x" * (BYTES_IN_HAND // 8)
+
+
+def large(partition: int, offset: int) -> ConsumerRecord:
+    return message(partition, offset, LARGE)
+
+
+class SlowReader(FakeReader):
+    """Has a few records at a time."""
+
+    def poll(self, most: int) -> list[ConsumerRecord]:
+        return super().poll(min(most, AT_A_TIME))
+
+
+def large_records() -> RecordQueue:
+    reader = SlowReader(order({"dlq_topic": DLQ}, {0: 0}, {0: COUNT}), Random(1), large)
+    fetcher = cast("Fetcher", FakeFetcher(large))
+    return RecordQueue(DLQ, cast("Reader", reader), fetcher, lambda _: True)
+
+
+def test_of_large_records_no_more_is_in_hand_than_fits() -> None:
+    queue = large_records()
+    in_hand, moved = [], []
+    for _ in range(COUNT):
+        queue.gather(1, 1_000)
+        in_hand.append(queue.in_hand())
+        pending = queue.take()
+        moved += [pending.id] if pending else []
+    assert max(in_hand) == 8 + AT_A_TIME - 1
+    assert moved == [(0, offset) for offset in range(COUNT)]
+
+
+def test_with_enough_in_hand_of_what_is_due_only_that_is_read_which_comes_first() -> None:
+    queue = large_records()
+    queue.gather(1, 1_000)
+    for _ in range(AT_A_TIME):
+        pending = queue.take()
+        assert pending is not None
+        queue.hold(pending, 5)
+    for _ in range(3):
+        queue.gather(1, 1_000)
+    assert (queue.in_hand(), queue.waiting()) == (2 * AT_A_TIME, AT_A_TIME)
+    first = []
+    for _ in range(AT_A_TIME):
+        queue.gather(5, 1_000)
+        assert queue.in_hand() == 2 * AT_A_TIME + 1
+        pending = queue.take()
+        first += [pending.id] if pending else []
+    assert first == [(0, offset) for offset in range(AT_A_TIME)]
