@@ -121,6 +121,22 @@ class ForgottenError(Exception):
         )
 
 
+class UnmadeTopicError(Exception):
+    """A topic of ours is missing, and Kafka refuses to make it."""
+
+    def __init__(self, topic: str, error: KafkaError) -> None:
+        super().__init__(error.str())
+        self.topic = topic
+        self.error = error
+
+    def reason(self, user: str) -> str:
+        """One line for people: what ``user`` lacks, or what else Kafka says, and what to do."""
+        if self.error.code() in RIGHTS:
+            right = f"CREATE on topic {self.topic}"
+            return f"Kafka refuses {user} {right}: grant it (or make the topic), then resume"
+        return f"Kafka refuses to make topic {self.topic} ({self}): make it, then resume"
+
+
 class UnansweredError(Exception):
     """The client waits for an answer that does not come any more: this producer can do no more."""
 

@@ -19,7 +19,7 @@ from deadwatch.orders.selection import selects_all
 from deadwatch.runtime.clock import clock_ms
 from redrive.move.batch import Batch, EventFields, Outcome, events
 from redrive.move.decide import Decider, FastPath, Verdict
-from redrive.move.failures import AbortedError, CulpritSearch, missing_right
+from redrive.move.failures import AbortedError, CulpritSearch, UnmadeTopicError, missing_right
 from redrive.move.limits import OrderLimits
 from redrive.move.reader import Reader
 from redrive.move.record_queue import RecordQueue
@@ -126,10 +126,10 @@ class Mover:
     def _transact(self, now_ms: int) -> Step:
         """Write while deciding, then commit."""
         batch = Batch()
-        failed: AbortedError | KafkaException
+        failed: AbortedError | KafkaException | UnmadeTopicError
         try:
             self._fill(batch, now_ms)
-        except (AbortedError, KafkaException) as raised:
+        except (AbortedError, KafkaException, UnmadeTopicError) as raised:
             failed = raised.with_traceback(None)
         else:
             return self._filled(batch, now_ms)
@@ -138,6 +138,8 @@ class Mover:
             self._report(batch, now_ms, failed)
             return self._aborted(failed, batch, now_ms)
         self._producer.abort()
+        if isinstance(failed, UnmadeTopicError):
+            return Paused(failed.reason(self._user))
         raise KafkaException(*failed.args)  # itself would be a cycle with this frame
 
     def _filled(self, batch: Batch, now_ms: int) -> Step:

@@ -17,6 +17,7 @@ from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.decision import TargetState
 from deadwatch.orders.order import Order
 from deadwatch.orders.targets import Skip, TargetPlace, TargetRules, target_of
+from redrive.move.failures import UnmadeTopicError
 from redrive.move.rewrite import BY_KEY
 
 admin: Any = typed_admin  # its types leave out what is used here
@@ -26,6 +27,15 @@ Target = tuple[str, int]
 
 TIMEOUT_S: Final = 10.0
 MAX_ROUTES: Final = 10_000
+UNMADE: Final = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.INVALID_REPLICATION_FACTOR,
+    }
+)
+"""Why Kafka refuses to make a topic; only people can mend it."""
 TRANSACTION: Final = ("", BY_KEY)
 """What is to blame when no target is."""
 
@@ -61,15 +71,21 @@ class Router:
         return known
 
     def parked(self, partition: int) -> tuple[str, int | None]:
-        """Where a record is parked: the topic is made, as wide as the dead letter topic, if it is missing."""
+        """Where a record is parked: the topic is made, as wide as the dead letter topic, if it is missing.
+
+        Raises ``UnmadeTopicError`` where Kafka refuses that, and ``KafkaException`` when it does not answer.
+        """
         dlq = self._order.request.dlq_topic
         topic = dlq + PARKED_SUFFIX
         if topic not in self._rules.partitions:
             missing = NewTopic(topic, self._rules.partitions.get(dlq, 1))
             try:
                 self._admin.create_topics([missing])[topic].result(TIMEOUT_S)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            except KafkaException as raised:
+                error: KafkaError = raised.args[0]
+                if error.code() in UNMADE:
+                    raise UnmadeTopicError(topic, error) from None
+                if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
             self.refresh()
         same_width = self._rules.partitions.get(topic) == self._rules.partitions.get(dlq)

@@ -1,0 +1,93 @@
+"""What becomes of an order whose parked topic is missing, and is not made."""
+
+from concurrent.futures import Future
+from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from deadwatch.orders.targets import TargetRules
+from redrive.librdkafka import ConsumerRecord
+from redrive.move.batch import EventFields
+from redrive.move.mover import Mover, Paused
+from redrive.move.record_queue import RecordQueue
+from redrive.move.targets import Router
+from tests.unit.redrive.move.fakes import (
+    DLQ,
+    EVENTS,
+    NOW_MS,
+    FakeFetcher,
+    FakeProducer,
+    FakeReader,
+    message,
+    task_context,
+)
+from tests.unit.redrive.orders import order
+
+if TYPE_CHECKING:
+    from redrive.move.fetch import Fetcher
+    from redrive.move.reader import Reader
+
+EXCLUDED = "a.Broken"
+ASKED = order(
+    {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0, "park_error_classes": [EXCLUDED]}}, {0: 0}, {0: 9}
+)
+
+
+class Admin:
+    """Kafka refuses to make topics."""
+
+    def __init__(self, refusal: KafkaError) -> None:
+        self._refusal = refusal
+
+    def list_topics(self, timeout: float) -> SimpleNamespace:
+        del timeout
+        return SimpleNamespace(topics=dict.fromkeys(("orders", DLQ), SimpleNamespace(partitions=[0])))
+
+    def create_topics(self, _topics: object) -> dict[str, Future[None]]:
+        answer: Future[None] = Future()
+        answer.set_exception(KafkaException(self._refusal))
+        return {f"{DLQ}.parked": answer}
+
+
+def moving(refusal: KafkaError, producer: FakeProducer) -> Mover:
+    """The first record of the order goes to its target, the second is to be parked."""
+
+    def found(partition: int, offset: int) -> ConsumerRecord:
+        error = EXCLUDED if offset else "a.Timeout"
+        return message(partition, offset, b"%d" % offset, exception_class_name=error)
+
+    reader = cast("Reader", FakeReader(ASKED, Random(1), found))
+    queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher(found)), lambda _: True)
+    router: Any = Router(cast("Any", Admin(refusal)), ASKED, TargetRules({}, frozenset({EVENTS})))
+    router.refresh()
+    context = task_context(reader, queue, producer, router, Random(1))
+    return Mover(ASKED, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "user bob", NOW_MS)
+
+
+GRANT = f"Kafka refuses user bob CREATE on topic {DLQ}.parked: grant it (or make the topic), then resume"
+MAKE = f"Kafka refuses to make topic {DLQ}.parked (no): make it, then resume"
+NEVER_MADE = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: GRANT,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: GRANT,
+    KafkaError.POLICY_VIOLATION: MAKE,
+    KafkaError.INVALID_REPLICATION_FACTOR: MAKE,
+}
+
+
+@pytest.mark.parametrize(("code", "reason"), NEVER_MADE.items())
+def test_a_parked_topic_that_kafka_refuses_to_make_pauses_the_order(code: int, reason: str) -> None:
+    producer = FakeProducer(Random(1), 0)
+    mover = moving(KafkaError(code, "no"), producer)
+    mover.step(NOW_MS)
+    assert mover.step(NOW_MS + 1_000) == Paused(reason)
+    assert (producer.records, producer.open) == ([], [])
+
+
+def test_a_parked_topic_that_is_not_made_for_now_is_tried_again() -> None:
+    mover = moving(KafkaError(KafkaError.NOT_CONTROLLER, "not now"), FakeProducer(Random(1), 0))
+    mover.step(NOW_MS)
+    with pytest.raises(KafkaException, match="not now"):
+        mover.step(NOW_MS + 1_000)
