@@ -19,7 +19,7 @@ from deadwatch.contract.deadline import Deadline
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
-from redrive.librdkafka import CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
+from redrive.librdkafka import AWAY, CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
 from redrive.move.failures import FencedError, ForgottenError, GivenUpError, UnansweredError, refused_right
 from redrive.move.mover import Finished, Idle, Moved, Paused
 from redrive.move.task import OrderTask, WorkerContext, user_of
@@ -208,6 +208,7 @@ class Worker:
                 return None
             self._context.beat()
             step = task.step()
+            self._failing.pop(order.id, None)
             lease.waiting = task.waiting
             match step:
                 case Finished(reason):
@@ -217,7 +218,7 @@ class Worker:
                 case Idle(until_ms):
                     self._wait(until_ms, lease, clock)
                 case Moved():
-                    self._failing.pop(order.id, None)
+                    pass
         return None
 
     def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:
@@ -230,7 +231,10 @@ class Worker:
                 return
 
     def _kafka_refused(self, claim: Claim, raised: KafkaException) -> tuple[Ending, bool]:
-        """Pause the order for want of a right or of a topic; anything else is tried again for some time."""
+        """Pause the order for want of a right or of a topic; anything else is tried again for some time.
+
+        While Kafka is away it is tried for as long as that lasts.
+        """
         error = raised.args[0]
         logger.warning("order %s: %s", claim.order.id, error.str())
         right = refused_right(error, claim.order, user_of(self._context.settings))
@@ -238,11 +242,11 @@ class Worker:
             return (Status.PAUSED, right), True
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
-        ending = self._out_of_time(claim.order, error.str().strip())
+        ending = None if error.code() in AWAY else self._out_of_time(claim.order, error.str().strip())
         return ending, ending is not None
 
     def _out_of_time(self, order: Order, error: str) -> Ending:
-        """Pause an order of which ``task_timeout_ms`` have brought nothing but failed attempts."""
+        """Pause an order of which ``task_timeout_ms`` have brought nothing but refused attempts."""
         limit_ms, now_ms = order.request.task_timeout_ms, monotonic_ms()
         deadline = self._failing.get(order.id, Deadline(limit_ms))
         self._failing[order.id] = deadline.timed_out(now_ms)

@@ -3,8 +3,10 @@
 import threading
 from collections.abc import Iterator
 from random import Random
+from typing import NoReturn
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from sqlalchemy import Engine
 
 from deadwatch.orders.guards import Returns
@@ -87,6 +89,19 @@ def test_an_order_that_fails_for_too_long_is_paused_with_what_kafka_says(
     assert left.status is status
     assert left.status_reason.startswith(reason)
     assert ("queue.buffering.max.ms" in left.status_reason) is bool(reason)
+
+
+@pytest.mark.parametrize("code", [KafkaError._ALL_BROKERS_DOWN, KafkaError.LEADER_NOT_AVAILABLE])
+def test_an_order_waits_as_long_as_kafka_is_away(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def away(*_: object) -> NoReturn:
+        raise KafkaException(KafkaError(code))
+
+    monkeypatch.setattr("redrive.worker.OrderTask", away)
+    place = Place(engine, task_timeout_ms=0)
+    assert not place.attempt()
+    assert place.book.get("a").status is Status.RUNNING
 
 
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:
