@@ -36,7 +36,8 @@ GONE_MS: Final = 60_000
 class Place:
     """How far a source has read: which file of its name, the scanner's memory there, whether it is done.
 
-    ``tail`` is a checksum of the bytes before this place. ``whole``: the file was gone, and read to its end.
+    ``tail`` is a checksum of the bytes before this place, ``written_ns`` is when the file was last written by
+    then, 0 for not known. ``whole``: the file was gone, and read to its end.
     """
 
     inode: int | None = None
@@ -45,10 +46,11 @@ class Place:
     done: bool = False
     tail: str = ""
     whole: bool = False
+    written_ns: int = 0
 
     def next_file(self, inode: int | None) -> "Place":
         """The beginning of the next file of the name."""
-        return Place(inode, self.epoch + 1, self.memory.next_file())
+        return Place(inode, self.epoch + 1, self.memory.next_file(), written_ns=self.written_ns)
 
 
 _PLACES = TypeAdapter(Place)
@@ -96,11 +98,17 @@ class Following:
 
 
 class LogSource:
-    """Follows one log file. ``of_pattern``: it ends when the file is gone for ``GONE_MS``."""
+    """Follows one log file. ``of_pattern``: it ends when the file is gone for ``GONE_MS``.
+
+    ``once``: it is a rotation that is read to its end and no further, as ``x.log.1`` beside ``x.log``, whose
+    source reads what gets this name next.
+    """
 
     kind = "log"
 
-    def __init__(self, path: Path, following: Following, *, of_pattern: bool = False) -> None:
+    def __init__(
+        self, path: Path, following: Following, *, of_pattern: bool = False, once: bool = False
+    ) -> None:
         self.name = following.source(path)
         self.poll_interval_ms = following.poll_interval_ms
         self._file = open_reader(path)
@@ -109,7 +117,7 @@ class LogSource:
         place = following.restored(_PLACES, self.name, following.saved(path), Place())
         self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
         self._of_pattern = of_pattern
-        self._is_once = self._file.once or (of_pattern and _is_numbered(path))
+        self._path, self._once = path, once
         self._gone_since_ms: int | None = None
         self._rest = b""
         """What stands behind the last whole entry."""
@@ -119,7 +127,8 @@ class LogSource:
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
         if self._place.done:
-            return None
+            is_gone = self._of_pattern and not self._path.exists()
+            return Chunk((), self._saved(), ended=True) if is_gone else None
         try:
             chunk = self._next()
         except FileMissingError:
@@ -132,7 +141,11 @@ class LogSource:
         return chunk
 
     def _next(self) -> Chunk | None:
-        inode, another = self._file.open(self._place.inode, self._place.memory.offset, self._place.tail)
+        before = self._place
+        inode, another = self._file.open(before.inode, before.memory.offset, before.tail, before.written_ns)
+        if another and self._once:
+            self._file.close()
+            return self._chunk(before.epoch, [], replace(before, done=True))
         place = self._place.next_file(inode) if another else replace(self._place, inode=inode, whole=False)
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)
@@ -141,7 +154,8 @@ class LogSource:
         was_read = self._place.whole or (self._at_its_end and inode == self._place.inode)
         lost = self._lost() if another and not was_read else ()
         tail = self._file.tail(memory.offset)
-        return self._chunk(place.epoch, found, replace(place, memory=memory, tail=tail), lost)
+        after = replace(place, memory=memory, tail=tail, written_ns=self._file.written_ns())
+        return self._chunk(place.epoch, found, after, lost)
 
     def close(self) -> None:
         """Close the file if it is open."""
@@ -156,9 +170,10 @@ class LogSource:
         if self._file.trouble:
             found = [*found, _broken_off(self._file.trouble, memory.offset)]
         successor = self._file.successor(place.inode)
+        place = replace(place, memory=memory, written_ns=self._file.written_ns())
         self._file.close()
-        place = replace(place, memory=memory)
-        after = replace(place, done=True) if self._is_once else place.next_file(successor)
+        is_last = self._once or self._file.once
+        after = replace(place, done=True) if is_last else place.next_file(successor)
         return self._chunk(place.epoch, found, after)
 
     def _end(self) -> Chunk:
@@ -178,7 +193,11 @@ class LogSource:
     def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Event, ...] = ()) -> Chunk:
         self._place, self._at_its_end = place, False
         events = (self._event(cause, epoch) for cause in found)
-        return Chunk((*lost, *events), _PLACES.dump_python(place, mode="json"), more=True)
+        return Chunk((*lost, *events), self._saved(), more=True)
+
+    def _saved(self) -> State:
+        saved: State = _PLACES.dump_python(self._place, mode="json")
+        return saved
 
     def _event(self, found: Found, epoch: int) -> Event:
         position = Position(epoch, found.offset, found.ordinal)
@@ -187,11 +206,6 @@ class LogSource:
 
 def _broken_off(reason: str, offset: int) -> Found:
     return Found(unread(reason, f"after {offset} bytes"), offset, 0, None)
-
-
-def _is_numbered(path: Path) -> bool:
-    """Whether it is ``x.log.1`` beside ``x.log``: that one's source reads what gets this name next."""
-    return path.suffix[1:].isdecimal() and path.with_suffix("").exists()
 
 
 def _named(place: Place, worker: str) -> Place:

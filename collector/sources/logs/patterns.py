@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from collector.sources.logs.files import Following
-from collector.sources.logs.readers import GZIP, rotation_of
+from collector.sources.logs.readers import GZIP, rotated_from
 from collector.sources.source import Chunk, SourceDownError
 
 START_BYTES: Final = 256
@@ -53,7 +53,10 @@ class Look(NamedTuple):
 
 
 class LogGlob:
-    """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet."""
+    """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet.
+
+    ``follow`` is told whether the file is ``x.log.1`` beside ``x.log``, which the pattern finds too.
+    """
 
     kind = "log"
 
@@ -61,7 +64,7 @@ class LogGlob:
         self,
         pattern: str,
         following: Following,
-        follow: Callable[[Path], None],
+        follow: Callable[[Path, bool], None],
         follows: Callable[[Path], bool] = lambda _: True,
     ) -> None:
         self.name = following.source(pattern)
@@ -75,6 +78,7 @@ class LogGlob:
         self._before = {
             path: Past(inode, *starts.get(path, ())) for path, inode in saved.get("inodes", {}).items()
         }
+        self._by_inode = {past.inode: past for past in self._before.values()}
         self._looks: Mapping[str, Look] = {}
         self._followed: set[str] = set()
 
@@ -88,12 +92,17 @@ class LogGlob:
             raise SourceDownError(NOTHING_MATCHES)
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
-            self._follow(Path(path))  # one that raises is tried again, those before it are followed
+            is_numbered = path.rpartition(".")[2].isdecimal() and base_of(path) in found
+            self._follow(
+                Path(path), is_numbered
+            )  # one that raises is tried again, those before it are followed
             self._followed.add(path)
             self._known.add(path)
             self._had_any = True
-        before = {path: seen.past() for path, seen in found.items() if seen.size or path in self._known}
-        moved, self._before, self._looks = self._before != before, before, found
+        before = {path: seen.past() for path, seen in found.items() if self._is_decided(path, seen)}
+        moved, self._looks = self._before != before, found
+        if moved:
+            self._before, self._by_inode = before, {past.inode: past for past in before.values()}
         return Chunk((), self._state()) if begun or moved else None
 
     def close(self) -> None:
@@ -115,18 +124,16 @@ class LogGlob:
         is_compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
         if path in self._before or is_compressed:
             return False
-        now = found[path]
-        if any(now.is_still(past) for past in self._before.values() if past.inode == now.inode):
+        now, other = found[path], base_of(path)
+        moved = self._by_inode.get(now.inode)
+        if moved is not None and now.is_still(moved):
             return False
-        return not any(self._is_rotation(now, other, found.get(other)) for other in self._rotated_to(path))
+        is_known = other in self._known and other in self._before
+        return not (is_known and self._is_rotation(now, other, found.get(other)))
 
-    def _rotated_to(self, path: str) -> list[str]:
-        """The files that we follow whose rotations are called so."""
-        directory, name = os.path.split(path)
-        beside = [one for one in self._known & self._before.keys() if os.path.dirname(one) == directory]  # noqa: PTH120
-        names = [(one, os.path.basename(one)) for one in beside]  # noqa: PTH119 - there may be thousands
-        alike = [(one, known) for one, known in names if name.startswith(os.path.splitext(known)[0])]  # noqa: PTH122
-        return [one for one, known in alike if rotation_of(known).fullmatch(name)]
+    def _is_decided(self, path: str, now: Look) -> bool:
+        """Whether it is known what the file is; of a new one that is still empty it is not."""
+        return bool(now.size) or path in self._known or now.inode in self._by_inode
 
     def _is_rotation(self, now: Look, other: str, there: Look | None) -> bool:
         """Whether it is a copy of the other one, or was written between two files that had the other's name.
@@ -137,6 +144,13 @@ class LogGlob:
         if not now.size or (past.start_bytes and now.begins_as(past)):
             return True
         return there is not None and not there.is_still(past) and now.written_ns <= there.written_ns
+
+
+def base_of(path: str) -> str:
+    """The path of the file whose rotation is called so, "" for no such name."""
+    directory, name = os.path.split(path)
+    base = rotated_from(name)
+    return os.path.join(directory, base) if base else ""  # noqa: PTH118 - there may be thousands
 
 
 def look(path: str, before: Look | None) -> Look | None:

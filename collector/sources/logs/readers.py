@@ -3,8 +3,9 @@ once.
 
 A followed file that was renamed, or copied and cut (``copytruncate``), is read to its end before its
 successor begins. A log that was rotated several times while nobody read it is read through all its rotations,
-in the order in which they were last written: ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are
-rotations of ``x.log``. Those of a link are beside the file that it points to.
+in the order in which they were last written; where the file that was left is gone, from the first that was
+written after it. ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are rotations of ``x.log``, and
+``x-1.log`` is another log. Those of a link are beside the file that it points to.
 
 What is read once is a stream of bytes, of which only what the scanner has not passed is kept. A damaged
 gzip file is read up to its damage; a gzip bomb is unpacked block by block.
@@ -19,7 +20,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -36,18 +36,25 @@ QUIET_S: Final = 10
 GZIP_TRUNCATED: Final = "gzip_truncated"
 GZIP_BROKEN: Final = "gzip_broken"
 _CLOSED: Final = -1
+_MOMENT_BEHIND: Final = re.compile(r"(?P<name>.+?)[.-]\d[\d.:T_-]*")
+_DATE_INSIDE: Final = re.compile(
+    r"(?P<stem>.+?)[.-](?=(?:[.:T_-]?\d){6})\d[\d.:T_-]*(?P<suffix>\.[^.]*[^.\d][^.]*)"
+)
+
+Written = tuple[int, int, Path]
+"""When a rotation was last written, in ns since the epoch; its number; its path."""
 
 
 class FileMissingError(SourceDownError):
     """There is no file of this name, not yet or not any more."""
 
 
-@lru_cache
-def rotation_of(name: str) -> re.Pattern[str]:
-    """How the rotations of a file of this name, without its directory, are called."""
-    stem, suffix = re.escape(Path(name).stem), re.escape(Path(name).suffix)
-    moment = r"[.-]\d[\d.:T_-]*"
-    return re.compile(rf"{stem}(?:{suffix}{moment}|{moment}{suffix})")
+def rotated_from(name: str) -> str:
+    """The name of the file whose rotation is called so, both without their directory; "" for no such name."""
+    if behind := _MOMENT_BEHIND.fullmatch(name):
+        return behind["name"]
+    inside = _DATE_INSIDE.fullmatch(name)
+    return inside["stem"] + inside["suffix"] if inside else ""
 
 
 @contextmanager
@@ -72,25 +79,33 @@ class FollowedFile:
         self.path = self._target = path
         self._descriptor = _CLOSED
 
-    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:
+    def open(self, inode: int | None, offset: int, tail: str, written_ns: int) -> tuple[int, bool]:
         """Open the file that was left at ``inode`` and ``offset``, by whatever name in its directory.
 
         Returns the inode, and whether it is another file than the one that was left: by number, by size, or
         because the bytes before ``offset`` have not that ``tail``, be it rewritten in place or new under an
-        old number. One that was cut after it was copied is left for its copy.
+        old number. One that was cut after it was copied is left for its copy; behind one that is gone, or
+        with none left, comes the first rotation that was written after ``written_ns``.
         """
         if self._descriptor == _CLOSED:
             self._target = Path(os.path.realpath(self.path))
-            found = self._target if inode is None else self._find(inode)
+            found = self._first_after(written_ns) if inode is None else self._find(inode)
             self._descriptor = self._open(found)
             ours = found == self._target or found in self._rotations()
             if not ours and not self._same(inode, offset, tail):
                 self.close()
                 self._descriptor = self._open(self._target)
         another = inode is not None and not self._same(inode, offset, tail)
-        if another and os.fstat(self._descriptor).st_ino == inode and self._open_copy(offset, tail):
+        is_cut = another and os.fstat(self._descriptor).st_ino == inode
+        if is_cut and self._open_copy(offset, tail, written_ns):
             another = False
+        elif another and (found := self._first_after(written_ns)) != self._target:
+            self._open_instead(found)
         return os.fstat(self._descriptor).st_ino, another
+
+    def written_ns(self) -> int:
+        """When the open file was last written."""
+        return os.fstat(self._descriptor).st_mtime_ns
 
     def tail(self, offset: int) -> str:
         """A checksum of the bytes before ``offset``, "" if there are none."""
@@ -117,17 +132,12 @@ class FollowedFile:
             successor = self.path.stat()
         if successor.st_ino == inode or self.read(offset, len(block) + 1) != block:
             return False
-        return successor.st_size > 0 or time.time() - os.fstat(self._descriptor).st_mtime > QUIET_S
+        return successor.st_size > 0 or time.time() - self.written_ns() / 1e9 > QUIET_S
 
     def successor(self, inode: int) -> int | None:
         """The inode of the rotation that was written next; None if that is the file of this name."""
-        written_ns = os.fstat(self._descriptor).st_mtime_ns
-        try:
-            rotated = [path.stat() for path in self._rotations()]
-        except OSError:
-            return None
-        others = ((status.st_mtime_ns, status.st_ino) for status in rotated if status.st_ino != inode)
-        return min((other for other in others if other[0] >= written_ns), default=(0, None))[1]
+        this = (self.written_ns(), inode)
+        return min((other for *other, _ in self._written() if tuple(other) > this), default=(0, None))[1]
 
     def close(self) -> None:
         """Close the file if it is open."""
@@ -143,25 +153,45 @@ class FollowedFile:
                 )
             return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
-    def _open_copy(self, offset: int, tail: str) -> bool:
-        """Open the rotation that holds what was read, instead of this file; whether there is one."""
-        for path in self._rotations() if tail else ():
-            with suppress(SourceDownError):
-                copy = self._open(path)
-                if os.fstat(copy).st_size >= offset and _tail(copy, offset) == tail:
-                    self.close()
-                    self._descriptor = copy
+    def _first_after(self, written_ns: int) -> Path:
+        """The first rotation that was written after then and before the file of this name, else that file."""
+        try:
+            until_ns = self._target.stat().st_mtime_ns
+        except OSError:
+            return self._target
+        between = [one for one in self._written() if written_ns < one[0] <= until_ns]
+        return min(between)[2] if written_ns and between else self._target
+
+    def _open_copy(self, offset: int, tail: str, written_ns: int) -> bool:
+        """Open the newest rotation since then that holds what was read; whether there is one."""
+        rotations = sorted((one for one in self._written() if one[0] >= written_ns), reverse=True)
+        for _, _, path in rotations if tail else ():
+            with suppress(OSError), path.open("rb", buffering=0) as copy:
+                if os.fstat(copy.fileno()).st_size >= offset and _tail(copy.fileno(), offset) == tail:
+                    self._open_instead(path)
                     return True
-                os.close(copy)
         return False
+
+    def _open_instead(self, path: Path) -> None:
+        descriptor = self._open(path)
+        self.close()
+        self._descriptor = descriptor
+
+    def _written(self) -> list[Written]:
+        found = list[Written]()
+        for path in self._rotations():
+            with suppress(OSError):
+                status = path.stat()
+                found.append((status.st_mtime_ns, status.st_ino, path))
+        return found
 
     def _find(self, inode: int) -> Path:
         renamed = (Path(entry.path) for entry in self._beside() if entry.inode() == inode)
         return next(renamed, self._target)
 
     def _rotations(self) -> list[Path]:
-        rotation = rotation_of(self._target.name)
-        return [Path(entry.path) for entry in self._beside() if rotation.fullmatch(entry.name)]
+        name = self._target.name
+        return [Path(entry.path) for entry in self._beside() if rotated_from(entry.name) == name]
 
     def _beside(self) -> list[os.DirEntry[str]]:
         """What is in the file's directory; nothing where we may not look."""
@@ -195,6 +225,10 @@ class OnceReader(ABC):
     def tail(self, offset: int) -> str:  # noqa: ARG002 - a file that can be rewritten needs it
         """No checksum: a stream cannot be rewritten."""
         return ""
+
+    def written_ns(self) -> int:
+        """0: nothing comes after a stream."""
+        return 0
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; no later read may begin before it."""
@@ -230,7 +264,7 @@ class GzipLog(OnceReader):
         self._path = path
         self._file: gzip.GzipFile | None = None
 
-    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
+    def open(self, inode: int | None, offset: int, tail: str, written_ns: int) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
         """Open the file; it is read once, whatever its inode."""
         if self._file is None:
             with _readable():
@@ -263,7 +297,7 @@ class PipedLog(OnceReader):
         self._descriptor = descriptor
         self._opened = False
 
-    def open(self, inode: int | None, offset: int, tail: str) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
+    def open(self, inode: int | None, offset: int, tail: str, written_ns: int) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
         """Whether an earlier process has read another stream: true at the first call."""
         another, self._opened = not self._opened and inode is not None, True
         return os.fstat(self._descriptor).st_ino, another

@@ -62,7 +62,7 @@ def test_files_of_one_path_on_several_machines_are_told_apart_by_their_collector
         with closing(LogSource(path, following(collector=collector))) as source:
             (event,), _ = drain(source)
         assert (source.name, event.source) == (name, name)
-    assert LogGlob("*.log", following(collector="kafka-1"), lambda _: None).name == "log:*.log@kafka-1"
+    assert LogGlob("*.log", following(collector="kafka-1"), lambda *_: None).name == "log:*.log@kafka-1"
 
 
 def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_files(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_
         assert tasks_and_reasons(drain(source)[0]) == ["1"]
     followed: list[Path] = []
     path.with_suffix(".log.gz").touch()  # beside files that are known it is one of them, compressed
-    LogGlob(pattern, reading, followed.append).poll()
+    LogGlob(pattern, reading, lambda path, _: followed.append(path)).poll()
     assert followed == [path]
 
 
@@ -151,7 +151,7 @@ def test_an_unreadable_file_is_read_once_it_may_be(tmp_path: Path, follow: Open)
 
 
 def glob_of(pattern: Path, found: list[str], saved: State | None = None) -> LogGlob:
-    return LogGlob(str(pattern), following(saved), lambda path: found.append(path.name))
+    return LogGlob(str(pattern), following(saved), lambda path, _: found.append(path.name))
 
 
 def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_file_whose_source_has_ended_is_followed_when_it_comes_again(tmp_path:
     source = LogGlob(
         str(tmp_path / "*.log*"),
         following(),
-        lambda path: found.append(path.name),
+        lambda path, _: found.append(path.name),
         lambda path: path.name not in ended,
     )
     append(tmp_path / "a.log", "x\n")
@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_followed_is_tried_again_and_loses_no_other(tmp_pa
         (tmp_path / name).write_text("")
     found: list[str] = []
 
-    def follow(path: Path) -> None:
+    def follow(path: Path, _once: bool) -> None:
         if path.name == "b.log" and len(found) == 1:
             found.append("trouble")
             raise OSError("no thread")

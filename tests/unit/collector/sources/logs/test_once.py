@@ -60,7 +60,7 @@ def test_what_was_read_before_a_restart_is_not_held(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(bytes(10_000_000) + b"end"))
     log = GzipLog(path)
-    log.open(None, 0, "")
+    log.open(None, 0, "", 0)
     tracemalloc.start()
     try:
         assert log.read(10_000_000, 100) == b"end"
@@ -107,7 +107,7 @@ def test_a_log_that_is_compressed_after_it_was_read_is_not_read_again(tmp_path: 
     found: list[str] = []
     (tmp_path / "a.log").write_bytes(line(0))
     (tmp_path / "a.log.9.gz").write_bytes(gzip.compress(line(1)))
-    source = LogGlob(str(tmp_path / "a.log*"), following(), lambda path: found.append(path.name))
+    source = LogGlob(str(tmp_path / "a.log*"), following(), lambda path, _: found.append(path.name))
     source.poll()
     (tmp_path / "a.log.1.gz").write_bytes(gzip.compress(line(0)))
     (tmp_path / "a.log2").write_bytes(line(2))
@@ -125,7 +125,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 def test_what_is_piped_in_comes_as_it_is_written(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     piped = PipedLog(reading)
-    inode, another = piped.open(None, 0, "")
+    inode, another = piped.open(None, 0, "", 0)
     assert not another
     assert piped.read(0, 100) == b""
     os.write(writing, b"abc")
@@ -143,5 +143,5 @@ def test_another_process_reads_another_pipe(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     os.close(writing)
     piped = PipedLog(reading)
-    assert piped.open(12, 300, "")[1]
-    assert not piped.open(12, 0, "")[1]
+    assert piped.open(12, 300, "", 0)[1]
+    assert not piped.open(12, 0, "", 0)[1]

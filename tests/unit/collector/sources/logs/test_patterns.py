@@ -50,8 +50,8 @@ class Collector:
             self.tasks += tasks_and_reasons(events)
             self._saved.update({source.name: state} if state is not None else {})
 
-    def _follow(self, path: Path) -> None:
-        self.sources[path] = LogSource(path, self._following, of_pattern=True)
+    def _follow(self, path: Path, once: bool) -> None:
+        self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once)
 
 
 @pytest.fixture(params=["*.log", "x*log*"])
@@ -157,11 +157,110 @@ def test_a_new_log_with_the_number_of_a_deleted_one_is_read(tmp_path: Path) -> N
 
 
 def test_a_log_that_only_is_called_like_a_rotation_is_read(tmp_path: Path) -> None:
-    """``connect-1.log`` beside ``connect.log`` is another worker's."""
+    """``connect-1.log`` beside ``connect.log`` is another worker's, also where both begin alike."""
     collector = Collector(tmp_path / "*.log")
+    banner = "  .   ____          _            __ _ _\n" * START_BYTES
     for number, name in enumerate(("connect.log", "connect-1.log", "connect-2.log")):
-        (tmp_path / name).write_text(abandoned(number))
+        (tmp_path / name).write_text(banner + abandoned(number))
         collector.look()
-        (tmp_path / "connect.log").open("a").close()
+        (tmp_path / "connect.log").rename(tmp_path / f"connect.log.{number}")
+        (tmp_path / "connect.log").write_text(banner)
+    collector.look()
     collector.stop()
     assert sorted(collector.tasks) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_what_is_left_of_a_log_rotated_twice_while_away_is_read(tmp_path: Path, earlier: bool) -> None:
+    """Where one rotation is kept, as by Docker with ``max-file=2``, the file that was left is gone."""
+    writer, rotated = Writer(tmp_path / "x.log"), tmp_path / "x.log.1"
+    collector = Collector(tmp_path / "x.log*")
+    collector.look()
+    if earlier:
+        writer.path.rename(rotated)
+        writer.write(LINES)
+        collector.look()
+    collector.start()
+    with writer.path.open("rb"):  # its number is not given to another one
+        for _ in range(2):
+            writer.path.rename(rotated)
+            writer.write(LINES)
+        for _ in range(3):
+            collector.look()
+    collector.stop()
+    assert sorted(task for task in collector.tasks if task != "log_file_gone") == writer.every()
+    assert collector.tasks.count("log_file_gone") == 1, "nobody knows whether it was read to its end"
+
+
+def test_a_pattern_of_rotations_alone_reads_each(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "x.log")
+    collector = Collector(tmp_path / "x.log.*")
+    for number in range(1, 4):
+        for old in range(number, 1, -1):
+            (tmp_path / f"x.log.{old - 1}").rename(tmp_path / f"x.log.{old}")
+        writer.path.rename(tmp_path / "x.log.1")
+        for _ in range(2):
+            collector.look()
+        assert sorted(collector.tasks) == writer.every()
+        writer.write(LINES)
+    collector.stop()
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_rotation_that_gives_its_name_away_is_read_no_further(tmp_path: Path, restart: bool) -> None:
+    """Because the last number was deleted, or because a copy was written over it."""
+    writer, numbered = Writer(tmp_path / "x.log"), tmp_path / "x.log.1"
+    writer.path.rename(numbered)
+    writer.write(LINES)
+    collector = Collector(tmp_path / "x.log*")
+    collector.look()
+    if restart:
+        collector.start()
+    numbered.write_bytes(writer.path.read_bytes())
+    os.truncate(writer.path, 0)
+    writer.write()
+    collector.look()
+    collector.start()
+    with numbered.open("rb"):
+        writer.path.rename(numbered)
+        writer.write(LINES)
+        collector.look()
+        collector.look()
+    collector.stop()
+    assert sorted(collector.tasks) == writer.every()
+
+
+def test_an_empty_log_that_is_renamed_is_read_once_whatever_its_writer_does(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "x.log")
+    collector = Collector(tmp_path / "x.log*")
+    collector.look()
+    os.truncate(writer.path, 0)
+    collector.look()
+    renamed = writer.path.rename(tmp_path / "x.log.1")
+    writer.path.touch()
+    collector.look()
+    writer.path = renamed
+    writer.write(LINES)
+    collector.look()
+    collector.look()
+    collector.stop()
+    assert sorted(collector.tasks) == writer.every()
+
+
+def test_a_rotation_that_is_over_and_gone_ends(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "x.log")
+    writer.path.rename(tmp_path / "x.log.1")
+    writer.write()
+    collector = Collector(tmp_path / "x.log*")
+    collector.look()
+    (tmp_path / "x.log.1").rename(tmp_path / "x.log.2")
+    writer.path.rename(tmp_path / "x.log.1")
+    writer.write()
+    collector.look()
+    source = collector.sources[tmp_path / "x.log.1"]
+    assert source.poll() is None
+    (tmp_path / "x.log.1").unlink()
+    chunk = source.poll()
+    assert chunk is not None
+    assert chunk.ended
+    collector.stop()

@@ -328,6 +328,39 @@ def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, res
     assert not reader.gaps
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_log_of_another_process_is_not_read_for_a_rotation(tmp_path: Path, cut: bool) -> None:
+    """``x-1.log`` beside ``x.log``, though it is written last."""
+    writer, other = Writer(tmp_path / "x.log", wrapped=False), tmp_path / "x-1.log"
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    if cut:
+        writer.copytruncate()
+    else:
+        writer.rename()
+    other.write_text("[2026-11-21 12:35:23,893] ERROR Graceful stop of task x-0 failed.\n")
+    writer.write()
+    reader.drain()
+    reader.close()
+    assert reader.tasks == ["1", "2"]
+
+
+def test_rotations_written_at_the_same_time_are_read_once(tmp_path: Path) -> None:
+    """As file systems keep times that count whole seconds, or what was copied from elsewhere."""
+    writer = Writer(tmp_path / "x.log", wrapped=False)
+    reader = Reader(writer.path)
+    writer.write()
+    reader.drain()
+    for _ in range(3):
+        writer.rename()
+        os.utime(tmp_path / f"x.log.{writer.rotations}", (1_000, 1_000))
+        writer.write()
+    reader.drain()
+    reader.close()
+    assert len(reader.tasks) == len(set(reader.tasks))
+
+
 def test_a_file_that_went_while_nobody_read_is_a_counted_gap(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "x.log", wrapped=False)
     reader = Reader(writer.path)
