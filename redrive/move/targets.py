@@ -32,7 +32,6 @@ UNMADE: Final = frozenset(
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
         KafkaError.POLICY_VIOLATION,
-        KafkaError.INVALID_REPLICATION_FACTOR,
     }
 )
 """Why Kafka refuses to make a topic; only people can mend it."""

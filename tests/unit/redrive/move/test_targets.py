@@ -73,7 +73,6 @@ NEVER_MADE = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: GRANT,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: GRANT,
     KafkaError.POLICY_VIOLATION: MAKE,
-    KafkaError.INVALID_REPLICATION_FACTOR: MAKE,
 }
 
 
@@ -86,8 +85,13 @@ def test_a_parked_topic_that_kafka_refuses_to_make_pauses_the_order(code: int, r
     assert (producer.records, producer.open) == ([], [])
 
 
-def test_a_parked_topic_that_is_not_made_for_now_is_tried_again() -> None:
-    mover = moving(KafkaError(KafkaError.NOT_CONTROLLER, "not now"), FakeProducer(Random(1), 0))
+NOT_NOW = [KafkaError.NOT_CONTROLLER, KafkaError.INVALID_REPLICATION_FACTOR]
+"""The second is what brokers say too while others of them restart."""
+
+
+@pytest.mark.parametrize("code", NOT_NOW)
+def test_a_parked_topic_that_is_not_made_for_now_is_tried_again(code: int) -> None:
+    mover = moving(KafkaError(code, "not now"), FakeProducer(Random(1), 0))
     mover.step(NOW_MS)
     with pytest.raises(KafkaException, match="not now"):
         mover.step(NOW_MS + 1_000)
