@@ -23,7 +23,7 @@ Selects = Callable[[DeadLetter], bool]
 LATER_MS: Final = 1_000
 """After this time a record is looked for again that an open transaction hides."""
 BYTES_IN_HAND: Final = 64 << 20
-"""With as many of keys and values in hand no more is read than has to come first."""
+"""With as many of keys and values in hand nothing new is read."""
 
 
 class DelayedRecord(NamedTuple):
@@ -99,15 +99,13 @@ class RecordQueue:
                 self._delayed.hold(DelayedRecord(partition, offset, 0))
 
     def gather(self, now_ms: int, most: int) -> None:
-        """Have about ``most`` records in hand, or ``BYTES_IN_HAND``: what is due, else what is new."""
+        """Have about ``most`` records in hand: what is due, else what is new, up to ``BYTES_IN_HAND``."""
         self._delayed.advance(now_ms)
-        if len(self._again) < most and self._bytes_in_hand() >= BYTES_IN_HAND:
-            most = 0
         room = max(most - len(self._again), int(self._overtaken()))
         due = self._delayed.take(room)
         if due:
             self.put_back(self._read_again(due, now_ms))
-        elif self.in_hand() < most and not self.all_read():
+        elif self.in_hand() < most and self._bytes_in_hand() < BYTES_IN_HAND and not self.all_read():
             self.add(self._read(most - self.in_hand()), now_ms)
 
     def poll(self, now_ms: int, most: int) -> list[ConsumerRecord] | None:

@@ -45,7 +45,7 @@ def test_of_large_records_no_more_is_in_hand_than_fits() -> None:
     assert moved == [(0, offset) for offset in range(COUNT)]
 
 
-def test_with_enough_in_hand_of_what_is_due_only_that_is_read_which_comes_first() -> None:
+def test_with_enough_in_hand_of_what_is_new_all_that_is_due_is_read_at_once() -> None:
     queue = large_records()
     queue.gather(1, 1_000)
     for _ in range(AT_A_TIME):
@@ -55,10 +55,7 @@ def test_with_enough_in_hand_of_what_is_due_only_that_is_read_which_comes_first(
     for _ in range(3):
         queue.gather(1, 1_000)
     assert (queue.in_hand(), queue.waiting()) == (2 * AT_A_TIME, AT_A_TIME)
-    first = []
-    for _ in range(AT_A_TIME):
-        queue.gather(5, 1_000)
-        assert queue.in_hand() == 2 * AT_A_TIME + 1
-        pending = queue.take()
-        first += [pending.id] if pending else []
+    queue.gather(5, 1_000)
+    assert (queue.in_hand(), queue.waiting()) == (3 * AT_A_TIME, 0)
+    first = [pending.id for _ in range(AT_A_TIME) if (pending := queue.take()) is not None]
     assert first == [(0, offset) for offset in range(AT_A_TIME)]
