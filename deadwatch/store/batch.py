@@ -18,6 +18,9 @@ Place = tuple[str, int]
 """Topic and partition."""
 Offsets = Mapping[Place, int]
 
+AHEAD_MS: Final = 60_000
+"""As far as this the clocks of two machines may be apart; a time that is further ahead is not believed."""
+
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -143,10 +146,14 @@ def delta(
 
 
 def not_ahead(event: Event, now_ms: int) -> Event:
-    """The event with no time later than ``now_ms``: the clock of whoever saw it may be ahead of ours."""
-    if max(event.happened_at_ms, event.observed_at_ms) <= now_ms:
+    """The event with no time more than ``AHEAD_MS`` later than ``now_ms``.
+
+    The clock of whoever saw it may be far ahead; ours, which may be behind, makes no heartbeat older.
+    """
+    most_ms = now_ms + AHEAD_MS
+    if max(event.happened_at_ms, event.observed_at_ms) <= most_ms:
         return event
-    happened_ms, observed_ms = min(event.happened_at_ms, now_ms), min(event.observed_at_ms, now_ms)
+    happened_ms, observed_ms = min(event.happened_at_ms, most_ms), min(event.observed_at_ms, most_ms)
     return replace(event, happened_at_ms=happened_ms, observed_at_ms=observed_ms)
 
 

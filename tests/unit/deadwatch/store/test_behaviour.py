@@ -8,7 +8,7 @@ import pytest
 
 from deadwatch.contract.events import Instance, Position, SourceStatus, TaskAbandoned, WorkerSnapshot
 from deadwatch.store import schema
-from deadwatch.store.batch import Sample, SeriesDelta, delta
+from deadwatch.store.batch import AHEAD_MS, Sample, SeriesDelta, delta
 from deadwatch.store.series import CARDINALITY_LIMITED, TASK_TIMEOUTS
 from deadwatch.store.store import Store
 from deadwatch.store.write.dead_letters import MAX_SAMPLES, kept_of_a_group
@@ -222,14 +222,20 @@ def test_an_older_status_changes_nothing(store: Store, rows: Rows) -> None:
     assert (row["up"], row["heartbeat_ms"]) == (True, 50)
 
 
-def test_a_status_is_from_no_later_than_its_batch(store: Store, rows: Rows) -> None:
-    """So a source whose collector died while its clock was ahead goes stale as any other."""
-    store.apply(replace(EMPTY, committed_at_ms=50, events=(status(9_000, up=True),)))
+def test_a_status_is_from_little_later_than_its_batch(store: Store, rows: Rows) -> None:
+    """So a source whose collector died while its clock was ahead goes stale a minute after any other."""
+    store.apply(replace(EMPTY, committed_at_ms=50, events=(status(10**9, up=True),)))
     (row,) = rows(schema.sources)
-    assert (row["since_ms"], row["heartbeat_ms"]) == (50, 50)
+    assert (row["since_ms"], row["heartbeat_ms"]) == (50 + AHEAD_MS, 50 + AHEAD_MS)
     apply(store, status(60, up=False))
     (row,) = rows(schema.sources)
     assert (row["up"], row["since_ms"], row["heartbeat_ms"]) == (False, 60, 60)
+
+
+def test_a_stream_whose_clock_is_behind_makes_no_heartbeat_older(store: Store, rows: Rows) -> None:
+    store.apply(replace(EMPTY, committed_at_ms=50, events=(status(20_000, up=True),)))
+    (row,) = rows(schema.sources)
+    assert (row["since_ms"], row["heartbeat_ms"]) == (20_000, 20_000)
 
 
 @pytest.mark.parametrize("up", [True, False])
