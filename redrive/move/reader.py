@@ -21,6 +21,7 @@ from redrive.librdkafka import (
     PARTITION_EOF,
     READ_COMMITTED,
     SEEK_BEYOND,
+    WRONG_STATE,
     ConsumerRecord,
     consume,
 )
@@ -156,16 +157,25 @@ class Reader:
         offsets, place = self.partitions[partition].offsets, TopicPartition(self._topic, partition)
         low, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
         self._pass_expired(partition, offsets, low)
-        place.offset = min(max(offsets.position, low), end)
-        self._consumer.incremental_unassign([place])  # to seek is refused once the client has given up
-        self._consumer.incremental_assign([place])
+        self._go_to(partition, min(max(offsets.position, low), end))
+
+    def _go_to(self, partition: int, offset: int) -> None:
+        """Read on from this offset; to seek is refused once the client has given up the partition."""
+        place = TopicPartition(self._topic, partition, offset)
+        try:
+            self._consumer.seek(place)
+        except KafkaException as raised:
+            if raised.args[0].code() != WRONG_STATE:
+                raise
+            self._consumer.incremental_unassign([place])
+            self._consumer.incremental_assign([place])
 
     def _resume_paused(self) -> None:
         for partition, state in self.partitions.items():
             if state.paused and not state.read and state.offsets.room(state.offsets.position):
                 state.paused = False
                 self._consumer.resume([TopicPartition(self._topic, partition)])
-                self._consumer.seek(TopicPartition(self._topic, partition, state.offsets.position))
+                self._go_to(partition, state.offsets.position)
 
     def _take(self, message: ConsumerRecord) -> bool:
         """Whether the record is selected and there is room for it; it is open then."""
@@ -200,7 +210,7 @@ class Reader:
         following = next((start for start, _ in self._plan[partition] if start > offset), state.end)
         state.offsets.position = following
         if following - offset > SEEK_BEYOND and following < state.end:
-            self._consumer.seek(TopicPartition(self._topic, partition, following))
+            self._go_to(partition, following)
 
     def _pause(self, partition: int, state: PartitionState) -> None:
         state.paused = True

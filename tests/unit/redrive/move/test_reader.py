@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 
-from redrive.move.reader import Reader
+from redrive.librdkafka import OFFSET_RESET, consume
+from redrive.move.reader import POLL_S, Reader
 from tests.waiting import until
 
 RECORDS, FIRST, BYTES = 90, 10, 100_000
@@ -80,3 +81,18 @@ def test_a_reader_whose_selection_is_removed_as_a_whole_comes_to_its_end(
     until(lambda: read(reader, taken, RECORDS))
     assert len(taken) + reader.expired[0] == RECORDS - 10
     assert reader.partitions[0].read
+
+
+def given_up(reader: Reader) -> bool:
+    """Whether the client has told that it reads the partition no further."""
+    errors = (message.error() for message in consume(reader._consumer, RECORDS, POLL_S))
+    return OFFSET_RESET in {error.code() for error in errors if error is not None}
+
+
+def test_a_reader_goes_on_where_its_client_has_given_a_partition_up_meanwhile(reader: Reader) -> None:
+    reader._consumer.assign([TopicPartition("dlq.t", 0, RECORDS)])
+    until(lambda: given_up(reader))
+    reader.partitions[0].paused = True
+    taken: list[int] = []
+    until(lambda: read(reader, taken, FIRST))
+    assert taken == [*range(FIRST)]
