@@ -60,6 +60,8 @@ class TopicTracker:
         self._left_out: frozenset[str] = frozenset()
         self.untimely: Mapping[Place, int] = {}
         """Offsets of records whose time Spark cannot hold: their topics are left out while they are there."""
+        self._untimely_ids: Mapping[str, str] = {}
+        """The ids that these topics had."""
 
     def __enter__(self) -> Self:
         """Connect. Raises ``KafkaError``."""
@@ -97,8 +99,10 @@ class TopicTracker:
 
     def note_untimely(self, place: Place, offset: int) -> None:
         """Leave the topic out while it has this record; of events there is no other topic to go on with."""
-        if place[0] != self._settings.events_topic:
+        topic, _ = place
+        if topic != self._settings.events_topic:
             self.untimely = {**self.untimely, place: offset}
+            self._untimely_ids = {**self._untimely_ids, topic: self._ids.get(topic, "")}
 
     def complete(self, batch: Batch) -> Batch:
         """A batch that was read, with the offsets that it begins at and the records that were lost before it.
@@ -213,18 +217,19 @@ class TopicTracker:
 
     def _recreated(self, ids: Mapping[str, str]) -> set[str]:
         """The topics that had another id when they were read."""
-        return {topic for topic, found in ids.items() if found and self._ids.get(topic, found) != found}
+        return _other(ids, self._ids)
 
     def _gone(self, existing: Iterable[str]) -> frozenset[str]:
         """Topics that were read and that Kafka says it does not have; not those that it hides from us."""
         return _unknown(self._describe(self._ids.keys() - set(existing)))
 
     def _unreadable(self, described: Described) -> frozenset[str]:
-        """The topics to leave out now; an untimely record that was deleted is forgotten."""
-        places = self.untimely.keys() & partitions_of(described)
-        begins = self._offsets(places, OffsetSpec.EARLIEST)
+        """The topics to leave out now; an untimely record that was deleted, or its topic, is forgotten."""
+        anew = _other(ids_of(described), self._untimely_ids)
+        places = {place for place in self.untimely.keys() & partitions_of(described) if place[0] not in anew}
+        begins, ends = (self._offsets(places, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
         there = {place: self.untimely[place] for place in places}
-        self.untimely = {place: offset for place, offset in there.items() if begins[place] <= offset}
+        self.untimely = {place: at for place, at in there.items() if begins[place] <= at < ends[place]}
         return cluster.unreadable(described, self._settings) | {topic for topic, _ in self.untimely}
 
     def _readable(self, described: Described) -> Described:
@@ -249,6 +254,11 @@ class TopicTracker:
             return {}
         with self._asking:
             return cluster.offsets(self._admin, places, spec)
+
+
+def _other(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
+    """The topics that have another id than before, where both are known."""
+    return {topic for topic, found in ids.items() if found and (before.get(topic) or found) != found}
 
 
 def _unknown(described: Described) -> frozenset[str]:

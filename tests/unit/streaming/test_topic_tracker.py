@@ -184,6 +184,19 @@ def test_a_topic_with_a_record_that_spark_cannot_read_is_left_out_while_it_has_i
     assert query.missed() == {"deleted_unread": 11}
 
 
+@pytest.mark.parametrize(("topic_id", "end"), [("another", 50), ("", 7)], ids=["by its id", "by its end"])
+def test_a_topic_that_was_made_anew_with_such_a_record_is_read_again(
+    query: Query, topic_id: str, end: int
+) -> None:
+    query.tracker.note_untimely(HERE, 20)
+    assert query.tracker.settle() == {TOPIC}
+    query.kafka.topic_id, query.kafka.end[HERE] = topic_id, end
+    with pytest.raises(RightsChangedError, match=TOPIC):
+        query.tracker.check({})
+    assert (query.tracker.settle(), query.tracker.untimely) == (frozenset(), {})
+    assert query.merged({HERE: 0} if topic_id else {HERE: 7}, {HERE: 30})
+
+
 def test_events_are_not_left_out(query: Query) -> None:
     query.tracker.note_untimely((StreamingSettings().events_topic, 0), 20)
     assert query.tracker.untimely == {}
