@@ -8,7 +8,7 @@ is tried again: when the lease has ended, so that other orders have their turn b
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from confluent_kafka import KafkaException
@@ -31,6 +31,8 @@ Ending = tuple[Status, str] | None
 
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
 FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
+LEASES_TO_CLAIM: Final = 3
+"""An order that has failed is claimed again within so many leases, or within ``task_timeout_ms``."""
 STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
@@ -122,6 +124,26 @@ def _undone(claim: Claim | None) -> str:
     return f"order {claim.order.id} is left to the next claim" if claim else "no order could be claimed"
 
 
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """What this worker knows of an order whose attempts fail: its deadline (KIP-572), and the last failure.
+
+    ``epoch`` is that of the claim that has failed last, ``failed_at_ms`` is of ``monotonic_ms``.
+    """
+
+    deadline: Deadline
+    epoch: int
+    failed_at_ms: int
+
+    def followed_by(self, later: Self, lease_ms: int) -> bool:
+        """Whether the later failure comes as soon as one does when every claim in between fails at once.
+
+        Else the order was paused meanwhile, or waited for its turn, or another worker has worked on it well.
+        """
+        claims_ms = (later.epoch - self.epoch) * LEASES_TO_CLAIM * lease_ms
+        return later.failed_at_ms - self.failed_at_ms <= max(self.deadline.timeout_ms, claims_ms)
+
+
 class Worker:
     """Works on one claim at a time."""
 
@@ -129,8 +151,8 @@ class Worker:
         self, orders: Orders, context: WorkerContext, stop: threading.Event, spark: ExecutorWork | None = None
     ) -> None:
         self._orders, self._context, self._stop, self._spark = orders, context, stop, spark
-        self._failing: dict[str, Deadline] = {}
-        """Until when orders may go on failing (KIP-572), by their ids."""
+        self._failing: dict[str, Failing] = {}
+        """The orders that fail, by their ids."""
 
     def work(self, claim: Claim) -> bool:
         """Work until the claim has to be let go of; false when the next one should wait a little."""
@@ -233,7 +255,7 @@ class Worker:
     def _kafka_refused(self, claim: Claim, raised: KafkaException) -> tuple[Ending, bool]:
         """Pause the order for want of a right or of a topic; anything else is tried again for some time.
 
-        While Kafka is away it is tried for as long as that lasts.
+        While Kafka is away it is tried for as long as that lasts, and what was refused before is forgotten.
         """
         error = raised.args[0]
         logger.warning("order %s: %s", claim.order.id, error.str())
@@ -242,14 +264,20 @@ class Worker:
             return (Status.PAUSED, right), True
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
-        ending = None if error.code() in AWAY else self._out_of_time(claim.order, error.str().strip())
+        if error.code() in AWAY:
+            self._failing.pop(claim.order.id, None)
+            return None, False
+        ending = self._out_of_time(claim, error.str().strip())
         return ending, ending is not None
 
-    def _out_of_time(self, order: Order, error: str) -> Ending:
+    def _out_of_time(self, claim: Claim, error: str) -> Ending:
         """Pause an order of which ``task_timeout_ms`` have brought nothing but refused attempts."""
-        limit_ms, now_ms = order.request.task_timeout_ms, monotonic_ms()
-        deadline = self._failing.get(order.id, Deadline(limit_ms))
-        self._failing[order.id] = deadline.timed_out(now_ms)
+        order, limit_ms, now_ms = claim.order, claim.order.request.task_timeout_ms, monotonic_ms()
+        anew = Failing(Deadline(limit_ms), claim.epoch, now_ms)
+        last = self._failing.get(order.id, anew)
+        in_a_row = last.followed_by(anew, self._context.settings.lease_ms)
+        deadline = last.deadline if in_a_row else anew.deadline
+        self._failing[order.id] = replace(anew, deadline=deadline.timed_out(now_ms))
         return (Status.PAUSED, FAILING.format(limit_ms, error)) if deadline.spent(now_ms) else None
 
     def _let_go(self, claim: Claim, ending: Ending, lease: LeaseKeeper, *, well: bool) -> None:

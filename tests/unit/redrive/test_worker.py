@@ -1,7 +1,7 @@
 """What a worker does with an order whose attempts fail, without a Kafka."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import NoReturn
 
@@ -24,6 +24,9 @@ NOW_MS = 10_000
 REFUSED_BY_THE_CLIENT = RedriveSettings(linger_ms=1_000_000)
 """Its client takes 15 minutes at most, so every attempt fails at once."""
 LEASE_MS = REFUSED_BY_THE_CLIENT.lease_ms
+LIMIT_MS = 4 * LEASE_MS
+IN_A_ROW = range(NOW_MS, NOW_MS + LIMIT_MS + LEASE_MS + 1, LEASE_MS)
+"""When an order fails that is claimed again as soon as its lease has run out, until its time is up."""
 
 
 class Place:
@@ -34,10 +37,11 @@ class Place:
         for name, created_at_ms in (("a", 1), ("b", 2)):
             asked = {"dlq_topic": f"dlq.{name}", "delivery_timeout_ms": 1_100_000, **request}
             self.book.create(order(asked, {0: 0}, {0: 9}, id=name, created_at_ms=created_at_ms), "{}")
+        self.now_ms = NOW_MS
         context = WorkerContext(
-            REFUSED_BY_THE_CLIENT, lambda _: Returns(0, 0), lambda: NOW_MS, Random(1), beat=self.beat
+            REFUSED_BY_THE_CLIENT, lambda _: Returns(0, 0), lambda: self.now_ms, Random(1), beat=self.beat
         )
-        self.worker = Worker(self.claims, context, self.stop)
+        self.worker, self.other = (Worker(self.claims, context, self.stop) for _ in range(2))
 
     def beat(self) -> None:
         """No attempt comes so far."""
@@ -48,6 +52,13 @@ class Place:
         assert claim is not None
         assert claim.order.id == "a"
         return self.worker.work(claim)
+
+    def fails_at(self, now_ms: int, *, other: bool = False) -> Status:
+        self.now_ms = now_ms
+        claim = self.claims.claim("w", now_ms, LEASE_MS)
+        assert claim is not None
+        (self.other if other else self.worker).work(claim)
+        return self.book.get("a").status
 
     def next(self, now_ms: int) -> str | None:
         claim = self.claims.claim("w", now_ms, LEASE_MS)
@@ -60,6 +71,22 @@ def engine(url: str) -> Iterator[Engine]:
     with Store(url):
         yield made
     made.dispose()
+
+
+def away(code: int = KafkaError._TRANSPORT) -> Callable[..., NoReturn]:
+    def raises(*_: object) -> NoReturn:
+        raise KafkaException(KafkaError(code))
+
+    return raises
+
+
+@pytest.fixture
+def alone(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """No other order is there to be claimed; both clocks are the place's."""
+    place = Place(engine, task_timeout_ms=LIMIT_MS)
+    place.book.pause("b", "later")
+    monkeypatch.setattr("redrive.worker.monotonic_ms", lambda: place.now_ms)
+    return place
 
 
 def test_an_order_that_fails_lets_others_have_their_turn(engine: Engine) -> None:
@@ -91,14 +118,45 @@ def test_an_order_that_fails_for_too_long_is_paused_with_what_kafka_says(
     assert ("queue.buffering.max.ms" in left.status_reason) is bool(reason)
 
 
+def test_an_order_that_fails_in_a_row_has_its_time(alone: Place) -> None:
+    *before, last = [alone.fails_at(now_ms) for now_ms in IN_A_ROW]
+    assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
+
+
+def test_an_order_that_fails_with_every_worker_in_turn_has_its_time(alone: Place) -> None:
+    turns = enumerate([*IN_A_ROW, IN_A_ROW[-1] + LEASE_MS])
+    *before, last = [alone.fails_at(now_ms, other=turn % 2 == 1) for turn, now_ms in turns]
+    assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["resumed later", "worked on by another worker"])
+def test_failures_that_do_not_follow_one_another_pause_no_order(alone: Place, others: bool) -> None:
+    alone.fails_at(NOW_MS)
+    if others:
+        released = alone.claims.claim("v", NOW_MS + LEASE_MS, LEASE_MS)
+        assert released is not None
+        alone.claims.release(released)
+    later_ms = NOW_MS + 10 * LIMIT_MS
+    *before, last = [alone.fails_at(later_ms + now_ms) for now_ms in IN_A_ROW]
+    assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
+
+
+def test_failures_with_an_outage_in_between_pause_no_order(
+    alone: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for now_ms in IN_A_ROW[:-2]:
+        alone.fails_at(now_ms)
+    with monkeypatch.context() as patched:
+        patched.setattr("redrive.worker.OrderTask", away())
+        alone.fails_at(IN_A_ROW[-2])
+    assert alone.fails_at(IN_A_ROW[-1]) is Status.RUNNING
+
+
 @pytest.mark.parametrize("code", [KafkaError._ALL_BROKERS_DOWN, KafkaError.LEADER_NOT_AVAILABLE])
 def test_an_order_waits_as_long_as_kafka_is_away(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    def away(*_: object) -> NoReturn:
-        raise KafkaException(KafkaError(code))
-
-    monkeypatch.setattr("redrive.worker.OrderTask", away)
+    monkeypatch.setattr("redrive.worker.OrderTask", away(code))
     place = Place(engine, task_timeout_ms=0)
     assert not place.attempt()
     assert place.book.get("a").status is Status.RUNNING
