@@ -26,7 +26,8 @@ from deadwatch.store.errors import StoreError
 from deadwatch.store.trouble import line
 from jars import JarsError
 from streaming import session
-from streaming.rebuild import BackfillError, Rebuild, Work
+from streaming.rebuild import BackfillError, Rebuild
+from streaming.rebuild_plan import Work
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
 

@@ -21,7 +21,8 @@ from pydantic import TypeAdapter, ValidationError
 from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
-from collector.sources.logs.readers import STDIN, FileMissingError, open_reader
+from collector.sources.logs.followed_file import FileMissingError
+from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Chunk, Publishing, State
 from deadwatch.contract.events import Event, Position

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from collector.sources.logs.files import Following
-from collector.sources.logs.readers import GZIP, rotated_from
+from collector.sources.logs.followed_file import rotated_from
+from collector.sources.logs.readers import GZIP
 from collector.sources.source import Chunk, SourceDownError
 
 START_BYTES: Final = 256
@@ -92,10 +93,8 @@ class LogGlob:
             raise SourceDownError(NOTHING_MATCHES)
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
-            is_numbered = path.rpartition(".")[2].isdecimal() and base_of(path) in found
-            self._follow(
-                Path(path), is_numbered
-            )  # one that raises is tried again, those before it are followed
+            once = path.rpartition(".")[2].isdecimal() and base_of(path) in found
+            self._follow(Path(path), once)  # one that raises is tried again, those before it are followed
             self._followed.add(path)
             self._known.add(path)
             self._had_any = True

@@ -1,7 +1,6 @@
 """Partition tasks of an order: what each gets, how they end together, and how one watches its claim."""
 
 import threading
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -10,8 +9,6 @@ from sqlalchemy import Engine
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
 from deadwatch.runtime.clock import clock_ms
-from deadwatch.store.engine import connect
-from deadwatch.store.store import Store
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
@@ -58,14 +55,6 @@ def test_more_slots_than_tasks_give_no_smaller_shares() -> None:
 )
 def test_many_endings_are_one(endings: list[Ending], ending: Ending) -> None:
     assert combined(endings) == ending
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    with Store(url):
-        yield made
-    made.dispose()
 
 
 class Task:

@@ -1,7 +1,7 @@
 """What a worker does with an order whose attempts fail, without a Kafka."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import NoReturn
 
@@ -11,8 +11,6 @@ from sqlalchemy import Engine
 
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Status
-from deadwatch.store.engine import connect
-from deadwatch.store.store import Store
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
@@ -63,14 +61,6 @@ class Place:
     def next(self, now_ms: int) -> str | None:
         claim = self.claims.claim("w", now_ms, LEASE_MS)
         return None if claim is None else claim.order.id
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    with Store(url):
-        yield made
-    made.dispose()
 
 
 def away(code: int = KafkaError._TRANSPORT) -> Callable[..., NoReturn]:

@@ -74,6 +74,12 @@ class Writer:
                 file.write(abandoned(self.written))
                 self.written += 1
 
+    def rotate(self, rotations: int) -> None:
+        """Move the numbers of all rotations on, of which there are so many then."""
+        numbered = [self.path, *(self.path.with_name(f"x.log.{number + 1}") for number in range(rotations))]
+        for number in range(rotations, 0, -1):
+            numbered[number - 1].rename(numbered[number])
+
     def every(self) -> list[str]:
         """The tasks of all entries, in the order of their names."""
         return sorted(map(str, range(self.written)))
@@ -130,9 +136,7 @@ def test_numbers_that_move_on_at_each_rotation_are_read_once(tmp_path: Path, res
     collector = Collector(tmp_path / "x.log*")
     collector.look()
     for number in range(2, 5):
-        for old in range(number, 1, -1):
-            (tmp_path / f"x.log.{old - 1}").rename(tmp_path / f"x.log.{old}")
-        writer.path.rename(tmp_path / "x.log.1")
+        writer.rotate(number)
         writer.write(LINES)
         if restart:
             collector.start()
@@ -196,9 +200,7 @@ def test_a_pattern_of_rotations_alone_reads_each(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "x.log")
     collector = Collector(tmp_path / "x.log.*")
     for number in range(1, 4):
-        for old in range(number, 1, -1):
-            (tmp_path / f"x.log.{old - 1}").rename(tmp_path / f"x.log.{old}")
-        writer.path.rename(tmp_path / "x.log.1")
+        writer.rotate(number)
         for _ in range(2):
             collector.look()
         assert sorted(collector.tasks) == writer.every()

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deadwatch.store.batch import Offsets
-from streaming import rebuild
+from streaming import rebuild_plan
 from streaming.backfill import since_ms_of, written
-from streaming.rebuild import Extent, Plan
+from streaming.rebuild_plan import Extent, Plan
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 EXTENT = Extent(
@@ -21,15 +21,15 @@ EXTENT = Extent(
 
 
 def test_anew_reads_since_the_time_and_forgets_what_was_counted_before() -> None:
-    work = rebuild.anew(EXTENT, {A0: 8, A1: 15, B0: 5})
+    work = rebuild_plan.anew(EXTENT, {A0: 8, A1: 15, B0: 5})
     assert work.plan == Plan({A0: 4, A1: 20, B0: 0}, EXTENT.end)
     assert work.plan.records == 4 + 0 + 5
     assert work.forgotten == {"a": 4 + 15}
 
 
 def test_of_a_topic_that_is_gone_everything_is_forgotten_and_nothing_that_nobody_has_counted() -> None:
-    assert rebuild.anew(EXTENT, {("gone", 0): 7}).forgotten == {"gone": 7}
-    assert rebuild.anew(EXTENT, {}).forgotten == {}
+    assert rebuild_plan.anew(EXTENT, {("gone", 0): 7}).forgotten == {"gone": 7}
+    assert rebuild_plan.anew(EXTENT, {}).forgotten == {}
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_of_a_topic_that_is_gone_everything_is_forgotten_and_nothing_that_nobody
 def test_on_top_reads_on_from_the_store(
     stored: Offsets, ids: dict[str, str], begin: Offsets, unread: dict[str, int]
 ) -> None:
-    work = rebuild.on_top(EXTENT, stored, ids)
+    work = rebuild_plan.on_top(EXTENT, stored, ids)
     assert work.plan.begin == {**EXTENT.begin, **begin}
     assert (work.forgotten, work.unread) == ({}, unread)
 
 
 def test_a_broker_without_ids_tells_no_topic_from_its_successor() -> None:
     nameless = replace(EXTENT, ids={"a": "", "b": ""})
-    assert rebuild.on_top(nameless, {A0: 3}, {"a": "id-a"}).plan.begin[A0] == 3
+    assert rebuild_plan.on_top(nameless, {A0: 3}, {"a": "id-a"}).plan.begin[A0] == 3
 
 
 PLACES = st.tuples(st.sampled_from("abc"), st.integers(0, 2))
@@ -84,7 +84,7 @@ def test_slices_follow_one_another_and_leave_nothing_out(
 ) -> None:
     records = Times(times)
     reached = dict(records.plan.begin)
-    for part in rebuild.slices(records.plan, most, records.offsets_at, (0, NOW_MS)):
+    for part in rebuild_plan.slices(records.plan, most, records.offsets_at, (0, NOW_MS)):
         assert 0 < part.records <= most + len(times)
         for place, begin in part.begin.items():
             assert begin == reached[place]
@@ -94,7 +94,7 @@ def test_slices_follow_one_another_and_leave_nothing_out(
 
 def test_what_was_written_first_is_read_first_though_its_source_has_come_to_another_partition() -> None:
     records = Times({A0: list(range(50)), A1: list(range(50, 100))})
-    parts = list(rebuild.slices(records.plan, 30, records.offsets_at, (0, NOW_MS)))
+    parts = list(rebuild_plan.slices(records.plan, 30, records.offsets_at, (0, NOW_MS)))
     read = [place for part in parts for place in sorted(part.end)]
     assert read == sorted(read), "the second partition is begun when the first one was read"
     assert sum(part.records for part in parts) == 100
