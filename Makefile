@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 BY_FILE := -p no:schemathesis --dist loadfile --no-loadscope-reorder --durations 25
 # Much of the tests waits: a third worker uses that, where there is memory for its lab and its Spark.
 PROCESSES ?= $(shell awk '/MemTotal/ { print ($$2 > 7000000 ? 3 : 2) }' /proc/meminfo 2>/dev/null || echo 2)
-TESTS := tests/unit tests/contract tests/spark tests/integration tests/chart
+TESTS := tests/unit tests/processes tests/contract tests/spark tests/integration tests/chart
 ARGS ?=
 
 # What tests are rewritten to, and every module of every process that they start, is compiled once.
@@ -34,7 +34,7 @@ test: setup $(DEV) ## the gate: every capability on the real thing; what fails r
 	@nice -n 19 sh tests/install_tools.sh >/dev/null 2>&1 & # the chart's tests come late and wait for it
 	@$(BIN)/python -m tests.gate $(BY_FILE) -n $(PROCESSES) -m "not chaos" $(wildcard $(TESTS)) $(ARGS)
 
-unit: $(DEV) ## the tests without JVM and network, in seconds
+unit: $(DEV) ## the tests without JVM, network and processes, in seconds
 	@$(BIN)/python -m pytest $(BY_FILE) -n $(PROCESSES) -m "not chaos" tests/unit $(ARGS)
 
 mutants: $(DEV) $(MUTANTS) ## how many mutants of the pure decisions their tests kill (ARGS=deadwatch/orders/guards.py)

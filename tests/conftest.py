@@ -63,8 +63,8 @@ LONG = (
     "integration/test_redrive_mover.py",
     "integration/test_api_schemathesis.py",
     "integration/test_log_topics.py",
-    "unit/test_gate.py",
-    "unit/test_families.py",
+    "processes/test_gate.py",
+    "processes/test_families.py",
 )
 """What takes minutes begins first; what keeps the cores busy (Spark) stands between what waits (timeouts)."""
 
@@ -86,7 +86,7 @@ what takes a minute on a machine that does nothing else. A test that is several 
 ``deadwatch up`` has more than the limit of one.
 """
 
-WITH_PROCESSES = {"chaos", "chart", "contract", "integration", "spark"}
+WITH_PROCESSES = {"chaos", "chart", "contract", "integration", "processes", "spark"}
 LOG_NAMES = ("*.log", "*.err", "log")
 LOGS, LOG_LINES = 8, 40
 """So many logs stand beside a failure, so many lines of each."""
@@ -109,6 +109,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(DIRECTORY)
         for name in {place.parts[0], str(place)} & LIMITS_S.keys():
             item.add_marker(pytest.mark.timeout(LIMITS_S[name]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Garbage is collected from here on; ``conftest.py`` says why not before."""
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from sqlalchemy import Engine
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.app import create_app
 from api.settings import ApiSettings
@@ -16,7 +17,6 @@ from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.unit.cli.terminal import Served
-from tests.waiting import until
 
 
 @pytest.fixture
@@ -29,17 +29,37 @@ def order(store: Engine) -> str:
     return "a"
 
 
+class Port:
+    """One server for the apis of all tests: to end one takes 0.2 s."""
+
+    app: ASGIApp
+    """The api that answers now."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the api answer."""
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def port() -> Iterator[Port]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        made = Port(listener)
+        server = uvicorn.Server(uvicorn.Config(made, log_config=None, log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield made
+        server.should_exit = True
+        thread.join()
+
+
 @pytest.fixture
-def served(store: Engine, store_file: Path) -> Iterator[Served]:
+def served(store: Engine, store_file: Path, port: Port) -> Served:
     del store
     data = store_file.parent
     local_token.make(data / "token")
     settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=data / "token")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(create_app(settings), log_config=None, log_level="critical"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        until(lambda: server.started)
-        yield Served(f"http://127.0.0.1:{listener.getsockname()[1]}", data)
-        server.should_exit = True
-        thread.join()
+    port.app = create_app(settings)
+    return Served(port.url, data)

@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,41 +105,3 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert app(["--help"], standalone_mode=False) == 0
     text = capsys.readouterr().out
     assert all(command in text for command in ("up", "demo", "lab", "doctor", "redrive", "backfill"))
-
-
-def test_what_stays_in_memory_with_the_service_loads_no_part_of_it() -> None:
-    heavy = {"alembic", "kafka", "numpy", "polars", "pyarrow", "pyspark"}
-    loaded = "import sys, cli.main, cli.commands.up; print(*{name.partition('.')[0] for name in sys.modules})"
-    printed = subprocess.check_output([sys.executable, "-c", loaded], text=True).split()
-    assert "typer" in printed
-    assert heavy.isdisjoint(printed)
-
-
-SERVICE = {"alembic", "fastapi", "kafka", "numpy", "polars", "pyarrow", "pyspark", "sqlalchemy"}
-ASKING = {"httpx2", "prometheus_client", "rich", "yaml"}
-"""What only a command needs that asks the api or prints its answer."""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "completed", "unused"),
-    [
-        ("--help", "", SERVICE | ASKING | {"pydantic"}),
-        ("overview --help", "", SERVICE | ASKING),
-        ("groups --url http://127.0.0.1:1", "", SERVICE),
-        ("", "deadwatch gro", SERVICE | ASKING),
-    ],
-    ids=["help", "help of a command", "a command that asks the api", "a completion"],
-)
-def test_a_command_loads_only_what_it_needs(arguments: str, completed: str, unused: set[str]) -> None:
-    script = (
-        "import sys\nfrom cli.main import app\n"
-        "try: app(prog_name='deadwatch')\nexcept SystemExit: pass\n"
-        "print('LOADED', *{name.partition('.')[0] for name in sys.modules})"
-    )
-    completing = {"_DEADWATCH_COMPLETE": "complete_bash", "COMP_WORDS": completed, "COMP_CWORD": "1"}
-    environment = os.environ | (completing if completed else {})
-    command = [sys.executable, "-c", script, *arguments.split()]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    (loaded,) = [line.split() for line in ended.stdout.splitlines() if line.startswith("LOADED ")]
-    assert "typer" in loaded, ended.stderr
-    assert unused.intersection(loaded) == set()

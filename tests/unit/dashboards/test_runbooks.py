@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,15 +48,16 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Routes:
     return create_app(ApiSettings(store_url=store_url)).routes
 
 
-def commands() -> Iterator[tuple[Path, list[str]]]:
-    for page in PAGES:
-        for line in page.read_text().splitlines():
-            if line.startswith("$ "):
-                yield page, shlex.split(line.removeprefix("$ "))
+COMMANDS = [
+    (page, shlex.split(line.removeprefix("$ ")))
+    for page in PAGES
+    for line in page.read_text().splitlines()
+    if line.startswith("$ ")
+]
 
 
 def of(*tools: str) -> list[list[str]]:
-    return [words for _, words in commands() if words[0] in tools]
+    return [words for _, words in COMMANDS if words[0] in tools]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
@@ -71,11 +72,11 @@ def test_a_page_answers_every_question(page: Path) -> None:
     assert set(re.findall(r"\bdeadwatch_[a-z_]+\b", text)) <= {metric.name for metric in catalog.ALL}
     for title in re.findall(r'dashboard "([^"]+)"', text):
         assert any(board.title.endswith(title) for board in ALL), title
-    assert sum(words[0] in TOOLS | KAFKA for where, words in commands() if where == page) >= 2
+    assert sum(words[0] in TOOLS | KAFKA for where, words in COMMANDS if where == page) >= 2
 
 
 def test_every_command_is_one_that_exists() -> None:
-    assert {words[0] for _, words in commands()} <= TOOLS | KAFKA
+    assert {words[0] for _, words in COMMANDS} <= TOOLS | KAFKA
 
 
 @pytest.mark.parametrize("words", of("deadwatch"), ids=" ".join)

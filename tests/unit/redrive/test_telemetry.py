@@ -1,8 +1,5 @@
 """Spans and metrics of redrives: what is reported of a transaction, and what an OTLP receiver gets of it."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -154,9 +151,3 @@ def test_a_receiver_gets_them_by_otlp(receiver: Receiver) -> None:
 def test_without_an_endpoint_nothing_is_sent() -> None:
     SILENT.ended(transaction(batch(parent(1))))
     SILENT.close(10_000)
-
-
-def test_a_worker_without_an_endpoint_does_not_load_the_sdk() -> None:
-    program = "import sys, redrive.__main__; sys.exit('opentelemetry.sdk' in sys.modules)"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)

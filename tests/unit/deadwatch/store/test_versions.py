@@ -103,18 +103,6 @@ def test_the_versions_are_one_chain_of_numbers() -> None:
     assert sorted(versions.known()) == [f"{number:04}" for number in range(1, len(versions.known()) + 1)]
 
 
-def test_services_load_no_alembic_for_a_store_of_today(url: str) -> None:
-    script = (
-        "import sys, api.__main__, redrive.__main__, streaming.__main__\n"
-        "from deadwatch.store.store import Store\n"
-        "with Store(sys.argv[1]): print('alembic' in sys.modules)"
-    )
-    with Store(url):
-        pass
-    command = [sys.executable, "-c", script, url]
-    assert subprocess.check_output(command, cwd=ROOT, text=True) == "False\n"
-
-
 def test_the_landed_store_of_today_has_rows_in_every_table(url: str, engine: Engine) -> None:
     """So the next step is tried on all of them: ``python -m tests.landed_stores`` writes it."""
     landed_stores.load(url, versions.known()[0])
