@@ -30,7 +30,7 @@ from deadwatch.store.errors import StoreError
 from deadwatch.store.heartbeat import REDRIVE, Heartbeat
 from deadwatch.store.returns import Watch
 from deadwatch.store.store import Store
-from deadwatch.store.trouble import line, retry_while_away
+from deadwatch.store.trouble import is_passing, line, retry_while_away
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.policies import PolicyBook
@@ -76,16 +76,22 @@ def main() -> None:
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
     try:
         with Health(settings.health, settings.section) as health:
-            retry_while_away(store.open, "the worker", backoff, stop, Random(), beat=health.beat)
+            retry_while_away(partial(opened, store), "the worker", backoff, stop, Random(), beat=health.beat)
             work(settings, store, stop, health)
     except StoreError as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:
-        logger.error("%s", line(error))  # noqa: TRY400 -- asked to stop while the store was away
-        sys.exit(process.REFUSED)
+        logger.error("%s", line(error))  # noqa: TRY400 -- as above
+        sys.exit(process.AGAIN if is_passing(error) else process.REFUSED)
     finally:
         store.close()
+
+
+def opened(store: Store) -> None:
+    """Make the store ready, and forget the workers without a name that were killed long ago."""
+    store.open()
+    store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
 
 
 def work(settings: RedriveSettings, store: Store, stop: threading.Event, health: Health) -> None:
@@ -96,7 +102,6 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     engine = connect(settings.store_url)
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
     source = f"{REDRIVE}:{name}"
-    store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
     heartbeat.say(source, kind=REDRIVE, up=True, message="" if settings.name else UNNAMED, works=True)
     rounds = policy_rounds(settings, engine)
     policies = threading.Thread(target=rounds.run, args=(stop,), name="policies", daemon=True)
@@ -116,7 +121,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
             counted=partial(counted_in, engine),
             note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
         )
-        run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings))
+        run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings, beat=health.beat))
         if settings.name:
             heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")
     finally:

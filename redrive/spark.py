@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,9 +55,14 @@ class PartitionTask:
 
 
 def work_in_executors(
-    settings: RedriveSettings, claim: Claim, lease: LeaseKeeper, stop: threading.Event
+    settings: RedriveSettings,
+    claim: Claim,
+    lease: LeaseKeeper,
+    stop: threading.Event,
+    *,
+    beat: Callable[[], None],
 ) -> Ending:
-    """As a worker works on an order of its own, but in executors."""
+    """As a worker works on an order of its own, but in executors; ``beat`` is called while it waits."""
     try:
         context = _context(settings.spark_master)
     except Exception as error:
@@ -66,6 +71,7 @@ def work_in_executors(
     job = _Job(context, partition_tasks(settings, claim, context.defaultParallelism), claim)
     job.start()
     while not job.done.wait(LOOK_S):
+        beat()
         if stop.is_set() or lease.lost:
             context.cancelJobGroup(claim.order.id)
             job.done.wait(settings.shutdown_graceful_timeout_ms / 1_000)

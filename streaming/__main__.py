@@ -20,7 +20,7 @@ from deadwatch.runtime.settings_file import begin
 from deadwatch.store.errors import RebuiltError, StoreError
 from deadwatch.store.heartbeat import STREAMING, Heartbeat
 from deadwatch.store.maintenance import file
-from deadwatch.store.trouble import line
+from deadwatch.store.trouble import is_passing, line
 from deadwatch.store.write.lease import this_process
 from jars import JarsError
 from streaming import session
@@ -54,8 +54,8 @@ def main() -> None:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:
-        logger.error("%s", line(error))  # noqa: TRY400 -- asked to stop while the store was away
-        sys.exit(process.REFUSED)
+        logger.error("%s", line(error))  # noqa: TRY400 -- as above
+        sys.exit(process.AGAIN if is_passing(error) else process.REFUSED)
     finally:
         telemetry.close(TELEMETRY_MS)
 

@@ -13,9 +13,10 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
-from redrive.spark import _WatchedClaim, combined, partition_tasks
-from redrive.worker import Ending, Worker, run
+from redrive.spark import _WatchedClaim, combined, partition_tasks, work_in_executors
+from redrive.worker import Ending, LeaseKeeper, Worker, run
 from tests.unit.redrive import orders
+from tests.waiting import WITHIN_S
 
 LIMITS = {"records_per_second": 90, "bytes_per_second": 3_001, "per_target_records_per_second": 30}
 DONE: Ending = (Status.COMPLETED, "")
@@ -55,6 +56,42 @@ def test_more_slots_than_tasks_give_no_smaller_shares() -> None:
 )
 def test_many_endings_are_one(endings: list[Ending], ending: Ending) -> None:
     assert combined(endings) == ending
+
+
+class Executors:
+    """A Spark whose jobs end once the worker has said three times that it lives."""
+
+    defaultParallelism = 2  # noqa: N815 -- Spark's name
+
+    def __init__(self) -> None:
+        self.beats, self.ended = 0, threading.Event()
+
+    def beat(self) -> None:
+        self.beats += 1
+        if self.beats == 3:
+            self.ended.set()
+
+    def setJobGroup(self, *_group: object, **_options: object) -> None:  # noqa: N802 -- Spark's name
+        """There is one job."""
+
+    def parallelize(self, *_tasks: object) -> "Executors":
+        return self
+
+    map = parallelize
+
+    def collect(self) -> list[Ending]:
+        return [DONE if self.ended.wait(WITHIN_S) else None]
+
+
+def test_a_worker_that_waits_for_its_job_says_that_it_lives(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark, task = Executors(), Task(engine)
+    monkeypatch.setattr("redrive.spark._context", lambda _: spark)
+    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random(1))
+    with LeaseKeeper(task.claims, task.held, context.clock, (60_000, 60_000)) as lease:
+        ending = work_in_executors(context.settings, task.held, lease, task.stop, beat=spark.beat)
+    assert ending == DONE
 
 
 class Task:
