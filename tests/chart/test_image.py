@@ -99,6 +99,17 @@ def test_compose_runs_what_the_chart_runs_and_lets_nothing_out(tmp_path: Path) -
     assert not any("ports" in services[name] for name in PROCESSES - {"api"})
 
 
+def test_compose_lets_a_jvm_load_what_it_unpacks(tmp_path: Path) -> None:
+    """Docker mounts a tmpfs ``noexec`` otherwise, and what zstd and snappy have compressed stays unread."""
+    services = parsed(tmp_path)["services"]
+    assert {name: service["tmpfs"] for name, service in services.items()} == {
+        "collector": ["/tmp"],
+        "streaming": ["/tmp:exec,mode=1777"],
+        "redrive": ["/tmp:exec,mode=1777"],  # for orders whose engine is spark
+        "api": ["/tmp"],
+    }
+
+
 def test_compose_gives_settings_that_the_processes_have(tmp_path: Path) -> None:
     services = parsed(tmp_path)["services"]
     for model in MODELS:
