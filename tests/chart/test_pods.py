@@ -172,6 +172,12 @@ def test_streaming_is_replaced_never_doubled() -> None:
     assert (streaming["replicas"], streaming["strategy"]) == (1, {"type": "Recreate"})
 
 
+def test_a_collector_that_never_became_ready_is_replaced_by_an_upgrade() -> None:
+    """With the default, OrderedReady, Kubernetes waits for such a pod for ever (kubernetes#67250)."""
+    collector = one(rendered(MINIMAL), "StatefulSet", "collector")["spec"]
+    assert (collector["replicas"], collector["podManagementPolicy"]) == (1, "Parallel")
+
+
 def test_volumes_outlive_the_release() -> None:
     claims = [m for m in rendered(MINIMAL) if m["kind"] == "PersistentVolumeClaim"]
     assert {m["metadata"]["name"].rpartition("-")[2] for m in claims} == {"collector", "streaming", "store"}
