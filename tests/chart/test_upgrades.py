@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.tools import CASES, MINIMAL, OPERATED, Manifest, next_version, pods, rendered
+from tests.chart.tools import CASES, MINIMAL, OPERATED, Manifest, next_version, one, pods, rendered
 
 IMMUTABLE: dict[str, tuple[str, ...]] = {
     "Deployment": ("selector",),
@@ -56,6 +56,18 @@ def test_the_next_version_changes_nothing_that_may_not_change(case: Path, tmp_pa
 )
 def test_other_values_change_nothing_that_may_not_change(changed: dict[str, Any]) -> None:
     assert kept(rendered(MINIMAL)) == kept(rendered(MINIMAL, values=changed))
+
+
+def test_another_mode_of_spark_changes_no_claim() -> None:
+    """How a claim is mounted may not change, and the one before is kept: the other mode has its own."""
+    values = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "pg", "host": "db"}}
+    operated = rendered(MINIMAL, values=values | {"streaming.spark.mode": "operator"})
+    before, after = kept(rendered(MINIMAL, values=values)), kept(operated)
+    both = before.keys() & after.keys()
+    assert {key: before[key] for key in both} == {key: after[key] for key in both}
+    volumes = one(operated, "SparkApplication", "streaming")["spec"]["volumes"]
+    (claim,) = [v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v]
+    assert ("PersistentVolumeClaim", claim) in after.keys() - before.keys()
 
 
 def test_a_hook_that_runs_again_takes_the_place_of_the_one_before() -> None:

@@ -30,6 +30,18 @@
 {{- end -}}
 {{- end }}
 
+{{/*
+What the name of streaming's own claim ends with. Each mode has one: nobody may change how a claim is mounted, and
+helm keeps it.
+*/}}
+{{- define "deadwatch.streamingClaimSuffix" -}}
+{{- ternary "streaming-shared" "streaming" (eq .Values.streaming.spark.mode "operator") -}}
+{{- end }}
+
+{{- define "deadwatch.streamingClaim" -}}
+{{- .Values.streaming.persistence.existingClaim | default (printf "%s-%s" (include "deadwatch.fullname" .) (include "deadwatch.streamingClaimSuffix" .)) -}}
+{{- end }}
+
 {{- define "deadwatch.selector" -}}
 app.kubernetes.io/name: {{ include "deadwatch.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
