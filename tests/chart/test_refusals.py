@@ -67,6 +67,15 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "maxUnavailable 0 would block every drain",
     ),
     (
+        "a budget of pods that Spark starts",
+        POSTGRESQL
+        | {
+            "streaming.spark.mode": "operator",
+            "streaming.podDisruptionBudget": {"enabled": True, "maxUnavailable": 1},
+        },
+        "streaming.podDisruptionBudget with streaming.spark.mode operator would block every drain",
+    ),
+    (
         "a budget of both",
         {"api.podDisruptionBudget": {"enabled": True, "minAvailable": 1, "maxUnavailable": 1}},
         "needs minAvailable or maxUnavailable, one of them",

@@ -49,7 +49,9 @@
 {{- $process := index $.Values . -}}
 {{- $budget := $process.podDisruptionBudget -}}
 {{- $replicas := int ($process.replicas | default 1) -}}
-{{- if $budget.enabled -}}
+{{- if and $budget.enabled (eq . "streaming") (eq $.Values.streaming.spark.mode "operator") -}}
+{{- $said = append $said "streaming.podDisruptionBudget with streaming.spark.mode operator would block every drain of a node: nothing tells Kubernetes how many pods Spark wants; leave it off, a driver that was drained is started again" -}}
+{{- else if $budget.enabled -}}
 {{- $least := $budget.minAvailable -}}
 {{- $most := $budget.maxUnavailable -}}
 {{- if eq (kindIs "invalid" $least) (kindIs "invalid" $most) -}}
