@@ -81,6 +81,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "needs minAvailable or maxUnavailable, one of them",
     ),
     ("a budget of neither", {"api.podDisruptionBudget": {"enabled": True}}, "one of them"),
+    (
+        "a drain as long as the whole grace period",
+        {"api.drainSeconds": 30},
+        "api.drainSeconds 30 must be less than api.terminationGracePeriodSeconds 30",
+    ),
+    (
+        "a drain longer than a shorter grace period",
+        {"api.terminationGracePeriodSeconds": 4},
+        "api.drainSeconds 5 must be less than api.terminationGracePeriodSeconds 4",
+    ),
     ("an ingress without host", {"api.ingress.enabled": True}, "needs api.ingress.host"),
     ("a route without gateway", {"api.httpRoute.enabled": True}, "needs api.httpRoute.parentRefs"),
     ("no replicas", {"redrive.replicas": 0}, "/redrive/replicas"),
@@ -140,6 +150,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
         | {"redrive.replicas": 3, "redrive.podDisruptionBudget": {"enabled": True, "minAvailable": "50%"}},
     ),
     ("the least of everything", {"redrive.settings": {"lease_ms": 1000}}),
+    ("a drain that leaves the last second of the grace period", {"api.drainSeconds": 29}),
     ("an IPv6 address", {"api.host": "::"}),
 ]
 

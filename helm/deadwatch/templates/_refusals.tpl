@@ -68,6 +68,9 @@
 {{- if and .Values.api.enabled (not .Values.api.auth.existingSecret) (not (dig "oidc" "issuer" "" .Values.api.settings)) -}}
 {{- $said = append $said (printf "api.auth.existingSecret is needed, the Secret that tokens are digested with: kubectl create secret generic deadwatch-api --from-literal=%s=$(openssl rand -hex 32)" .Values.api.auth.pepperKey) -}}
 {{- end -}}
+{{- if ge (int .Values.api.drainSeconds) (int .Values.api.terminationGracePeriodSeconds) -}}
+{{- $said = append $said (printf "api.drainSeconds %d must be less than api.terminationGracePeriodSeconds %d: Kubernetes counts it among them" (int .Values.api.drainSeconds) (int .Values.api.terminationGracePeriodSeconds)) -}}
+{{- end -}}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) -}}
 {{- $said = append $said "api.ingress.enabled needs api.ingress.host" -}}
 {{- end -}}
