@@ -4,14 +4,18 @@ import re
 import shlex
 from pathlib import Path
 
+import kubernetes_validate
 import pytest
+import yaml
 
-from tests.chart.tools import ROOT, helm, one, rendered
+from tests.chart.tools import MINIMAL, ROOT, Manifest, helm, one, rendered
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 VALUES = re.search(r"```yaml\n(# values.yaml\n.*?)```", PAGE, re.DOTALL)
 HELM = re.findall(r"^\$ helm (.+)$", PAGE, re.MULTILINE)
 NEEDS_A_CLUSTER = {"test", "uninstall", "rollback"}
+KUBERNETES = "1.37"
+SCALED = re.compile(r"^\$ kubectl -n deadwatch scale (.+) --replicas=(\d+)$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -43,6 +47,46 @@ def test_objects_that_commands_name_are_those_of_the_chart(values: Path) -> None
         assert (
             one(manifests, {"service": "Service"}.get(kind, "Deployment"), name)["metadata"]["name"] == name
         )
+
+
+def shown(page: str, kind: str) -> Manifest:
+    """The manifest of that kind that a page shows."""
+    found = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    (manifest,) = [one for one in found if one.get("kind") == kind]
+    kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
+    return dict(manifest)
+
+
+def mounted(pod: Manifest) -> dict[str, Manifest]:
+    """The volumes of a pod by where they are mounted in its first container."""
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    return {mount["mountPath"]: volumes[mount["name"]] for mount in pod["containers"][0]["volumeMounts"]}
+
+
+def test_who_is_told_to_scale_down_is_told_to_scale_up_again() -> None:
+    """By the same program: Helm 4 refuses to change a number of replicas that kubectl has set."""
+    told: dict[str, list[int]] = {}
+    for names, replicas in SCALED.findall(PAGE):
+        for name in names.split():
+            told.setdefault(name, []).append(int(replicas))
+    assert told
+    assert {name: numbers for name, numbers in told.items() if numbers != [0, 1]} == {}
+
+
+def test_the_pod_that_restores_a_store_has_the_store_and_the_rights_of_the_charts() -> None:
+    manifests = rendered(
+        MINIMAL, values={"image.repository": "registry.example/deadwatch"}, release="deadwatch"
+    )
+    streaming = one(manifests, "Deployment", "streaming")["spec"]["template"]["spec"]
+    pod = shown(PAGE, "Pod")["spec"]
+    ours, theirs = pod["containers"][0], streaming["containers"][0]
+    for name in ("securityContext", "automountServiceAccountToken", "enableServiceLinks"):
+        assert pod[name] == streaming[name]
+    assert (ours["image"], ours["securityContext"]) == (theirs["image"], theirs["securityContext"])
+    store = "/var/lib/deadwatch/store"
+    assert mounted(pod)[store] == mounted(streaming)[store]
+    configured = yaml.safe_load(one(manifests, "ConfigMap", "streaming")["data"]["deadwatch.yaml"])
+    assert ours["env"] == [{"name": "STREAMING_STORE_URL", "value": configured["store_url"]}]
 
 
 def test_files_that_the_page_names_are_there() -> None:
