@@ -8,13 +8,16 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.chart.tools import MINIMAL, ROOT, Manifest, helm, one, rendered
+from tests.chart.tools import CHART, MINIMAL, ROOT, Manifest, helm, one, rendered
 
 PAGE = (ROOT / "docs" / "operations.md").read_text()
+STORE = (ROOT / "docs" / "store.md").read_text()
 VALUES = re.search(r"```yaml\n(# values.yaml\n.*?)```", PAGE, re.DOTALL)
 HELM = re.findall(r"^\$ helm (.+)$", PAGE, re.MULTILINE)
 NEEDS_A_CLUSTER = {"test", "uninstall", "rollback"}
 KUBERNETES = "1.37"
+SAME = ("image", "resources", "securityContext")
+"""What a container has that works in the place of one of the chart's."""
 SCALED = re.compile(r"^\$ kubectl -n deadwatch scale (.+) --replicas=(\d+)$", re.MULTILINE)
 
 
@@ -87,6 +90,40 @@ def test_the_pod_that_restores_a_store_has_the_store_and_the_rights_of_the_chart
     assert mounted(pod)[store] == mounted(streaming)[store]
     configured = yaml.safe_load(one(manifests, "ConfigMap", "streaming")["data"]["deadwatch.yaml"])
     assert ours["env"] == [{"name": "STREAMING_STORE_URL", "value": configured["store_url"]}]
+
+
+def job(kind: str) -> Manifest:
+    """The Job of docs/store.md as it says to take it for a kind of store."""
+    if kind == "postgresql":
+        return shown(STORE, "Job")
+    return shown(
+        re.sub(r"^.* # postgresql\n", "", STORE, flags=re.MULTILINE).replace("# sqlite: ", ""), "Job"
+    )
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_the_job_that_counts_anew_has_what_the_charts_streaming_has(kind: str, values: Path) -> None:
+    """But a volume of its own for the second store, as large as the chart's first one."""
+    image = {"image.repository": "registry.example/deadwatch"}
+    manifests = rendered(MINIMAL if kind == "sqlite" else values, values=image, release="deadwatch")
+    streaming = one(manifests, "Deployment", "streaming")["spec"]["template"]["spec"]
+    pod = job(kind)["spec"]["template"]["spec"]
+    ours, theirs = pod["containers"][0], streaming["containers"][0]
+    for name in ("serviceAccountName", "automountServiceAccountToken", "enableServiceLinks"):
+        assert pod[name] == streaming[name]
+    assert (pod["securityContext"], pod.get("affinity")) == (
+        streaming["securityContext"],
+        streaming.get("affinity"),
+    )
+    assert {name: ours[name] for name in SAME} == {name: theirs[name] for name in SAME}
+    assert ours["args"][-2:] == theirs["args"]
+    assert ours.get("env", []) == [each for each in theirs["env"] if each["name"] != "STREAMING_HEALTH__HOST"]
+    volumes, data = mounted(pod), "/var/lib/deadwatch/streaming"
+    assert volumes == mounted(streaming) | {data: volumes[data]}
+    size = yaml.safe_load((CHART / "values.yaml").read_text())["store"]["sqlite"]["size"]
+    assert (
+        volumes[data]["ephemeral"]["volumeClaimTemplate"]["spec"]["resources"]["requests"]["storage"] == size
+    )
 
 
 def test_files_that_the_page_names_are_there() -> None:
