@@ -26,6 +26,8 @@ from tests.waiting import until
 Secrets = Mapping[str, Mapping[str, str]]
 
 READY_WITHIN_S: Final = 300
+ENTRYPOINT: Final = "/opt/deadwatch/bin/entrypoint"
+"""The image's init, which every command begins with; a process of this machine needs none."""
 PROGRAMS: Final = {"python": [sys.executable], "deadwatch": [sys.executable, "-m", "cli"]}
 LISTENS: Final = {"api": ("API_PORT", "API_HOST"), "redrive": ("REDRIVE_HEALTH__PORT",)}
 """The variables of a process's port and, where it is not the pod's own, its address."""
@@ -131,7 +133,9 @@ class Node:
         mounts = self._mounts(home, spec, container, manifests)
         ports = {port["name"]: free_port() for port in container.get("ports", ())}
         environment = self._environment(container, mounts, ports)
-        command = [*PROGRAMS[container["command"][0]], *container["command"][1:], *container.get("args", ())]
+        words: list[str] = container["command"] + container.get("args", [])
+        assert words[0] == ENTRYPOINT
+        command = [*PROGRAMS[words[1]], *words[2:]]
         return Prepared(home, [self._placed(part, mounts) for part in command], environment, ports)
 
     def start(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Pod:

@@ -1,12 +1,13 @@
 """Every pod keeps the restricted Pod Security Standard, whatever the values; and what each is given."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.chart.tools import CASES, CHART, MINIMAL, OPERATED, Manifest, helm, one, pods, rendered
+from tests.chart.tools import CASES, CHART, MINIMAL, OPERATED, ROOT, Manifest, helm, one, pods, rendered
 
 cases = pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 PROCESSES = ("collector", "streaming", "redrive", "api")
@@ -170,6 +171,15 @@ def test_what_has_to_last_is_never_in_an_empty_directory(case: Path) -> None:
 def test_streaming_is_replaced_never_doubled() -> None:
     streaming = one(rendered(MINIMAL), "Deployment", "streaming")["spec"]
     assert (streaming["replicas"], streaming["strategy"]) == (1, {"type": "Recreate"})
+
+
+@cases
+def test_every_process_runs_under_the_images_init(case: Path) -> None:
+    """A container's first process is given no SIGTERM that it does not handle yet, and all orphans."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    entrypoint = json.loads(dockerfile.partition("\nENTRYPOINT ")[2].partition("\n")[0])
+    for name, pod in pods(rendered(case)):
+        assert pod["containers"][0]["command"][:1] == entrypoint, name
 
 
 def test_a_collector_that_never_became_ready_is_replaced_by_an_upgrade() -> None:

@@ -42,6 +42,11 @@ helm keeps it.
 {{- .Values.streaming.persistence.existingClaim | default (printf "%s-%s" (include "deadwatch.fullname" .) (include "deadwatch.streamingClaimSuffix" .)) -}}
 {{- end }}
 
+{{/* The image's own: an init, so that no process of ours is the first of its container. A command replaces it. */}}
+{{- define "deadwatch.entrypoint" -}}
+/opt/deadwatch/bin/entrypoint
+{{- end }}
+
 {{- define "deadwatch.selector" -}}
 app.kubernetes.io/name: {{ include "deadwatch.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

@@ -94,7 +94,7 @@
 name: {{ .component }}
 image: {{ include "deadwatch.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-command: [python, -m, {{ .module }}]
+command: [{{ include "deadwatch.entrypoint" . }}, python, -m, {{ .module }}]
 args: [--config, /etc/deadwatch/config/deadwatch.yaml]
 env:
   {{- include "deadwatch.env" . | trim | nindent 2 }}
