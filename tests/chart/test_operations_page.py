@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import stat
+import subprocess
 from pathlib import Path
 
 import kubernetes_validate
@@ -18,6 +20,7 @@ NEEDS_A_CLUSTER = {"test", "uninstall", "rollback"}
 KUBERNETES = "1.37"
 SAME = ("image", "resources", "securityContext")
 """What a container has that works in the place of one of the chart's."""
+PEPPER = re.search(r"^\$ (.+>docker/\.env\))$", PAGE, re.MULTILINE)
 SCALED = re.compile(r"^\$ kubectl -n deadwatch scale (.+) --replicas=(\d+)$", re.MULTILINE)
 
 
@@ -126,7 +129,30 @@ def test_the_job_that_counts_anew_has_what_the_charts_streaming_has(kind: str, v
     )
 
 
+def test_the_pepper_of_compose_is_kept_for_its_owner_and_is_made_once(tmp_path: Path) -> None:
+    assert PEPPER, "the page does not say where the pepper is kept"
+    (tmp_path / "docker").mkdir()
+    kept = tmp_path / "docker" / ".env"
+    subprocess.run(["/bin/sh", "-c", PEPPER[1]], cwd=tmp_path, check=True)
+    said = dict(line.split("=") for line in kept.read_text().splitlines())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert re.fullmatch("[0-9a-f]{64}", said["DEADWATCH_TOKEN_PEPPER"])
+    again = subprocess.run(["/bin/sh", "-c", PEPPER[1]], cwd=tmp_path, capture_output=True, check=False)
+    assert again.returncode != 0
+    assert said["DEADWATCH_TOKEN_PEPPER"] in kept.read_text()
+    compose = (ROOT / "docker" / "compose.yaml").read_text()
+    assert set(said) >= set(re.findall(r"\$\{(\w+):\?", compose))
+    assert PEPPER[1] in compose
+
+
+def test_what_compose_is_told_is_in_no_commit_and_in_no_image() -> None:
+    assert {".env", "docker/mine.yaml"} <= set((ROOT / ".gitignore").read_text().splitlines())
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    for name in ("docker/.env", "docker/mine.yaml"):
+        assert lines.index(name) > lines.index("!docker")  # the last line that matches counts
+
+
 def test_files_that_the_page_names_are_there() -> None:
     named = set(re.findall(r"\b((?:docker|helm)/[\w./-]+\w)", PAGE))
     assert named
-    assert {file for file in named if not (ROOT / file).exists()} <= {"docker/mine.yaml"}
+    assert {file for file in named if not (ROOT / file).exists()} <= {"docker/mine.yaml", "docker/.env"}
