@@ -204,13 +204,37 @@ def test_the_store_is_upgraded_before_anything_of_the_release_exists() -> None:
     assert "serviceAccountName" not in pod
 
 
-def test_notes_say_the_next_three_commands() -> None:
-    told = helm("install", "dw", CHART, "--values", MINIMAL, "--dry-run=client", "--namespace", "d").stdout
-    notes = told.partition("NOTES:")[2]
-    assert [line for line in notes.splitlines() if re.match(r"\d\. ", line)][2].startswith("3. ")
-    for command in ("helm test dw --namespace d", "kubectl --namespace d port-forward", "curl http://"):
-        assert command in notes
-    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made" in notes
+def notes(*more: str) -> str:
+    """What is said after an installation."""
+    said = helm("install", "dw", CHART, "--values", MINIMAL, "--dry-run=client", "--namespace", "d", *more)
+    assert said.returncode == 0, said.stderr
+    return said.stdout.partition("NOTES:")[2]
+
+
+def test_notes_say_the_next_commands() -> None:
+    said = notes()
+    assert re.findall(r"^\d\. ", said, re.MULTILINE) == ["1. ", "2. ", "3. ", "4. "]
+    for command in ("helm test dw --namespace d", "kubectl --namespace d port-forward"):
+        assert command in said
+    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made" in said
+
+
+def test_notes_read_with_a_token_where_reading_needs_one() -> None:
+    """The one that they tell how to make, as docs/operations.md does; else the answer would be 401."""
+    made = r"exec deploy/(?:dw-)?deadwatch-api -- (deadwatch token create .*--config [\w/.]+)"
+    page = re.sub(r"\\\n +", "", (ROOT / "docs" / "operations.md").read_text())
+    with_token = 'curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8000/api/v1/overview'
+    assert re.findall(made, notes()) == re.findall(made, page)
+    assert with_token in notes()
+    provider = (
+        "--set",
+        "api.auth.existingSecret=,api.settings.oidc.issuer=https://idp,api.settings.oidc.audience=a",
+    )
+    assert with_token in notes(*provider)
+    assert "token create" not in notes(*provider)
+    reads = notes("--set", "api.auth.anonymous=reads")
+    assert "   curl http://127.0.0.1:8000/api/v1/overview" in reads
+    assert "token" not in reads
 
 
 def test_the_name_of_a_long_release_still_fits() -> None:
