@@ -1,6 +1,7 @@
 """``python -m redrive``: a worker for redrive orders, until SIGTERM or SIGINT.
 
-It waits for a store that is away. A signal lets the transaction that has begun come to its end.
+It waits for a store that is away. A signal leaves the transaction that has begun
+``shutdown_graceful_timeout_ms`` to come to its end; then it is Kafka's, and undone by the next worker.
 """
 
 import logging
