@@ -1,6 +1,7 @@
 """How a worker begins on a store that is away, and what its end says of that."""
 
 import sqlite3
+import threading
 
 import pytest
 from sqlalchemy.exc import DatabaseError, OperationalError
@@ -36,7 +37,7 @@ def _locked(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = RedriveSettings(retry_backoff_ms=1, retry_backoff_max_ms=1)
     monkeypatch.setattr(redrive, "begin", lambda *_: settings)
     monkeypatch.setattr(redrive, "Store", StoreThatIsLocked)
-    monkeypatch.setattr(redrive.process, "stop_on_signals", redrive.threading.Event)
+    monkeypatch.setattr("redrive.__main__.process.stop_on_signals", threading.Event)
     monkeypatch.setattr(StoreThatIsLocked, "failures", 2)
 
 
