@@ -73,10 +73,11 @@ class Batches:
         quarantine_refused: bool = True,
         telemetry: Telemetry = SILENT,
         small: int = cluster.SMALL_DEAD_LETTERS,
+        stream: str = "",
     ) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
         self._complete, self._quarantine_refused = complete, quarantine_refused
-        self._telemetry = telemetry
+        self._telemetry, self._stream = telemetry, stream
         self._reader = Reader(small)
         self._busy = threading.Lock()
         self._stopping, self.applied = False, 0
@@ -129,6 +130,7 @@ class Batches:
         return Batch(
             query_id="",
             batch_id=-1,
+            stream=self._stream,
             committed_at_ms=now_ms,
             duration_ms=max(0, now_ms - began_ms),
             records=sum(sums.events for sums in summary.events.sums.values()) + counted.records,

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic
 from deadwatch.runtime.kafka_topics import NO_ID, Admin, create_queue, is_readable
 from deadwatch.store.batch import Offsets, Place
+from deadwatch.store.write.progress import DEAD_LETTERS, EVENTS
 from streaming.kernel.causes import MAX_KEY_BYTES, MAX_VALUE_BYTES
 from streaming.settings import StreamingSettings
 
@@ -268,8 +269,8 @@ def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     most, most_dead_letters = settings.max_offsets_per_trigger, settings.max_dead_letters_per_trigger
     pattern = dead_letters_pattern(settings)
     return {
-        "events": stream(events_pattern(settings), most, events, EVENT_FETCHES, SMALL_EVENTS),
-        "dead-letters": stream(pattern, most_dead_letters, dead_letters, SMALL_FETCHES, SMALL_DEAD_LETTERS),
+        EVENTS: stream(events_pattern(settings), most, events, EVENT_FETCHES, SMALL_EVENTS),
+        DEAD_LETTERS: stream(pattern, most_dead_letters, dead_letters, SMALL_FETCHES, SMALL_DEAD_LETTERS),
     }
 
 

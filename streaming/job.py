@@ -24,7 +24,7 @@ from deadwatch.store.errors import FencedError
 from deadwatch.store.heartbeat import KAFKA, STREAMING, Heartbeat
 from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
+from deadwatch.store.write.progress import BEHIND, BEHIND_FOR, PHASE, RATE, Figures
 from streaming import cluster, warm_up
 from streaming.batches import Batches
 from streaming.session import failure_of
@@ -127,9 +127,10 @@ class Job:
             complete=complete,
             telemetry=telemetry,
             small=stream.small,
+            stream=name,
         )
         started.append(batches)
-        writer = stream.records.writeStream.queryName(f"deadwatch-{name}").foreachBatch(batches)
+        writer = stream.records.writeStream.queryName(name).foreachBatch(batches)
         writer = writer.option("checkpointLocation", (directory / name).as_uri())
         return writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds").start()
 
@@ -149,7 +150,8 @@ class Job:
             if abs(now_ms - self._checked_ms) >= self._settings.topics_poll_interval_ms:
                 self._checked_ms = now_ms
                 reports = [query.lastProgress for query in running]
-                figures = {BEHIND: self._tracker.check(end_offsets(reports)), **figures_of(reports)}
+                behind = self._tracker.check(end_offsets(reports))
+                figures = {BEHIND: behind, BEHIND_FOR: self._tracker.behind_for, **figures_of(reports)}
                 self._store.note_figures(figures)
                 self._telemetry.figures(figures)
             elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:

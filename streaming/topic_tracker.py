@@ -24,6 +24,7 @@ from deadwatch.contract.events import RedriveHandled
 from deadwatch.runtime.kafka import TOPIC_NAME
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
+from deadwatch.store.write.progress import DEAD_LETTERS, EVENTS, STREAMS
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
 from streaming.settings import StreamingSettings
@@ -57,6 +58,8 @@ class TopicTracker:
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
+        self._looked_ms, self._looked_at = 0, dict[Place, int]()
+        self._whole_ms: dict[str, int] = {}
         self._left_out: frozenset[str] = frozenset()
         self.untimely: Mapping[Place, int] = {}
         """Offsets of records whose time Spark cannot hold: their topics are left out while they are there."""
@@ -184,7 +187,31 @@ class TopicTracker:
         behind = Counter(dict.fromkeys(ids, 0))
         for partition, end in ends.items():
             behind[partition[0]] += max(0, end - reached.get(partition, end))
+        self._note_whole(ends, reached)
         return behind
+
+    @property
+    def behind_for(self) -> dict[str, int]:
+        """How long before the last look each stream had last read all that was there, in ms; at most.
+
+        Not known of a stream that has not read all since this tracker was made.
+        """
+        return {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
+
+    def _note_whole(self, ends: Offsets, reached: Offsets) -> None:
+        """Note which streams have read by now what the look before has seen; ``ends`` are what this one sees.
+
+        A stream under load never stands at the end. The times of records do not tell this: Connect gives a
+        dead letter the time of the record that failed.
+        """
+        before = {place: end for place, end in self._looked_at.items() if place in ends}
+        missing = {self._stream_of(place) for place, end in before.items() if reached.get(place, end) < end}
+        if self._looked_ms:
+            self._whole_ms |= {one: self._looked_ms for one in STREAMS if one not in missing}
+        self._looked_ms, self._looked_at = self._clock_ms(), dict(ends)
+
+    def _stream_of(self, place: Place) -> str:
+        return EVENTS if place[0] == self._settings.events_topic else DEAD_LETTERS
 
     def advance(self, passed: Offsets) -> None:
         """Note where Spark has come: orders wait for that. Raises ``KafkaError`` and ``SQLAlchemyError``."""

@@ -96,7 +96,9 @@ class Sources(Answer):
 class Pipeline(Answer):
     """The last batch of streaming; nulls before the first."""
 
-    lag_ms: int | None = Field(description="Age of its newest event when it was committed.", examples=[240])
+    lag_ms: int | None = Field(
+        description="How far events or dead letters are behind, whichever is further.", examples=[240]
+    )
     batch_duration_ms: int | None = Field(examples=[130])
     batch_records: int | None = Field(examples=[12])
     last_batch: datetime | None = Field(examples=[TIME])

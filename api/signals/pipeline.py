@@ -14,6 +14,7 @@ from deadwatch.orders.order import Status
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import REDRIVE
 from deadwatch.store.write.orders import count_by_status
+from deadwatch.store.write.progress import BEHIND_FOR, STREAMS, read_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def collector_rows(connection: Connection) -> list[CollectorRow]:
 
 @dataclass(frozen=True, slots=True)
 class BatchRow:
-    """The batch that was applied last."""
+    """The batch that was applied last; ``lag_ms`` is the greatest of all streams."""
 
     committed_at_ms: int
     duration_ms: int
@@ -73,11 +74,19 @@ class BatchRow:
 
 
 def last_batch(connection: Connection) -> BatchRow | None:
-    """The newest batch; None before the first one."""
-    table = schema.batches.c
-    columns = (table.committed_at_ms, table.duration_ms, table.records, table.lag_ms)
-    row = connection.execute(select(*columns).order_by(table.committed_at_ms.desc()).limit(1)).first()
-    return None if row is None else BatchRow(*row)
+    """The newest batch of all streams; None before the first one.
+
+    A stream is no further behind than for as long as it has not read all that was there: the last batch of
+    one that rests may have been late, and dead letters may have the times of the records that failed.
+    """
+    newest = schema.batches.c.committed_at_ms.desc()
+    rows = connection.execute(select(schema.batches).order_by(newest)).all()
+    found = [row for row in rows if row.query_id in STREAMS] or rows[:1]
+    if not found:
+        return None
+    behind_ms = read_figures(connection).get(BEHIND_FOR, {})
+    lag_ms = max(min(row.lag_ms, behind_ms.get(row.query_id, row.lag_ms)) for row in found)
+    return BatchRow(found[0].committed_at_ms, found[0].duration_ms, found[0].records, lag_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class Batch:
     ``begins`` are the store's offsets at which the batch begins, without the partitions that are new to the
     store; the store must be there. ``offsets`` are those at which reading continues, ``first_offsets`` those
     of the first records read. ``query_id`` and ``batch_id`` are Spark's, for traces: nothing is decided by
-    them.
+    them. ``stream`` is the name of the query that has read it; "" for a backfill, which reads all at once.
 
     ``events`` change states; they are in the order of their source and position. ``topic_ids`` are Kafka's
     ids of the topics. ``present`` are the dead letter topics that redrives have reported on, as they are now.
@@ -112,6 +112,7 @@ class Batch:
 
     query_id: str
     batch_id: int
+    stream: str = ""
     committed_at_ms: int
     duration_ms: int = 0
     records: int = 0

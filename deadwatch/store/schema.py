@@ -22,7 +22,7 @@ def _table(name: str, words: str, *indexes: Index, **options: Any) -> Table:  # 
 
 batches = _table(
     "batches",
-    "*query_id "  # the name of the query
+    "*query_id "  # the name of the query; "": a backfill
     "batch_id:n "  # how many were merged before the last one
     "committed_at_ms:n duration_ms:n records:n "
     "lag_ms:n",  # from the newest event's observation to the commit

@@ -75,6 +75,7 @@ def denied_for_a_while_and_killed_in_the_midst(denying: Streaming, traffic: Traf
 
 def as_the_version_before_left_it(streaming: Streaming, traffic: Traffic) -> None:
     """Store and checkpoint, when it was killed between the commit of the store and that of Spark."""
+    streaming.execute("DELETE FROM batches WHERE query_id = 'deadwatch-dead-letters'")
     streaming.execute("UPDATE batches SET query_id = '6e2ab5a4-93f9-4f7e-8b57-f7d6f0c5a0de', batch_id = 8")
     for name, content in CHECKPOINT.items():
         file = streaming.checkpoint / name

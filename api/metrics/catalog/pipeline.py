@@ -123,8 +123,9 @@ SOURCE_UP: Final = Metric(
 )
 PIPELINE_LAG: Final = Metric(
     "deadwatch_pipeline_lag_seconds",
-    "Age of the newest event of the last batch when it was committed. Near 0: figures are as good as live. "
-    "Growing: streaming does not keep up; give it more cores or bigger fetches.",
+    "Age of the newest record of the last batch when it was committed, of events or of dead letters, "
+    "whichever is further behind. Near 0: figures are as good as live. Growing: streaming does not keep up; "
+    "give it more cores or bigger fetches.",
 )
 BATCH_DURATION: Final = Metric(
     "deadwatch_batch_duration_seconds",

@@ -31,11 +31,17 @@ from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
 from deadwatch.store.storable import clamped, storable_key
 from deadwatch.store.write.states import RowLimits
 
-QUERY: Final = "deadwatch-failures"
-"""The name under which batches are noted; rows with other names belong to queries of earlier versions."""
+EVENTS: Final = "deadwatch-events"
+DEAD_LETTERS: Final = "deadwatch-dead-letters"
+STREAMS: Final = (EVENTS, DEAD_LETTERS)
+"""The names of the queries, under which the last batch of each is noted; rows with other names belong to
+backfills and to queries of earlier versions.
+"""
 
 BEHIND: Final = "behind_records"
 """Records of a topic that were not read yet at the last look."""
+BEHIND_FOR: Final = "behind_for_ms"
+"""How long ago a stream had last read all that was there, at the last look; without one it is not known."""
 PHASE: Final = "phase_ms"
 """How long a phase of the last batch took, by Spark's name for it."""
 RATE: Final = "records_per_second"
@@ -68,10 +74,12 @@ def move(connection: Connection, begins: Offsets, ends: Offsets) -> bool:
 
 def merge(connection: Connection, batch: Batch, caps: RowLimits) -> None:
     """Note the batch, and the marks of its sources."""
-    last = connection.scalar(select(batches.c.batch_id).where(batches.c.query_id == QUERY))
+    last = connection.execute(select(batches).where(batches.c.query_id == batch.stream)).first()
     figures = {name: getattr(batch, name) for name in ("committed_at_ms", "duration_ms", "records", "lag_ms")}
-    number = 0 if last is None else last + 1
-    upsert(connection, batches, [{"query_id": QUERY, "batch_id": number, **figures}])
+    if last is not None and not batch.records:  # nothing was read that has an age
+        figures["lag_ms"] = last.lag_ms
+    number = 0 if last is None else last.batch_id + 1
+    upsert(connection, batches, [{"query_id": batch.stream, "batch_id": number, **figures}])
     _advance(connection, batch, caps)
 
 

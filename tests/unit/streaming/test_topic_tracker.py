@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
+from deadwatch.store.write.progress import DEAD_LETTERS
 from streaming.settings import StreamingSettings
 from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
 from tests.unit.streaming.test_data_loss import records_missed
@@ -45,6 +46,16 @@ class Kafka:
 
 
 @dataclass
+class Clock:
+    """A clock that a test sets."""
+
+    now_ms: int = 1
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@dataclass
 class Query:
     """A tracker that is connected, with what it stands between."""
 
@@ -52,6 +63,7 @@ class Query:
     store: Store
     tracker: TopicTracker
     url: str
+    clock: Clock
 
     def missed(self) -> dict[str, int]:
         return {reason: value for (_, reason), value in records_missed(self.url).items()}
@@ -62,13 +74,13 @@ class Query:
 
 @pytest.fixture
 def query(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
-    kafka = Kafka()
+    kafka, clock = Kafka(), Clock()
     monkeypatch.setattr("streaming.cluster.connect", lambda _settings: kafka)
     with Store(url) as store:
         store.apply(replace(EMPTY, offsets={HERE: 10}, topic_ids={TOPIC: "one"}))
-        with TopicTracker(StreamingSettings(), store, lambda: 1) as tracker:
+        with TopicTracker(StreamingSettings(), store, clock) as tracker:
             tracker.settle()
-            yield Query(kafka, store, tracker, url)
+            yield Query(kafka, store, tracker, url, clock)
 
 
 def read(first: Offsets, ends: Offsets) -> Batch:
@@ -96,6 +108,23 @@ def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None
     assert query.tracker.check({HERE: 11, THERE: 0}) == {TOPIC: 0}
     assert (query.store.offsets(), query.missed()) == ({HERE: 11, THERE: 0}, {})
     assert query.tracker.complete(read({HERE: 11}, {HERE: 12})).begins == {HERE: 11}
+
+
+def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_saw(query: Query) -> None:
+    clock = query.clock
+    courses: tuple[tuple[int, int, int, dict[str, int]], ...] = (  # time, the topic's end, Spark's offset
+        (1_000, 50, 50, {}),  # nothing is known before the second look
+        (6_000, 60, 50, {DEAD_LETTERS: 5_000}),  # new records do not count against it
+        (11_000, 70, 60, {DEAD_LETTERS: 5_000}),
+        (16_000, 900, 65, {DEAD_LETTERS: 10_000}),
+        (21_000, 900, 66, {DEAD_LETTERS: 15_000}),
+        (26_000, 900, 900, {DEAD_LETTERS: 5_000}),
+    )
+    for now_ms, end, passed, behind_for in courses:
+        clock.now_ms, query.kafka.end[HERE] = now_ms, end
+        query.tracker.check({HERE: passed, THERE: 0})
+        told = query.tracker.behind_for
+        assert {name: ms for name, ms in told.items() if name == DEAD_LETTERS} == behind_for, now_ms
 
 
 def test_between_two_checks_markers_are_passed_too(query: Query) -> None:

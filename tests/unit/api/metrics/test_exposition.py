@@ -15,6 +15,7 @@ from api.metrics import catalog
 from deadwatch.runtime.version import VERSION
 from deadwatch.store import schema, series
 from deadwatch.store import store as written_by_streaming
+from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS
 from tests.unit.api.routes.conftest import Add
 
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
@@ -64,6 +65,41 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
     add_row(schema.sources, name="kafka", kind="kafka", up=True, heartbeat_ms=now_ms)
     add_row(schema.batches, query_id="old", committed_at_ms=1, lag_ms=99_000)
     add_row(schema.batches, query_id="new", committed_at_ms=2, lag_ms=250, duration_ms=130)
+
+
+LAGS: dict[str, tuple[dict[str, tuple[int, int]], dict[str, int], float]] = {
+    "the stream that is further behind counts": ({EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)}, {}, 7_200),
+    "a name of an earlier version does not": ({"deadwatch-failures": (8, 99_000), EVENTS: (9, 20)}, {}, 0.02),
+    "a stream that has read all is not behind": (
+        {EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)},
+        {EVENTS: 5_000, DEAD_LETTERS: 5_000},
+        5,
+    ),
+    "one that has not for long is": (
+        {EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)},
+        {EVENTS: 5_000, DEAD_LETTERS: 8_000_000},
+        7_200,
+    ),
+}
+"""When each query has committed and with which lag, how long each is behind, and the lag that is told."""
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(("batches", "behind_ms", "lag_s"), LAGS.values(), ids=LAGS)
+def test_the_lag_is_that_of_the_stream_that_is_furthest_behind(
+    client: httpx2.Client,
+    add_row: Add,
+    batches: dict[str, tuple[int, int]],
+    behind_ms: dict[str, int],
+    lag_s: float,
+) -> None:
+    for name, (at_ms, lag_ms) in batches.items():
+        add_row(schema.batches, query_id=name, committed_at_ms=at_ms, lag_ms=lag_ms, duration_ms=at_ms)
+    for name, since_ms in behind_ms.items():
+        add_row(schema.stream_figures, name=BEHIND_FOR, subject=name, value=since_ms)
+    answer = client.get("/metrics")
+    assert value(answer, "deadwatch_pipeline_lag_seconds") == [lag_s]
+    assert value(answer, "deadwatch_batch_duration_seconds") == [0.009]
 
 
 PIPE = 'connector="pipe",kafka_cluster="c"'

@@ -11,7 +11,7 @@ from deadwatch.store.batch import Offsets, delta
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.series import RECORDS_MISSED
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import QUERY
+from deadwatch.store.write.progress import DEAD_LETTERS, EVENTS
 from tests.unit.deadwatch.store.suite import EMPTY
 
 MISSED = delta(RECORDS_MISSED, {"topic": "t"}, 4, first_ms=1, last_ms=1)
@@ -20,7 +20,7 @@ MISSED = delta(RECORDS_MISSED, {"topic": "t"}, 4, first_ms=1, last_ms=1)
 @pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
-        opened.apply(replace(EMPTY, offsets={HERE: 10}))
+        opened.apply(replace(EMPTY, offsets={HERE: 10}, stream=EVENTS))
         yield opened
 
 
@@ -51,7 +51,7 @@ MOVES: dict[str, tuple[Offsets, Offsets, bool | None]] = {
 def test_a_batch_is_merged_where_it_begins_at_the_stores_offsets(
     store: Store, connection: Connection, begins: Offsets, offsets: Offsets, merged: bool | None
 ) -> None:
-    batch = replace(EMPTY, begins=begins, offsets=offsets, series=(MISSED,))
+    batch = replace(EMPTY, stream=EVENTS, begins=begins, offsets=offsets, series=(MISSED,))
     if merged is None:
         with pytest.raises(OffsetsMovedError, match=r"t-[01]: the batch begins at .*: nothing was merged"):
             store.apply(batch)
@@ -60,7 +60,7 @@ def test_a_batch_is_merged_where_it_begins_at_the_stores_offsets(
     assert store.offsets() == {HERE: 10, **(offsets if merged else {})}
     assert counted(connection) == ([4] if merged else [])
     ((name, number),) = connection.execute(select(schema.batches.c.query_id, schema.batches.c.batch_id))
-    assert (name, number) == (QUERY, int(bool(merged)))
+    assert (name, number) == (EVENTS, int(bool(merged)))
 
 
 def test_what_is_passed_over_is_counted_once(store: Store, connection: Connection) -> None:
@@ -71,3 +71,18 @@ def test_what_is_passed_over_is_counted_once(store: Store, connection: Connectio
     with pytest.raises(OffsetsMovedError):
         store.pass_over({HERE: 10}, {HERE: 16}, {}, [MISSED])
     assert counted(connection) == [4]
+
+
+def test_each_stream_notes_its_own_last_batch_and_one_without_records_leaves_its_lag(
+    store: Store, connection: Connection
+) -> None:
+    late = replace(EMPTY, stream=DEAD_LETTERS, records=3, lag_ms=7_200_000)
+    for batch in (
+        late,
+        replace(EMPTY, stream=EVENTS, records=1, lag_ms=40),
+        replace(late, records=0, lag_ms=0),
+    ):
+        assert store.apply(batch)
+    table = schema.batches.c
+    noted = connection.execute(select(table.query_id, table.batch_id, table.records, table.lag_ms))
+    assert sorted(map(tuple, noted)) == [(DEAD_LETTERS, 1, 0, 7_200_000), (EVENTS, 1, 1, 40)]
