@@ -34,7 +34,7 @@ def outstanding(scope: Scope, offset: str = "") -> Expr:
 
 def in_this_time(scope: Scope, metric: Metric, **only: Value) -> Expr:
     """How much a counter has grown in the time that is chosen in Grafana, as one number."""
-    return scope.or_zero(scope.grown(metric, RANGE, **only).sum())
+    return scope.or_zero(scope.grown(metric, RANGE, (), "", **only).sum())
 
 
 def now(scope: Scope, metric: Metric, **only: Value) -> Expr:

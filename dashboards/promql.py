@@ -8,6 +8,7 @@ over ``instance`` and ``pod``. A counter is read by ``rate``, ``increase`` or ``
 difference of two counters.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partialmethod
@@ -22,6 +23,17 @@ RATE_INTERVAL: Final = "$__rate_interval"
 
 RISING: Final = (catalog.SHARE_RECORDS,)
 """Gauges by their names that only rise, as counters do."""
+
+_PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")
+_UNITS_MS: Final = {
+    "ms": 1,
+    "s": 1_000,
+    "m": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+    "w": 604_800_000,
+    "y": 31_536_000_000,
+}
 
 Value = str | Sequence[str]
 """The value that a label must have: a text, or one of several."""
@@ -167,7 +179,9 @@ class Scope:
         ranged = f"{self.selector(metric, **only)}[{window or self.window}]{_offset(offset)}"
         return self._over_replicas(metric, f"increase({ranged})")
 
-    def grown(self, metric: Metric, window: str = "", by: Sequence[str] = (), **only: Value) -> Expr:
+    def grown(
+        self, metric: Metric, window: str = "", by: Sequence[str] = (), offset: str = "", **only: Value
+    ) -> Expr:
         """Growth of a counter, exact to the record: its value now less its value before the window.
 
         It holds over a change of pods too. A series that did not exist before the window has grown by its
@@ -175,14 +189,16 @@ class Scope:
         within the window. So the very first scrape, and the first after an outage, do not count what has long
         been counted. After a reset, and where neither gives a value, ``increase`` is used.
 
-        With ``by`` the series are added up by these labels first: what moves between them is no growth.
+        With ``by`` the series are added up by these labels first: what moves between them is no growth. With
+        ``offset`` the window ended so long ago.
         """
         self._require_counter(metric)
         window = window or self.window
         series = self.selector(metric, **only)
-        began = f"{series} and ({self._compared(series, '<', window)})"
-        read = [self._over_replicas(metric, text) for text in (series, f"{series} offset {window}", began)]
-        every = (*read, self.increase(metric, window, "", **only))
+        end, begin = f"{series}{_offset(offset)}", f"{series} offset {_added(window, offset)}"
+        began = f"{end} and ({self._compared(series, '<', window, offset)})"
+        read = [self._over_replicas(metric, text) for text in (end, begin, began)]
+        every = (*read, self.increase(metric, window, offset, **only))
         now, then, whole, increase = (one.sum(*by) if by else one for one in every)
         return now.minus(then).is_(">=", 0).or_(whole).or_(increase)
 
@@ -202,11 +218,12 @@ class Scope:
         whole = self._anywhere.gauge(catalog.STORE_UP).max(JOB).is_("==", 1)
         return expression.or_(Expr(f"0 * max({whole.text})"))
 
-    def _compared(self, series: str, operator: str, window: str) -> str:
+    def _compared(self, series: str, operator: str, window: str, offset: str = "") -> str:
         """Compare in how many scrapes of the window a series is with how many read the whole store."""
         store = self._anywhere.selector(catalog.STORE_UP)
-        whole = f"sum_over_time({store}[{window}])"
-        return f"count_over_time({series}[{window}]) {operator} on (job, instance) group_left () {whole}"
+        ranged = f"[{window}]{_offset(offset)}"
+        whole = f"sum_over_time({store}{ranged})"
+        return f"count_over_time({series}{ranged}) {operator} on (job, instance) group_left () {whole}"
 
     @property
     def _anywhere(self) -> "Scope":
@@ -236,6 +253,16 @@ class Scope:
 
 def _offset(offset: str) -> str:
     return f" offset {offset}" if offset else ""
+
+
+def _added(duration: str, more: str) -> str:
+    """The sum of two durations as Prometheus writes them; of one alone, as it is written."""
+    if not more:
+        return duration
+    parts = [_PART.findall(text) for text in (duration, more)]
+    if not all(parts):
+        raise PromqlError(f"{duration!r} and {more!r} cannot be added: one is no duration")
+    return f"{sum(int(number) * _UNITS_MS[unit] for part in parts for number, unit in part)}ms"
 
 
 def _matcher(value: Value) -> str:

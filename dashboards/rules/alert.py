@@ -52,7 +52,9 @@ Expression = Callable[[Scope, Alert], Expr]
 
 def growth(metric: Metric, *by: str, **only: Value) -> Expression:
     """A counter that has grown by more than the threshold within the window, added up by these labels."""
-    return lambda scope, alert: scope.grown(metric, alert.window, **only).sum(*by).above(alert.threshold)
+    return lambda scope, alert: (
+        scope.grown(metric, alert.window, (), "", **only).sum(*by).above(alert.threshold)
+    )
 
 
 def level(metric: Metric, *by: str, **only: Value) -> Expression:

@@ -82,6 +82,6 @@ def _name(window: str) -> str:
 
 
 def _late(scope: Scope, hours: int, window: str) -> str:
-    due = scope.increase(catalog.DEAD_LETTERS, window, f"{hours}h").sum(*TOPIC).above(0)
+    due = scope.grown(catalog.DEAD_LETTERS, window, offset=f"{hours}h").sum(*TOPIC).above(0)
     outstanding = figures.outstanding(scope, f"{hours}h").sum(*TOPIC)
     return outstanding.over(due).at_most(1).text

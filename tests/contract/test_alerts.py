@@ -29,6 +29,8 @@ DUE = "163m"
 """Dead letters of minute 100 are late since minute 160; every window still sees that they came."""
 COURSES = {
     "late": ("0x100 100x300", "0x400", True),
+    "late, and the first of their topic": ("_x101 100x300", "0x400", True),
+    "in time, and the first of their topic": ("_x101 100x300", "_x101 100x300", False),
     "in time": ("0x100 100x300", "100x400", False),
     "mended": ("0x100 100x300", "0x161 100x239", False),
     "idle": ("100x400", "100x400", False),

@@ -1,5 +1,6 @@
 """Expressions are made from the catalogue, or not at all."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -35,6 +36,15 @@ def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
         f" < on (job, instance) group_left () {whole})))"
         f" or max without (instance, pod) (increase({DEAD_LETTERS}[5m]))"
     )
+
+
+def test_growth_of_a_window_that_has_ended_is_read_with_all_its_parts_as_of_then() -> None:
+    text = SCOPE.grown(catalog.DEAD_LETTERS, "1h30m", offset="1d").text
+    assert set(re.findall(r"offset (\w+)", text)) == {"1d", "91800000ms"}
+    assert text.count("[1h30m] offset 1d") == 3
+    assert text.count("offset 91800000ms") == 1
+    with pytest.raises(PromqlError, match="one is no duration"):
+        SCOPE.grown(catalog.DEAD_LETTERS, offset="1d")
 
 
 def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
