@@ -14,6 +14,7 @@ from api.signals.abandoned import differences, evidence_rows, reconcile
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
 from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
+from api.signals.redrives import standstill
 from api.signals.series import decoded, series_rows
 from api.signals.tasks import (
     ConnectTaskRow,
@@ -190,6 +191,17 @@ def _redrives(connection: Connection) -> Iterator[Sample]:
     if found := count_by_status(connection):
         for status in Status:
             yield Sample(catalog.REDRIVE_JOBS, (status,), found.get(status, 0))
+
+
+def _stuck_redrives(connection: Connection) -> OfMoment:
+    """How many orders move nothing; nothing before the first order."""
+    found = standstill(connection)
+    return lambda moment: [
+        Sample(catalog.REDRIVE_STUCK, (status,), count) for status, count in found.at(moment.now_ms).items()
+    ]
+
+
+READERS.append(Reader((catalog.REDRIVE_STUCK,), read_timed=_stuck_redrives))
 
 
 @_reads(catalog.PIPELINE_LAG, catalog.BATCH_DURATION)

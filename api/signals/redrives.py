@@ -17,17 +17,22 @@ from api.signals.pipeline import source_rows
 from api.signals.series import SeriesRow, series_rows_of
 from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import Status
+from deadwatch.store.engine import chunks
 from deadwatch.store.heartbeat import STREAMING
 from deadwatch.store.returns import Loop, Scope, loop
 from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.write import orders
-from deadwatch.store.write.orders import StoredOrder
+from deadwatch.store.write.counters import OTHER
+from deadwatch.store.write.order_claims import is_held
+from deadwatch.store.write.orders import ACTIVE, RunningOrder, StoredOrder, count_by_status, running
 from redrive.plan.plan import Plan
 
 SENT, PARKED, SKIPPED, FAILED, BOUNCED = "sent", "parked", "skipped", "failed", "bounced"
 NOT_MOVED: Final = (PARKED, SKIPPED, FAILED)
 ORDER, OUTCOME, REASON = range(len(REDRIVE_ORDERS.labels))
 """Places of the labels of an order's counters."""
+STUCK_MS: Final = 15 * 60_000
+"""An order that runs and has had no outcome for so long moves nothing, unless a record waits."""
 COUNTING_MS: Final = 10_000
 """Within this after the end of an order streaming has counted what it did, if it runs."""
 
@@ -158,6 +163,43 @@ class RedriveView:
         pace = self.outcomes.records_per_second or self.stored.order.request.limits.records_per_second
         left = max(0, self.plan.to_move - self.outcomes.total(SENT))
         return now_ms + round(left * 1_000 / pace) if pace else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """From which follows at any moment which orders move nothing: what each order has, and when it moved."""
+
+    counts: Mapping[Status, int]
+    """Orders by their state."""
+    running: Sequence[tuple[RunningOrder, int]]
+    """Those that are RUNNING, each with the time of its last outcome, else of its creation."""
+
+    def at(self, now_ms: int) -> dict[Status, int]:
+        """How many orders move nothing, by each state that is not final; {} before the first order."""
+        if not self.counts:
+            return {}
+        stuck = sum(
+            now_ms - moved_ms > STUCK_MS and not (order.waiting and is_held(order.expires_at_ms, now_ms))
+            for order, moved_ms in self.running
+        )
+        return {status: self.counts.get(status, 0) for status in ACTIVE} | {Status.RUNNING: stuck}
+
+
+def standstill(connection: Connection) -> Standstill:
+    """What the store has of it.
+
+    A record that came back is no move of its order. Outcomes for which the counter has no more rows may be of
+    any order: then all have moved.
+    """
+    found = running(connection)
+    moved_ms = {order.id: order.created_at_ms for order in found}
+    for ids in chunks([*moved_ms, OTHER] if found else ()):
+        for row in series_rows_of(connection, REDRIVE_ORDERS, ids):
+            order = row.labels[ORDER]
+            of = moved_ms if order == OTHER else (order,)
+            if row.labels[OUTCOME] != BOUNCED:
+                moved_ms |= {one: max(moved_ms[one], row.last_ms) for one in of}
+    return Standstill(count_by_status(connection), [(order, moved_ms[order.id]) for order in found])
 
 
 def views(connection: Connection, stored: Iterable[StoredOrder], now_ms: int) -> list[RedriveView]:

@@ -37,14 +37,6 @@ def _bounce(scope: Scope, given: Alert) -> Expr:
     return back.over(sent).above(given.threshold)
 
 
-def _stuck(scope: Scope, given: Alert) -> Expr:
-    waiting = scope.gauge(catalog.REDRIVE_JOBS, status=redrive.WAITING).sum("job", "status")
-    running = scope.gauge(catalog.REDRIVE_JOBS, status="RUNNING").sum("job", "status")
-    moved = scope.grown(catalog.REDRIVE_RECORDS, given.window).sum("job").above(0)
-    still = running.above(given.threshold).unless(moved, "job")
-    return waiting.above(given.threshold).or_(still)
-
-
 _REDRIVE: Final = (
     Alert(
         "DeadwatchRedriveBounces",
@@ -59,7 +51,7 @@ _REDRIVE: Final = (
     ),
     Alert(
         "DeadwatchRedriveStuck",
-        _stuck,
+        level(catalog.REDRIVE_STUCK, "job", "status"),
         "{count} redrives are {status} and move nothing",
         "PAUSED: it waits for somebody, its status_reason says for what. CANCELLING or RUNNING: no worker "
         "takes it, or its target is away.",

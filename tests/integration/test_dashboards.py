@@ -36,7 +36,6 @@ SHORT: Mapping[str, AlertValues] = {
     "DeadwatchDeadLetterTooOld": AlertValues(threshold=1),
     "DeadwatchDeadLettersNobodyHandles": AlertValues(window="5s"),
     "DeadwatchAbandonedGrowing": AlertValues(threshold=0),
-    "DeadwatchRedriveStuck": AlertValues(window="10s"),
     "DeadwatchPipelineLagging": AlertValues(threshold=1),
     "DeadwatchBatchFailing": AlertValues(threshold=0),
 }

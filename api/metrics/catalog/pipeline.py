@@ -66,6 +66,13 @@ REDRIVE_JOBS: Final = Metric(
     "status_reason in /api/v1/redrives says for what. CANCELLING that stays: no worker runs.",
     ("status",),
 )
+REDRIVE_STUCK: Final = Metric(
+    "deadwatch_redrive_stuck_jobs",
+    "Redrive orders that move nothing, by state. 0: none. PAUSED: all, they wait for somebody. CANCELLING: "
+    "all, they wait for a worker. RUNNING: those without an outcome for 15 minutes though nothing waits for "
+    "its backoff; no worker takes them, or their target is away.",
+    ("status",),
+)
 PARKED_BACKLOG: Final = Metric(
     "deadwatch_redrive_parked_backlog_records",
     "Records that redrives have parked and not moved on since, by the dead letter topic they were on; no "

@@ -102,6 +102,11 @@ class OrderClaims:
             _change(connection, claim, worker="", expires_at_ms=0)
 
 
+def is_held(expires_at_ms: int, now_ms: int) -> bool:
+    """Whether a lease that ends then lasts; one that ends later than any lease can counts as ended."""
+    return now_ms < expires_at_ms <= now_ms + MAX_LEASE_MS
+
+
 def _expiry(now_ms: int, lease_ms: int) -> int:
     if not 0 < lease_ms <= MAX_LEASE_MS:
         raise ValueError(f"lease_ms must be from 1 to {MAX_LEASE_MS}, not {lease_ms}")

@@ -53,6 +53,16 @@ class StoredOrder:
         return self.order.created_at_ms, self.order.id
 
 
+@dataclass(frozen=True, slots=True)
+class RunningOrder:
+    """What tells whether an order that is RUNNING is worked on; ``waiting`` is of its last claim."""
+
+    id: str
+    created_at_ms: int
+    expires_at_ms: int
+    waiting: int
+
+
 class OrderBook:
     """Orders for users; ``OrderClaims`` is the same table for workers."""
 
@@ -174,6 +184,13 @@ def count_by_status(connection: Connection) -> dict[Status, int]:
     """How many orders are in each state, except dry runs."""
     query = select(table.c.status, func.count()).where(table.c.dry_run.is_(False)).group_by(table.c.status)
     return {Status(status): count for status, count in connection.execute(query)}
+
+
+def running(connection: Connection) -> list[RunningOrder]:
+    """The orders that are RUNNING, except dry runs."""
+    columns = (table.c[one.name] for one in fields(RunningOrder))
+    query = select(*columns).where(table.c.status == Status.RUNNING, table.c.dry_run.is_(False))
+    return [RunningOrder(*row) for row in connection.execute(query)]
 
 
 def lock_creation(connection: Connection) -> None:

@@ -3,8 +3,8 @@
 from tests.contract.alerts.case import DLQ, ON_TOPIC, PARKED, SENT, Case, counter, gauge
 
 BOUNCED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="bounced"}}'
-RUNNING = 'deadwatch_redrive_jobs{status="RUNNING"}'
-PAUSED = 'deadwatch_redrive_jobs{status="PAUSED"}'
+STUCK = 'deadwatch_redrive_stuck_jobs{status="RUNNING"}'
+PAUSED = 'deadwatch_redrive_stuck_jobs{status="PAUSED"}'
 
 CASES: dict[str, list[Case]] = {
     "DeadwatchRecordsParked": counter(PARKED, ON_TOPIC, "5 records of dlq.a were parked"),
@@ -17,14 +17,14 @@ CASES: dict[str, list[Case]] = {
             wait_m=15,
         ),
         Case(
-            "fires when an order runs and moves nothing",
-            {RUNNING: "1x60", SENT: "7x60"},
+            "fires when an order runs and moves nothing, while others move",
+            {STUCK: "1x60", PAUSED: "0x60", SENT: "7+1x60"},
             "40m",
             {"job": "deadwatch", "status": "RUNNING"},
             "1",
             "1 redrives are RUNNING and move nothing",
         ),
-        Case("is silent while records move", {RUNNING: "1x60", SENT: "7+1x60"}, "40m"),
+        Case("is silent while each moves or waits", {STUCK: "0x60", PAUSED: "0x60", SENT: "7x60"}, "40m"),
     ],
     "DeadwatchRedriveBounces": [
         Case(

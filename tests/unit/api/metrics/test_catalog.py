@@ -67,7 +67,7 @@ PROMISED = {
         "collector_abandoned_connectors_total",
     ),
     (CLUSTER, "dlq_topic", "target_topic", "outcome"): ("redrive_records_total",),
-    ("status",): ("redrive_jobs",),
+    ("status",): ("redrive_jobs", "redrive_stuck_jobs"),
     ("source", "kind"): ("events_total", "source_up"),
     ("source", "reason"): ("quarantined_total",),
     (): (

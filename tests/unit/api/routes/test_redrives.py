@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import Engine
 
+from api.signals.redrives import STUCK_MS
 from deadwatch.orders.order import Order, OrderRequest, Status
 from deadwatch.store import schema, series
 from deadwatch.store.write.order_claims import OrderClaims
@@ -219,6 +220,50 @@ def test_orders_are_counted_by_state_once_there_are_any(
         'deadwatch_redrive_records_total{dlq_topic="dlq.t",kafka_cluster="c",outcome="sent",'
         'target_topic="t"} 12.0' in text
     )
+
+
+LONG_MS, MINUTE_MS = 2 * STUCK_MS, 60_000
+STANDSTILLS: dict[str, tuple[dict[str, int], tuple[tuple[str, str, int], ...], int]] = {
+    "an order that is new": ({"ago_ms": MINUTE_MS}, (), 0),
+    "one that nobody took": ({}, (), 1),
+    "one whose last outcome is long ago": ({}, (("a", "sent", STUCK_MS + 1),), 1),
+    "one that moves": ({}, (("a", "sent", LONG_MS), ("a", "skipped", MINUTE_MS)), 0),
+    "records that came back are no move": ({}, (("a", "bounced", 0),), 1),
+    "another one that moves does not hide it": ({}, (("b", "sent", 0),), 1),
+    "a record of it waits for its backoff": ({"waiting": 3, "expires_in_ms": MINUTE_MS}, (), 0),
+    "a worker that is gone has said so": ({"waiting": 3, "expires_in_ms": 0}, (), 1),
+    "a worker holds it and nothing waits": ({"expires_in_ms": MINUTE_MS}, (), 1),
+    "a lease of a clock that was ahead": ({"waiting": 3, "expires_in_ms": 2 * MINUTE_MS}, (), 1),
+    "the counter has no more rows for orders": ({}, (("other", "other", MINUTE_MS),), 0),
+}
+"""What an order has, outcomes of orders and how long they are ago, and how many orders are stuck."""
+
+
+@pytest.mark.parametrize(("order", "outcomes", "stuck"), STANDSTILLS.values(), ids=STANDSTILLS)
+def test_an_order_is_stuck_that_has_had_no_outcome_for_long_and_waits_for_none(
+    client: httpx2.Client,
+    *,
+    make: Callable[..., str],
+    count: Add,
+    store: Engine,
+    now_ms: int,
+    order: dict[str, int],
+    outcomes: tuple[tuple[str, str, int], ...],
+    stuck: int,
+) -> None:
+    make("a", ago_ms=order.get("ago_ms", LONG_MS))
+    claim = {"waiting": order.get("waiting", 0), "expires_at_ms": now_ms + order.get("expires_in_ms", 0)}
+    with store.begin() as connection:
+        connection.execute(schema.redrive_orders.update().values(claim))
+    make("b", ago_ms=MINUTE_MS)
+    make("c", ago_ms=MINUTE_MS)
+    OrderBook(store).pause("c", "")
+    for name, outcome, ago_ms in outcomes:
+        count(name, outcome, 1, last_ms=now_ms - ago_ms)
+    text = client.get("/metrics").text
+    assert f'deadwatch_redrive_stuck_jobs{{status="RUNNING"}} {stuck}.0' in text
+    assert 'deadwatch_redrive_stuck_jobs{status="PAUSED"} 1.0' in text
+    assert 'deadwatch_redrive_stuck_jobs{status="CANCELLING"} 0.0' in text
 
 
 STALE_MS = 15_000
