@@ -16,20 +16,21 @@ HANDLED: Final = ("sent", "parked")
 
 
 def unhandled(scope: Scope) -> Expr:
-    """Records of each dead letter topic that wait for somebody.
+    """Records of each dead letter topic that wait for somebody; those of archived causes do not."""
+    return scope.gauge(catalog.DEAD_LETTERS_WAITING, shelf="active").sum(*BY_TOPIC)
 
-    Kafka deletes nothing when a record is put back, so what is on the topic is too much, and what has arrived
-    without being handled is too much where retention has deleted: it is the smaller of the two.
+
+def outstanding(scope: Scope, offset: str) -> Expr:
+    """Records of each dead letter topic that had arrived ``offset`` ago and wait now, at most; none where
+    nothing was counted then.
+
+    They are what waits, of archived causes too, less what has arrived since: redrives go from old to new.
     """
-    on_topic = scope.gauge(catalog.DEAD_LETTER_BACKLOG).sum(*BY_TOPIC)
-    return outstanding(scope).smaller_of(on_topic)
-
-
-def outstanding(scope: Scope, offset: str = "") -> Expr:
-    """Records of each dead letter topic that have arrived until ``offset`` ago and are not handled now."""
-    arrived = scope.total(catalog.DEAD_LETTERS, offset=offset).sum(*BY_TOPIC)
-    handled = scope.total(catalog.REDRIVE_RECORDS, outcome=HANDLED).sum(*BY_TOPIC)
-    return arrived.minus(handled.or_(arrived.times(0))).at_least(0)
+    arrived = scope.total(catalog.DEAD_LETTERS).sum(*BY_TOPIC)
+    before = scope.total(catalog.DEAD_LETTERS, offset=offset).sum(*BY_TOPIC)
+    waiting = scope.gauge(catalog.DEAD_LETTERS_WAITING).sum(*BY_TOPIC)
+    old = waiting.minus(arrived.minus(before).at_least(0)).at_least(0)
+    return unhandled(scope).smaller_of(old)
 
 
 def in_this_time(scope: Scope, metric: Metric, **only: Value) -> Expr:

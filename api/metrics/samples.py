@@ -10,7 +10,9 @@ from sqlalchemy import Connection
 
 from api.metrics import catalog
 from api.metrics.catalog import Metric
+from api.signals import waiting
 from api.signals.abandoned import differences, evidence_rows, reconcile
+from api.signals.dead_letter_groups import Shelf
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
 from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
@@ -24,7 +26,6 @@ from api.signals.tasks import (
     known_now,
     timer_rows,
 )
-from api.signals.waiting import parked
 from deadwatch.contract.events import self_report
 from deadwatch.contract.headers import SPAN_ID, TRACE_ID, TRACED_MS
 from deadwatch.orders.order import Status
@@ -136,9 +137,23 @@ def _backlogs(connection: Connection) -> Iterator[Sample]:
             yield Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / MS_PER_S)
 
 
+@_reads(catalog.DEAD_LETTERS_WAITING)
+def _waiting(connection: Connection) -> Iterator[Sample]:
+    """What waits on each topic that has had records or exists; archived, where a cause of it is."""
+    found = waiting.read(connection)
+    for topic in found.topics:
+        if not topic.records and not (topic.queue and topic.queue.partitions):
+            continue
+        active = found.active(topic)
+        yield Sample(catalog.DEAD_LETTERS_WAITING, (*topic.place, Shelf.ACTIVE), active)
+        if topic.place in found.archived:
+            archived = topic.waiting - active
+            yield Sample(catalog.DEAD_LETTERS_WAITING, (*topic.place, Shelf.ARCHIVED), archived)
+
+
 @_reads(catalog.PARKED_BACKLOG)
 def _parked(connection: Connection) -> Iterator[Sample]:
-    for row in parked(connection):
+    for row in waiting.parked(connection):
         yield Sample(catalog.PARKED_BACKLOG, (row.kafka_cluster, row.dlq_topic), row.waiting)
 
 

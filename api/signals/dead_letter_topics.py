@@ -106,10 +106,7 @@ class TopicRow:
 
     @property
     def waiting(self) -> int:
-        """What has arrived less what was moved or parked, and no more than lies there.
-
-        This is the rule of ``dashboards.figures.unhandled``.
-        """
+        """What has arrived less what was moved or parked, and no more than lies there."""
         if self.queue is None:
             return 0 if self.gone else max(0, self.records - self.handled)
         arrived = self.records or self.queue.records  # a topic that is not read is not counted

@@ -56,7 +56,11 @@ class Waiting:
     @property
     def total(self) -> int:
         """What waits on all topics, without archived causes."""
-        return sum(max(0, topic.waiting - self.archived.get(topic.place, 0)) for topic in self.topics)
+        return sum(self.active(topic) for topic in self.topics)
+
+    def active(self, topic: TopicRow) -> int:
+        """What waits on this topic, without archived causes."""
+        return max(0, topic.waiting - self.archived.get(topic.place, 0))
 
     @cached_property
     def _places(self) -> Mapping[Place, tuple[TopicRow, int]]:

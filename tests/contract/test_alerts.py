@@ -16,8 +16,8 @@ from dashboards.rules.groups import ALERTS, rules
 from dashboards.rules.objective import BURNS, Burn
 from dashboards.rules.values import AlertValues, Objective, Values
 from tests.contract.alerts import clients, connect, dead_letters, itself, redrive
-from tests.contract.alerts.case import ON_TOPIC, SENT, STORE, Case
-from tests.contract.alerts.dead_letters import BACKLOG, LETTERS
+from tests.contract.alerts.case import ON_TOPIC, STORE, Case
+from tests.contract.alerts.dead_letters import LETTERS, WAITING
 
 CASES = {
     name: cases
@@ -28,14 +28,15 @@ JOB = 'job="deadwatch", instance="a"'
 DUE = "163m"
 """Dead letters of minute 100 are late since minute 160; every window still sees that they came."""
 COURSES = {
-    "late": ("0x100 100x300", "0x400", True),
-    "late, and the first of their topic": ("_x101 100x300", "0x400", True),
-    "in time, and the first of their topic": ("_x101 100x300", "_x101 100x300", False),
-    "in time": ("0x100 100x300", "100x400", False),
-    "mended": ("0x100 100x300", "0x161 100x239", False),
-    "idle": ("100x400", "100x400", False),
+    "late": ("0x100 100x300", "0x100 100x300", True),
+    "late, and the first of their topic": ("_x101 100x300", "_x101 100x300", True),
+    "in time, and the first of their topic": ("_x101 100x300", "_x101 100x9 0x290", False),
+    "in time": ("0x100 100x300", "0x100 100x9 0x290", False),
+    "in time, after others were lost": ("50x100 150x300", "0x100 100x9 0x290", False),
+    "mended": ("0x100 100x300", "0x100 100x60 0x239", False),
+    "idle": ("100x400", "0x400", False),
 }
-"""What arrives, what is handled, and whether the objective burns then."""
+"""What arrives, what waits, and whether the objective burns then."""
 
 PROMTOOL = shutil.which("promtool") or ""
 pytestmark = pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed")
@@ -134,14 +135,13 @@ def test_the_objective_burns_while_dead_letters_are_late(burn: Burn, tmp_path: P
             "input_series": [
                 {"series": STORE, "values": "1x400"},
                 {"series": with_job(LETTERS), "values": arrived},
-                {"series": with_job(BACKLOG), "values": arrived},
-                {"series": with_job(SENT), "values": handled},
+                {"series": with_job(WAITING), "values": waiting},
             ],
             "alert_rule_test": [
                 {"eval_time": DUE, "alertname": objective.NAME, "exp_alerts": fired if burns else []}
             ],
         }
-        for name, (arrived, handled, burns) in COURSES.items()
+        for name, (arrived, waiting, burns) in COURSES.items()
     ]
     promtool(tmp_path, {"groups": [_only(made, rule)]}, tests)
 

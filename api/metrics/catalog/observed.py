@@ -25,6 +25,13 @@ DEAD_LETTER_OLDEST: Final = Metric(
     "is how long it waits: handle it before the topic's retention.ms is over, then it is lost.",
     ("kafka_cluster", "dlq_topic"),
 )
+DEAD_LETTERS_WAITING: Final = Metric(
+    "deadwatch_dead_letter_queue_waiting_records",
+    "Dead letters that no redrive has moved or parked and that may still lie on their topic. shelf is "
+    "archived for those of archived causes, which call nobody, else active. 0: all are handled or gone. More:"
+    " they wait for somebody; find their causes in /api/v1/dead-letters/groups.",
+    ("kafka_cluster", "dlq_topic", "shelf"),
+)
 SHARE_RECORDS: Final = Metric(
     "deadwatch_share_group_dead_letter_queue_record_count",
     "Dead letters that a broker says it has written for a share group, added up over its restarts. 0: none. "

@@ -1,10 +1,14 @@
 """Dead letters: they arrive, they wait, they are lost."""
 
-from tests.contract.alerts.case import DLQ, ON_TOPIC, PARKED, SENT, TASK, Case, counter
+from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, counter
 
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
 BACKLOG = f"deadwatch_dead_letter_queue_backlog_records{{{DLQ}}}"
+WAITING, ARCHIVED = (
+    f'deadwatch_dead_letter_queue_waiting_records{{{DLQ}, shelf="{shelf}"}}'
+    for shelf in ("active", "archived")
+)
 OLDEST = f"deadwatch_dead_letter_queue_oldest_record_timestamp_seconds{{{DLQ}}}"
 SHARE = 'kafka_cluster="c", consumergroup="g", broker="1"'
 SHARE_FAILED = f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{SHARE}}}"
@@ -105,7 +109,7 @@ CASES: dict[str, list[Case]] = {
     "DeadwatchDeadLetterTooOld": [
         Case(
             "fires when a record waits for longer than a day",
-            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
+            {OLDEST: "0x2000", WAITING: "5x2000", LETTERS: "5x2000"},
             "25h",
             ON_TOPIC,
             "1d 1h 0m 0s",
@@ -113,47 +117,64 @@ CASES: dict[str, list[Case]] = {
         ),
         Case(
             "is silent when every record was put back or parked",
-            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x2000", PARKED: "2x2000"},
+            {OLDEST: "0x2000", WAITING: "0x2000", LETTERS: "5x2000"},
             "25h",
         ),
         Case(
             "resolves when the rest is put back",
-            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000", SENT: "3x1500 5x500"},
+            {OLDEST: "0x2000", WAITING: "2x1500 0x500", LETTERS: "5x2000"},
             "26h",
         ),
-        Case("is silent while it is young", {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "5x2000"}, "23h"),
+        Case("is silent while it is young", {OLDEST: "0x2000", WAITING: "5x2000", LETTERS: "5x2000"}, "23h"),
         Case(
             "is silent while only what was put back is old",
-            {OLDEST: "0x2000", BACKLOG: "5x1500 6x500", LETTERS: "5x1500 6x500", SENT: "0x9 5x2000"},
+            {OLDEST: "0x2000", WAITING: "0x1500 1x500", LETTERS: "5x1500 6x500"},
             "26h",
+        ),
+        Case(
+            "is silent on a young one where retention has removed old ones unhandled",
+            {OLDEST: "0x2000", WAITING: "0x1500 1x500", LETTERS: "55x1500 56x500", SENT: "5x2000"},
+            "26h",
+        ),
+        Case(
+            "is silent when every cause that waits is archived",
+            {OLDEST: "0x2000", WAITING: "0x2000", ARCHIVED: "5x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
+            "25h",
+        ),
+        Case(
+            "fires on an old one beside many young ones of an archived cause",
+            {OLDEST: "0x2000", WAITING: "1x2000", ARCHIVED: "_x1400 90x600", LETTERS: "1x1400 91x600"},
+            "25h",
+            ON_TOPIC,
+            "1d 1h 0m 0s",
         ),
         Case(
             "fires on what waits beside old ones that were put back",
-            {OLDEST: "0x3000", BACKLOG: "5x1500 6x1500", LETTERS: "5x1500 6x1500", SENT: "0x9 5x3000"},
+            {OLDEST: "0x3000", WAITING: "0x1500 1x1500", LETTERS: "5x1500 6x1500"},
             "49h10m",
             ON_TOPIC,
             "2d 1h 10m 0s",
         ),
         Case(
             "fires on a topic without counts",
-            {OLDEST: "0x2000", BACKLOG: "5x2000"},
+            {OLDEST: "0x2000", WAITING: "5x2000"},
             "25h",
             ON_TOPIC,
             "1d 1h 0m 0s",
         ),
         Case(
             "fires on old ones that are first counted",
-            {OLDEST: "0x2000", BACKLOG: "5x2000", LETTERS: "_x1000 5x1000"},
+            {OLDEST: "0x2000", WAITING: "5x2000", LETTERS: "_x1000 5x1000"},
             "25h",
             ON_TOPIC,
             "1d 1h 0m 0s",
         ),
-        Case("is silent on an empty topic", {BACKLOG: "0x2000"}, "25h"),
+        Case("is silent on an empty topic", {WAITING: "0x2000"}, "25h"),
     ],
     "DeadwatchDeadLettersNobodyHandles": [
         Case(
             "fires when nothing is put back for hours",
-            {BACKLOG: "0x9 5x900", LETTERS: "0x9 5x900", SENT: "0x900"},
+            {BACKLOG: "0x9 5x900", WAITING: "0x9 5x900", SENT: "0x900"},
             "7h",
             ON_TOPIC,
             "5",
@@ -161,16 +182,25 @@ CASES: dict[str, list[Case]] = {
         ),
         Case(
             "is silent while some are put back",
-            {BACKLOG: "5x900", LETTERS: "5x900", SENT: "0x300 1x600"},
+            {BACKLOG: "5x900", WAITING: "5x300 4x600", SENT: "0x300 1x600"},
             "7h",
         ),
         Case(
             "is silent when all are handled, however long ago",
-            {BACKLOG: "5x900", LETTERS: "5x900", SENT: "5x900"},
+            {BACKLOG: "5x900", WAITING: "0x900", SENT: "5x900"},
             "7h",
         ),
-        Case("resolves when somebody empties the topic", {BACKLOG: "5x600 0x300", LETTERS: "5x900"}, "11h"),
-        Case("is silent when they are new", {BACKLOG: "5x900", LETTERS: "5x900"}, "5h"),
+        Case(
+            "is silent when every cause that waits is archived",
+            {BACKLOG: "5x900", WAITING: "0x900", ARCHIVED: "5x900", LETTERS: "5x900"},
+            "7h",
+        ),
+        Case(
+            "resolves when somebody empties the topic",
+            {BACKLOG: "5x600 0x300", WAITING: "5x600 0x300"},
+            "11h",
+        ),
+        Case("is silent when they are new", {BACKLOG: "5x900", WAITING: "5x900"}, "5h"),
     ],
     "DeadwatchShareGroupCountsDisagree": [
         Case(

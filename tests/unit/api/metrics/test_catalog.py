@@ -26,6 +26,7 @@ PROMISED = {
         "share_group_dead_letter_queue_produce_requests_total",
         "share_group_dead_letter_queue_failed_produce_requests_total",
     ),
+    (CLUSTER, "dlq_topic", "shelf"): ("dead_letter_queue_waiting_records",),
     (CLUSTER, "consumergroup"): ("share_group_dead_letters_lost_total",),
     (CLUSTER, "worker", "connector", "task"): (
         "connect_abandoned_tasks",

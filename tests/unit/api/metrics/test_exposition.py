@@ -110,6 +110,8 @@ GOLDEN = [
     'deadwatch_dead_letter_queue_backlog_records{dlq_topic="dlq.a",kafka_cluster="c"} 7.0',
     'deadwatch_dead_letter_queue_backlog_records{dlq_topic="dlq.empty",kafka_cluster="c"} 0.0',
     'deadwatch_dead_letter_queue_oldest_record_timestamp_seconds{dlq_topic="dlq.a",kafka_cluster="c"} 1.5',
+    'deadwatch_dead_letter_queue_waiting_records{dlq_topic="dlq.a",kafka_cluster="c",shelf="active"} 7.0',
+    'deadwatch_dead_letter_queue_waiting_records{dlq_topic="dlq.empty",kafka_cluster="c",shelf="active"} 0.0',
     f"deadwatch_share_group_dead_letter_queue_record_count{{{GROUP}}} 10.0",
     f"deadwatch_share_group_dead_letter_queue_produce_requests_total{{{GROUP}}} 3.0",
     f"deadwatch_share_group_dead_letter_queue_failed_produce_requests_total{{{GROUP}}} 0.0",
@@ -180,7 +182,7 @@ def test_every_metric_is_named_even_without_samples(
         (schema.instances, "connect_((task|connector)_state|abandoned_.*)"),
         (schema.findings, "deadwatch_findings"),
         (schema.sources, "source_up|connect_(task|connector)_state"),
-        (schema.series, "task_timeouts|parked_backlog"),
+        (schema.series, "task_timeouts|parked_backlog|waiting_records"),
     ],
     ids=lambda value: str(getattr(value, "name", value)),
 )

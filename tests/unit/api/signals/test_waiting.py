@@ -174,6 +174,26 @@ def test_archived_causes_wait_by_themselves_and_count_in_no_total(
     assert waits("f1") == [13, 10, 3]
 
 
+def test_what_waits_is_a_metric_of_each_topic_and_archived_causes_are_apart(
+    client: httpx2.Client, fill: Add, outcome: Add, hold: Add, add_row: Add
+) -> None:
+    fill()
+    fill("f2", records=3)
+    outcome("sent", 1, "f2")
+    fill("f3", "dlq.lost", records=50)
+    hold("dlq.lost", records=4)
+    add_row(schema.group_notes, fingerprint="f1", archived_at_ms=1, archived_records=10)
+    told = re.findall(
+        r'waiting_records\{dlq_topic="(.*)",kafka_cluster=".*",shelf="(.*)"\} (\d+)',
+        client.get("/metrics").text,
+    )
+    assert sorted(told) == [
+        ("dlq.lost", "active", "4"),
+        (DLQ, "active", "2"),
+        (DLQ, "archived", "10"),
+    ]
+
+
 def test_causes_come_by_what_waits_then_the_newest(
     client: httpx2.Client, fill: Add, outcome: Add, now_ms: int
 ) -> None:
