@@ -5,7 +5,7 @@ from typing import Any, Final
 from api.metrics import catalog
 from dashboards import redrive, task_timeouts
 from dashboards.promql import Expr, Scope
-from dashboards.rules import connect, dead_letters, objective, self_monitoring
+from dashboards.rules import connect, dead_letters, findings, objective, self_monitoring
 from dashboards.rules.alert import Alert, RulesError, growth, level, of, rule
 from dashboards.rules.values import Values
 from deadwatch.contract import signals
@@ -77,7 +77,7 @@ GROUPS: Final[dict[str, tuple[Alert, ...]]] = {
     "deadwatch-connect": connect.ALERTS,
     "deadwatch-clients": (*_CLIENTS, *_OTHERS),
     "deadwatch-redrive": _REDRIVE,
-    "deadwatch-itself": self_monitoring.ALERTS,
+    "deadwatch-itself": (*findings.ALERTS, *self_monitoring.ALERTS),
 }
 ALERTS: Final = tuple(alert for alerts in GROUPS.values() for alert in alerts)
 NAMES: Final = (*(alert.name for alert in ALERTS), objective.NAME)

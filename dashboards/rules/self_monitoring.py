@@ -1,28 +1,14 @@
-"""Alerts on configurations that would lose records, and on Deadwatch itself."""
+"""Alerts on Deadwatch itself: it is away, it does not see a source, it is behind."""
 
 from functools import partial
 from typing import Final
 
 from api.metrics import catalog
-from dashboards import overview
 from dashboards import self_monitoring as board
 from dashboards.promql import NOW, Expr, Scope
-from dashboards.rules.alert import Alert, growth, highest
-from deadwatch.contract.events.findings import FindingKind
+from dashboards.rules.alert import Alert, growth
 from deadwatch.contract.signals.signal import Severity
-
-FINDING: Final = ("kafka_cluster", "kind", "subject")
-STRANDS: Final = (
-    FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE,
-    FindingKind.CONNECT_DLQ_WITHOUT_HEADERS,
-    FindingKind.CONNECT_NO_TASKS,
-    FindingKind.DLQ_NOT_READ,
-    FindingKind.DLQ_REPLICATION,
-    FindingKind.DLQ_RETENTION_BYTES,
-    FindingKind.DLQ_RETENTION_SHORT,
-)
-"""Findings by which nothing is lost yet; by any other one dead letters are."""
-LOSES: Final = tuple(kind for kind in FindingKind if kind not in STRANDS)
+from deadwatch.store.heartbeat import STREAMING
 
 
 def _down(scope: Scope, given: Alert) -> Expr:
@@ -33,8 +19,17 @@ def _unreadable(scope: Scope, given: Alert) -> Expr:
     return scope.gauge(catalog.STORE_UP).max("job").is_("<=", given.threshold)
 
 
+def _streaming(scope: Scope, given: Alert) -> Expr:
+    """Streaming is down, or the whole store was read and has never heard of one."""
+    up = scope.gauge(catalog.SOURCE_UP, kind=STREAMING).max("job")
+    read = scope.gauge(catalog.STORE_UP).max("job").is_("==", 1)
+    return up.is_("<=", given.threshold).or_(read.unless(up, "job"))
+
+
 def _source(scope: Scope, given: Alert) -> Expr:
-    return scope.gauge(catalog.SOURCE_UP).min("source", "kind").is_("<=", given.threshold)
+    """Unless streaming is down: then all are silent, and one alert is enough."""
+    down = scope.gauge(catalog.SOURCE_UP).min("job", "source", "kind").is_("<=", given.threshold)
+    return down.unless(_streaming(scope, given), "job")
 
 
 def _lagging(scope: Scope, given: Alert) -> Expr:
@@ -48,25 +43,6 @@ def _watchdog(_: Scope, given: Alert) -> Expr:
 
 alert: Final = partial(Alert, board=board.UID)
 ALERTS: Final = (
-    alert(
-        "DeadwatchRecordsWillBeLost",
-        highest(catalog.FINDINGS, *FINDING, kind=LOSES),
-        "{subject}: dead letters will be lost ({kind})",
-        "A configuration of cluster {kafka_cluster} loses what fails next. The findings of the "
-        "api say what would be lost and exactly what to change.",
-        board=overview.UID,
-        wait="5m",
-        severity=Severity.CRITICAL,
-    ),
-    alert(
-        "DeadwatchFinding",
-        highest(catalog.FINDINGS, *FINDING, kind=STRANDS),
-        "{subject}: records are at risk ({kind})",
-        "A configuration of cluster {kafka_cluster} strands records or makes dead letters easy to "
-        "lose. The findings of the api say what to change.",
-        board=overview.UID,
-        wait="5m",
-    ),
     alert(
         "DeadwatchDown",
         _down,
@@ -83,6 +59,15 @@ ALERTS: Final = (
         "Job {job} answers, but its figures are not whole, so other alerts may stay silent. "
         "/readyz says what is wrong.",
         wait="2m",
+        severity=Severity.CRITICAL,
+    ),
+    alert(
+        "DeadwatchStreamingDown",
+        _streaming,
+        "Deadwatch counts nothing: its streaming is down",
+        "Streaming of job {job} failed, is silent or has never started: no figure moves, and no alert tells "
+        "of what happens in Kafka. Its log says why.",
+        wait="5m",
         severity=Severity.CRITICAL,
     ),
     alert(

@@ -17,6 +17,7 @@ from dashboards.rules.objective import NAME as OBJECTIVE
 from dashboards.rules.values import AlertValues, Values
 from lab import Lab
 from tests import http, monitoring
+from tests.families import frozen
 from tests.integration.failures import Failures, config, prepare
 from tests.integration.up_process import died, running
 from tests.waiting import until
@@ -42,7 +43,13 @@ SHORT: Mapping[str, AlertValues] = {
 """Thresholds at which the lab's failures are bad enough; every alert fires without waiting besides."""
 
 NOT_PROVOKED: Mapping[str, str] = {OBJECTIVE: "takes hours; promtool plays them"}
-LAST = ("DeadwatchTaskStalled", "DeadwatchPipelineLagging", "DeadwatchStoreUnreadable", "DeadwatchDown")
+LAST = (
+    "DeadwatchTaskStalled",
+    "DeadwatchStreamingDown",
+    "DeadwatchPipelineLagging",
+    "DeadwatchStoreUnreadable",
+    "DeadwatchDown",
+)
 """What is provoked in a test of its own; what ends the service comes last."""
 
 
@@ -135,6 +142,11 @@ def test_an_alert_resolves_when_its_cause_is_gone(watched: Watched) -> None:
 def test_a_sink_that_does_not_move_reaches_the_webhook(watched: Watched, tmp_path: Path) -> None:
     with watched.failures.stalled_sink(tmp_path / "pipe", "stalling"):
         watched.until_fired("DeadwatchTaskStalled")
+
+
+def test_a_stream_that_stands_still_reaches_the_webhook(watched: Watched) -> None:
+    with frozen(watched.failures.up.child("streaming")):
+        watched.until_fired("DeadwatchStreamingDown")
 
 
 def test_a_stream_that_does_not_keep_up_reaches_the_webhook(watched: Watched) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 Series = Mapping[str, str]
 """Values by series, as promtool notes them; the job is added, and a store that is read whole."""
 
+NOTHING: Series = {}
 UP = "1x2000"
 STORE = 'deadwatch_store_up{job="deadwatch", instance="a"}'
 DLQ = 'kafka_cluster="c", dlq_topic="dlq.a"'
@@ -73,14 +74,22 @@ def counter(series: str, labels: Mapping[str, str], summary: str, beside: str = 
 
 
 def gauge(
-    series: str, labels: Mapping[str, str], value: str, summary: str, *, wait_m: int, well: str = "0"
+    series: str,
+    labels: Mapping[str, str],
+    value: str,
+    summary: str,
+    *,
+    wait_m: int,
+    well: str = "0",
+    beside: Series = NOTHING,
 ) -> list[Case]:
-    """What holds for every alert on a gauge that is ``well`` when all is well."""
-    raised = f"{well}x9 {value}x20 {well}x60"
+    """What holds for every alert on a gauge that is ``well`` when all is well, ``beside`` other series."""
+    raised = {**beside, series: f"{well}x9 {value}x20 {well}x60"}
+    blink = {**beside, series: f"{well}x9 {value}x1 {well}x60"}
     return [
-        Case("fires after its time", {series: raised}, f"{11 + wait_m}m", labels, value, summary),
-        Case("resolves", {series: raised}, "40m"),
-        Case("is silent when all is well", {series: f"{well}x90"}, "30m"),
-        Case("is silent without series", {}, "30m"),
-        Case("is silent on a blink", {series: f"{well}x9 {value}x1 {well}x60"}, f"{11 + wait_m}m"),
+        Case("fires after its time", raised, f"{11 + wait_m}m", labels, value, summary),
+        Case("resolves", raised, "40m"),
+        Case("is silent when all is well", {**beside, series: f"{well}x90"}, "30m"),
+        Case("is silent without series", beside, "30m"),
+        Case("is silent on a blink", blink, f"{11 + wait_m}m"),
     ]

@@ -5,6 +5,7 @@ from tests.contract.alerts.case import Case, counter, gauge
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
 SOURCE = 'deadwatch_source_up{source="log:/a", kind="log"}'
+STREAMING = 'deadwatch_source_up{source="streaming", kind="streaming"}'
 LAG = "deadwatch_pipeline_lag_seconds"
 BEHIND = 'deadwatch_stream_behind_records{topic="t"}'
 BATCHES = 'deadwatch_batch_failures_total{cause="kafka"}'
@@ -69,14 +70,44 @@ CASES: dict[str, list[Case]] = {
         Case("is silent while it can", {}, "13m"),
         Case("resolves", {}, "20m", store="1x3 0x9 1x60"),
     ],
-    "DeadwatchSourceDown": gauge(
-        SOURCE,
-        {"source": "log:/a", "kind": "log"},
-        "0",
-        "Deadwatch does not see log:/a",
-        wait_m=5,
-        well="1",
-    ),
+    "DeadwatchStreamingDown": [
+        Case(
+            "fires when streaming is down",
+            {STREAMING: "1x9 0x20 1x60"},
+            "16m",
+            {"job": "deadwatch"},
+            "0",
+            "Deadwatch counts nothing: its streaming is down",
+        ),
+        Case("resolves when it is back", {STREAMING: "1x9 0x20 1x60"}, "31m"),
+        Case("is silent while it is up", {STREAMING: "1x60"}, "30m"),
+        Case(
+            "fires where streaming has never started",
+            {},
+            "6m",
+            {"job": "deadwatch"},
+            "1",
+            "Deadwatch counts nothing: its streaming is down",
+        ),
+        Case("resolves once it has started", {STREAMING: "_x9 1x60"}, "12m"),
+        Case("is silent over a restart", {STREAMING: "1x9 0x3 1x60"}, "12m"),
+        Case("leaves other sources alone", {STREAMING: "1x60", SOURCE: "0x60"}, "30m"),
+        Case("leaves a store that cannot be read to the other", {}, "30m", store="0x60"),
+        Case("leaves an api that is away to the other", {}, "30m", store="_x60"),
+    ],
+    "DeadwatchSourceDown": [
+        *gauge(
+            SOURCE,
+            {"job": "deadwatch", "source": "log:/a", "kind": "log"},
+            "0",
+            "Deadwatch does not see log:/a",
+            wait_m=5,
+            well="1",
+            beside={STREAMING: "1x90"},
+        ),
+        Case("leaves all to the other while streaming is down", {STREAMING: "0x60", SOURCE: "0x60"}, "30m"),
+        Case("leaves all to the other where streaming never started", {SOURCE: "0x60"}, "30m"),
+    ],
     "DeadwatchPipelineLagging": [
         Case(
             "fires when streaming does not keep up",

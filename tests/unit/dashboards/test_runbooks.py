@@ -18,6 +18,7 @@ from cli.main import app
 from dashboards.boards import ALL
 from dashboards.panels import Page
 from dashboards.rules.groups import NAMES
+from deadwatch.store import heartbeat
 from tests.paths import ROOT
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
@@ -118,6 +119,14 @@ def test_an_address_that_does_not_exist_would_be_noticed(routes: Routes) -> None
 @pytest.mark.parametrize("page", Page)
 def test_a_link_of_a_panel_goes_to_a_page_that_answers(page: Page, routes: Routes) -> None:
     assert served(routes, "GET", page)
+
+
+def test_a_source_of_every_kind_is_told_how_to_mend() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "collector").rglob("*.py"))
+    kinds = {heartbeat.KAFKA, heartbeat.REDRIVE, heartbeat.STORE, heartbeat.STREAMING}
+    kinds |= set(re.findall(r'^    kind = "(\w+)"$', code, re.MULTILINE))
+    page = (RUNBOOKS / "DeadwatchSourceDown.md").read_text()
+    assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
 
 
 def test_the_index_has_every_page() -> None:
