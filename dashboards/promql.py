@@ -116,22 +116,22 @@ class Expr:
 
     def at_least(self, number: float) -> "Expr":
         """``clamp_min``: a value below ``number`` becomes ``number``."""
-        return replace(self, text=f"clamp_min({self.text}, {number:g})", operand=True)
+        return replace(self, text=f"clamp_min({self.text}, {_number(number)})", operand=True)
 
     def at_most(self, number: float) -> "Expr":
         """``clamp_max``: a value above ``number`` becomes ``number``."""
-        return replace(self, text=f"clamp_max({self.text}, {number:g})", operand=True)
+        return replace(self, text=f"clamp_max({self.text}, {_number(number)})", operand=True)
 
     def is_(self, operator: str, number: float) -> "Expr":
         """The series whose value compares to ``number`` as ``operator`` says; the others are left out."""
-        return replace(self, text=f"{self.grouped} {operator} {number:g}", operand=False)
+        return replace(self, text=f"{self.grouped} {operator} {_number(number)}", operand=False)
 
     above = partialmethod(is_, ">")
     """The series whose value is more than a number; the others are left out."""
 
     def times(self, number: float) -> "Expr":
         """Every value multiplied by ``number``."""
-        return replace(self, text=f"{self.grouped} * {number:g}", operand=False)
+        return replace(self, text=f"{self.grouped} * {_number(number)}", operand=False)
 
     def beside(self, other: "Expr", *by: str) -> "Expr":
         """The sum of two kinds of series whose labels differ, so that none hides another."""
@@ -277,6 +277,11 @@ class Scope:
     def _require_counter(metric: Metric) -> None:
         if metric.kind is not Kind.COUNTER and metric not in RISING:
             raise PromqlError(f"{metric.name} is no counter")
+
+
+def _number(number: float) -> str:
+    """To twelve digits, and none of them in an exponent: two weeks have 1209600 seconds."""
+    return f"{number:.12g}"
 
 
 def _offset(offset: str) -> str:

@@ -27,7 +27,8 @@ def _too_old(scope: Scope, given: Alert) -> Expr:
     and the oldest record on the topic is one that was put back or parked.
     """
     age = scope.gauge(catalog.DEAD_LETTER_OLDEST).age().max(*TOPIC).above(given.threshold)
-    young = figures.outstanding(scope, f"{given.threshold:.0f}s").sum(*TOPIC).is_("==", 0)
+    before = f"{max(given.threshold, 1):.0f}s"  # Prometheus takes no offset of 0
+    young = figures.outstanding(scope, before).sum(*TOPIC).is_("==", 0)
     return age.and_(figures.unhandled(scope).sum(*TOPIC).above(0), *TOPIC).unless(young, *TOPIC)
 
 

@@ -1,16 +1,21 @@
 """What the chart gives to Prometheus and Grafana is what ``dashboards`` makes of the same values."""
 
 import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dashboards.boards import ALL
 from dashboards.frame import model
+from dashboards.generate import as_yaml
 from dashboards.rules.groups import rules
 from dashboards.rules.values import Values
 from tests.chart.tools import MINIMAL, OPERATED, one, rendered
 
+PROMTOOL = shutil.which("promtool") or ""
 SAID: list[tuple[str, dict[str, Any]]] = [
     ("nothing", {}),
     ("addresses", {"runbook_url": "https://w/runbooks", "dashboard_url": "https://g", "interval": "1m"}),
@@ -31,7 +36,17 @@ SAID: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     ("a threshold of nothing", {"alerts": {"DeadwatchDeadLetterTooOld": {"threshold": 0}}}),
+    ("a threshold of two weeks", {"alerts": {"DeadwatchDeadLetterTooOld": {"threshold": 1_209_600}}}),
+    ("a threshold of half a second", {"alerts": {"DeadwatchDeadLetterTooOld": {"threshold": 1_209_600.5}}}),
 ]
+
+
+def spec_of(said: dict[str, Any]) -> dict[str, Any]:
+    """The rules of the chart with these values of ``prometheusRule``."""
+    values = {f"prometheusRule.{name}": value for name, value in said.items()}
+    rule = one(rendered(MINIMAL, values=values, apis=OPERATED), "PrometheusRule", "rules")
+    spec: dict[str, Any] = rule["spec"]
+    return spec
 
 
 def short(uid: str) -> str:
@@ -40,9 +55,16 @@ def short(uid: str) -> str:
 
 @pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
 def test_rules_are_those_of_the_same_values(said: dict[str, Any]) -> None:
-    values = {f"prometheusRule.{name}": value for name, value in said.items()}
-    rule = one(rendered(MINIMAL, values=values, apis=OPERATED), "PrometheusRule", "rules")
-    assert rule["spec"] == rules(Values(**({"job": "dw-deadwatch-api"} | said)))
+    assert spec_of(said) == rules(Values(**({"job": "dw-deadwatch-api"} | said)))
+
+
+@pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed")
+@pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
+def test_prometheus_takes_the_rules(said: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(as_yaml(spec_of(said)))
+    done = subprocess.run([PROMTOOL, "check", "rules", file], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def test_labels_of_ones_own_do_not_replace_those_of_an_alert() -> None:

@@ -5,7 +5,8 @@
 {{- if hasKey .said "threshold" }}{{ $threshold = .said.threshold }}{{ end -}}
 {{- $window := .said.window | default $rule.window | default "" -}}
 {{- $text := toYaml (pick $rule "alert" "expr" "for" "keep_firing_for" "labels" "annotations") -}}
-{{- $text = $text | replace "<<threshold>>" (toString $threshold) | replace "<<window>>" $window | replace "<<job>>" .job -}}
+{{- $text = $text | replace "<<threshold>>s" (printf "%.0fs" (maxf $threshold 1)) -}}
+{{- $text = $text | replace "<<threshold>>" (printf "%.12g" (float64 $threshold)) | replace "<<window>>" $window | replace "<<job>>" .job -}}
 {{- $text = $text | replace "<<runbook_url>>" .values.runbook_url | replace "<<dashboard_url>>" .values.dashboard_url -}}
 {{- $made := $text | fromYaml -}}
 {{- range $name := list "for" "keep_firing_for" -}}
