@@ -14,11 +14,12 @@ __all__ = ["Alert", "Event", "Severity", "Signal"]
 
 
 class Severity(StrEnum):
-    """How soon somebody has to look: now, today, when there is time."""
+    """How soon somebody has to look: now, today, when there is time, never."""
 
     CRITICAL = "critical"
     WARNING = "warning"
     INFO = "info"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

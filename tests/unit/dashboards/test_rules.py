@@ -1,5 +1,6 @@
 """Rules as values make them, without Prometheus; what it makes of them is tests/contract/test_alerts.py."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from dashboards.generate import as_yaml
 from dashboards.rules.groups import NAMES, rules
 from dashboards.rules.values import AlertValues, Values
 from deadwatch.contract.signals.signal import Severity
+from tests.paths import ROOT
 
 
 def rule_of(name: str, made: dict[str, Any]) -> dict[str, Any]:
@@ -65,4 +67,14 @@ def test_severities_are_those_that_routes_know() -> None:
         rule["labels"]["severity"] for group in rules(Values())["groups"] for rule in group["rules"]
     }
     assert severities == {str(severity) for severity in Severity}
+    schema = json.loads((ROOT / "helm" / "deadwatch" / "values.schema.json").read_text())
+    assert set(schema["$defs"]["alert"]["properties"]["severity"]["enum"]) == severities
     assert len(NAMES) == len(set(NAMES))
+
+
+def test_only_the_watchdog_asks_nobody_to_look() -> None:
+    """One of severity info would be inhibited by kube-prometheus-stack, which is to say that none arrives."""
+    made = [rule for group in rules(Values())["groups"] for rule in group["rules"]]
+    assert [rule["alert"] for rule in made if rule["labels"]["severity"] == Severity.NONE] == [
+        "DeadwatchWatchdog"
+    ]
