@@ -4,8 +4,8 @@ An expression knows its labels; a metric, a label of a selector or a label of ``
 ``PromqlError`` while dashboards and rules are built, not an empty panel at 3 a.m.
 
 Every replica of the api reads the same store and shows the same figures, so a series is read as the maximum
-over ``instance`` and ``pod``. A counter is read by ``rate``, ``increase`` or ``grown``; ``total`` is for the
-difference of two counters.
+over all that tells replicas apart: only ``job``, ``namespace`` and the metric's own labels are kept. A
+counter is read by ``rate``, ``increase`` or ``grown``; ``total`` is for the difference of two counters.
 """
 
 import re
@@ -18,7 +18,9 @@ from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
 
 JOB: Final = "job"
-REPLICAS: Final = "instance, pod"
+NAMESPACE: Final = "namespace"
+INSTALLATION: Final = (JOB, NAMESPACE)
+"""What tells two installations apart; outside of Kubernetes there is no namespace, which is one as well."""
 RATE_INTERVAL: Final = "$__rate_interval"
 
 RISING: Final = (catalog.SHARE_RECORDS,)
@@ -259,13 +261,14 @@ class Scope:
 
     @staticmethod
     def _over_replicas(metric: Metric, text: str) -> Expr:
-        return Expr(f"max without ({REPLICAS}) ({text})", frozenset({JOB, *metric.labels}))
+        kept = (*INSTALLATION, *metric.labels)
+        return Expr(text, frozenset(kept)).max(*kept)
 
     def selector(self, metric: Metric, **only: Value) -> str:
         """The metric with its matchers."""
         if metric not in catalog.ALL:
             raise PromqlError(f"{metric.name} is not in the catalogue")
-        labels = {JOB, *metric.labels}
+        labels = {*INSTALLATION, *metric.labels}
         if unknown := (set(only) | set(self.narrowing)) - labels:
             raise PromqlError(f"{metric.name} has no label {', '.join(sorted(unknown))}")
         matchers = {label: f'=~"{regex}"' for label, regex in self.matchers.items() if label in labels}

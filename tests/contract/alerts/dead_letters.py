@@ -4,6 +4,8 @@ from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, counter
 
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
+NODE_A, NODE_B = (LETTERS.replace("}", f', instance="{pod}", node="{pod}"}}') for pod in "ab")
+HERE, THERE = (LETTERS.replace("}", f', instance="{where}", namespace="{where}"}}') for where in "ab")
 BACKLOG = f"deadwatch_dead_letter_queue_backlog_records{{{DLQ}}}"
 WAITING, ARCHIVED = (
     f'deadwatch_dead_letter_queue_waiting_records{{{DLQ}, shelf="{shelf}"}}'
@@ -62,6 +64,22 @@ CASES: dict[str, list[Case]] = {
             ON_TOPIC,
             "3",
             "3 new dead letters on dlq.a",
+        ),
+        Case(
+            "counts two replicas once, whatever else Prometheus knows of them",
+            {NODE_A: "0x9 3x60", NODE_B: "0x9 3x60"},
+            "14m",
+            ON_TOPIC,
+            "3",
+            "3 new dead letters on dlq.a",
+        ),
+        Case(
+            "adds up the same topic of two installations",
+            {HERE: "0x9 3x60", THERE: "0x9 4x60"},
+            "14m",
+            ON_TOPIC,
+            "7",
+            "7 new dead letters on dlq.a",
         ),
     ],
     "DeadwatchShareGroupWritesFail": counter(

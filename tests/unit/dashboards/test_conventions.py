@@ -23,7 +23,7 @@ from tests.paths import ROOT
 UNITS = {"short", "s", "dateTimeAsIso", "reqps", "percentunit"}
 METRICS = {metric.name: metric for metric in catalog.ALL}
 COUNTERS = [metric.name for metric in catalog.ALL if metric.kind is Kind.COUNTER]
-TARGET_LABELS = {"job", "instance", "pod"}
+TARGET_LABELS = {"job", "namespace", "instance"}
 
 SELECTOR = re.compile(r"(deadwatch_\w+)\{([^}]*)\}")
 BY = re.compile(r"\b(?:by|on|without|group_left) \(([^)]*)\)")
@@ -34,8 +34,8 @@ SINCE_SEEN = re.compile(r"(deadwatch_\w+\{[^}]*\}) - min_over_time\(\1\[[^]]+\]\
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
 GROWN = re.compile(
-    r"(sum by \([^)]*\) \(|)max without \(instance, pod\) \((deadwatch_\w+\{[^}]*\})\)\)? - "
-    r"\1max without \(instance, pod\) \(\2 offset [$\w]+\)"
+    r"(sum by \([^)]*\) \(|)(max by \([^)]*\)) \((deadwatch_\w+\{[^}]*\})\)\)? - "
+    r"\1\2 \(\3 offset [$\w]+\)"
 )
 
 BOARDS = [json.loads((generate.GENERATED / f"{board.uid}.json").read_text()) for board in ALL]

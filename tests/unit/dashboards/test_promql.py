@@ -16,7 +16,7 @@ DEAD_LETTERS = 'deadwatch_dead_letter_queue_records_total{job=~"$job", kafka_clu
 
 
 def test_a_gauge_is_read_once_for_all_replicas() -> None:
-    assert SCOPE.gauge(catalog.SOURCE_UP).text == f"max without (instance, pod) ({STATE})"
+    assert SCOPE.gauge(catalog.SOURCE_UP).text == f"max by (job, namespace, source, kind) ({STATE})"
 
 
 def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
@@ -28,13 +28,14 @@ def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
 
 
 def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
+    once = f"max by (job, namespace, {', '.join(catalog.DEAD_LETTERS.labels)})"
     whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
     assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").text == (
-        f"(((max without (instance, pod) ({DEAD_LETTERS})"
-        f" - max without (instance, pod) ({DEAD_LETTERS} offset 5m)) >= 0)"
-        f" or max without (instance, pod) ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
+        f"((({once} ({DEAD_LETTERS})"
+        f" - {once} ({DEAD_LETTERS} offset 5m)) >= 0)"
+        f" or {once} ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
         f" < on (job, instance) group_left () {whole})))"
-        f" or max without (instance, pod) (increase({DEAD_LETTERS}[5m]))"
+        f" or {once} (increase({DEAD_LETTERS}[5m]))"
     )
 
 
@@ -47,7 +48,8 @@ def test_growth_of_what_another_process_counts_is_whole_only_where_that_process_
         f" (count_over_time({series}}}[5m]) >= on (job, instance) group_left () {whole})"
     ) in text
     own = f'{series}, connector=~"n"}}'
-    assert text.endswith(f"max without (instance, pod) ({own} - min_over_time({own}[5m]))")
+    once = "max by (job, namespace, kafka_cluster, worker, connector, task)"
+    assert text.endswith(f"{once} ({own} - min_over_time({own}[5m]))")
 
 
 def test_growth_of_a_window_that_has_ended_is_read_with_all_its_parts_as_of_then() -> None:
@@ -61,7 +63,7 @@ def test_growth_of_a_window_that_has_ended_is_read_with_all_its_parts_as_of_then
 
 def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
     assert SCOPE.or_zero(SCOPE.gauge(catalog.TASK_TIMERS).sum()).text.endswith(
-        'or 0 * max(max by (job) (max without (instance, pod) (deadwatch_store_up{job=~"$job"})) == 1)'
+        'or 0 * max(max by (job) (max by (job, namespace) (deadwatch_store_up{job=~"$job"})) == 1)'
     )
 
 
@@ -78,7 +80,7 @@ def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
         (lambda: SCOPE.gauge(catalog.DEAD_LETTERS), "is a counter: its rate or increase says something"),
         (lambda: SCOPE.rate(catalog.SOURCE_UP), "is no counter"),
         (lambda: SCOPE.or_zero(SCOPE.gauge(catalog.SOURCE_UP)), "a single number can be 0"),
-        (lambda: SCOPE.gauge(catalog.SOURCE_UP).minus(Expr("1")), "only one has job, kind, source"),
+        (lambda: SCOPE.gauge(catalog.SOURCE_UP).minus(Expr("1")), "has job, kind, namespace, source"),
         (lambda: SCOPE.gauge(catalog.SOURCE_UP).and_(Expr("1"), "job"), "'1' has no label job"),
         (
             lambda: SCOPE.gauge(catalog.SOURCE_UP).beside(SCOPE.gauge(catalog.SOURCE_UP)),
