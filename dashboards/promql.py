@@ -144,6 +144,11 @@ class Expr:
         other.require(by)
         return replace(self, text=f"{self.grouped} or {other.grouped}", operand=False).sum(*by)
 
+    def or_others(self, other: "Expr") -> "Expr":
+        """Both kinds of series; only a label that both have can be named."""
+        text = f"{self.grouped} or {other.grouped}"
+        return replace(self, text=text, labels=self.labels & other.labels, operand=False)
+
     def smaller_of(self, other: "Expr") -> "Expr":
         """The smaller value of two series with the same labels; that of ``other`` where only it has one."""
         return self._with("<=", other).or_(other)
@@ -236,6 +241,10 @@ class Scope:
         """The series of a counter that were there before the window began; the value says nothing."""
         self._require_counter(metric)
         return self._over_replicas(metric, self._compared(self.selector(metric, **only), ">=", window))
+
+    def seen(self, metric: Metric, window: str) -> Expr:
+        """The largest value of a gauge within the window, also of one that is gone."""
+        return self._over_replicas(metric, f"max_over_time({self.selector(metric)}[{window}])")
 
     def absent(self, metric: Metric) -> Expr:
         """1 where no series is."""

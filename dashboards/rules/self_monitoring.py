@@ -5,31 +5,34 @@ from typing import Final
 
 from api.metrics import catalog
 from dashboards import self_monitoring as board
-from dashboards.promql import NOW, Expr, Scope
+from dashboards.promql import INSTALLATION, NOW, Expr, Scope
 from dashboards.rules.alert import Alert, growth
 from deadwatch.contract.signals.signal import Severity
 from deadwatch.store.heartbeat import STREAMING
 
 
 def _down(scope: Scope, given: Alert) -> Expr:
-    return scope.absent(catalog.STORE_UP).above(given.threshold)
+    """None is scraped, or one that was within the window is not while others are."""
+    up = scope.gauge(catalog.STORE_UP).max(*INSTALLATION)
+    gone = scope.seen(catalog.STORE_UP, given.window).max(*INSTALLATION).unless(up, *INSTALLATION)
+    return scope.absent(catalog.STORE_UP).above(given.threshold).or_others(gone.and_(up))
 
 
 def _unreadable(scope: Scope, given: Alert) -> Expr:
-    return scope.gauge(catalog.STORE_UP).max("job").is_("<=", given.threshold)
+    return scope.gauge(catalog.STORE_UP).max(*INSTALLATION).is_("<=", given.threshold)
 
 
 def _streaming(scope: Scope, given: Alert) -> Expr:
     """Streaming is down, or the whole store was read and has never heard of one."""
-    up = scope.gauge(catalog.SOURCE_UP, kind=STREAMING).max("job")
-    read = scope.gauge(catalog.STORE_UP).max("job").is_("==", 1)
-    return up.is_("<=", given.threshold).or_(read.unless(up, "job"))
+    up = scope.gauge(catalog.SOURCE_UP, kind=STREAMING).max(*INSTALLATION)
+    read = scope.gauge(catalog.STORE_UP).max(*INSTALLATION).is_("==", 1)
+    return up.is_("<=", given.threshold).or_(read.unless(up, *INSTALLATION))
 
 
 def _source(scope: Scope, given: Alert) -> Expr:
     """Unless streaming is down: then all are silent, and one alert is enough."""
-    down = scope.gauge(catalog.SOURCE_UP).min("job", "source", "kind").is_("<=", given.threshold)
-    return down.unless(_streaming(scope, given), "job")
+    down = scope.gauge(catalog.SOURCE_UP).min(*INSTALLATION, "source", "kind").is_("<=", given.threshold)
+    return down.unless(_streaming(scope, given), *INSTALLATION)
 
 
 def _lagging(scope: Scope, given: Alert) -> Expr:
@@ -47,8 +50,9 @@ ALERTS: Final = (
         "DeadwatchDown",
         _down,
         "Deadwatch is not scraped",
-        "No figure of Deadwatch arrives: it is down, or Prometheus cannot reach it. No other alert on "
-        "Kafka's dead letters and timeouts can fire until it is back.",
+        "No figure of Deadwatch arrives, or none of the job and namespace that this alert names: it is down, "
+        "or Prometheus cannot reach it. None of its other alerts can fire until it is back.",
+        window="6h",
         wait="5m",
         severity=Severity.CRITICAL,
     ),
@@ -90,7 +94,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchBatchFailing",
-        growth(catalog.BATCH_FAILURES, "job", "cause"),
+        growth(catalog.BATCH_FAILURES, *INSTALLATION, "cause"),
         "Batches of Deadwatch failed {count} times ({cause})",
         "The query of job {job} begins again and again. Nothing is lost or counted twice, but "
         "figures are late; streaming's log has a line for each.",
@@ -98,7 +102,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchInputPutAside",
-        growth(catalog.QUARANTINED, "source", "reason"),
+        growth(catalog.QUARANTINED, *INSTALLATION, "source", "reason"),
         "{count} entries of {source} could not be read ({reason})",
         "They are on the topic dlq.deadwatch, with the reason in a header, and in no other figure.",
         window="1h",

@@ -9,6 +9,7 @@ Series = Mapping[str, str]
 NOTHING: Series = {}
 UP = "1x2000"
 STORE = 'deadwatch_store_up{job="deadwatch", instance="a"}'
+OTHER_STORE = 'deadwatch_store_up{instance="b", namespace="other"}'
 DLQ = 'kafka_cluster="c", dlq_topic="dlq.a"'
 SENT = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="sent"}}'
 PARKED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a.parked", outcome="parked"}}'

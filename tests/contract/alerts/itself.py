@@ -1,11 +1,14 @@
 """Configurations that would lose records, and Deadwatch itself."""
 
-from tests.contract.alerts.case import Case, counter, gauge
+from tests.contract.alerts.case import OTHER_STORE, Case, counter, gauge
 
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
 SOURCE = 'deadwatch_source_up{source="log:/a", kind="log"}'
 STREAMING = 'deadwatch_source_up{source="streaming", kind="streaming"}'
+OTHER_SOURCE, OTHER_STREAMING = (
+    series.replace("}", ', instance="b", namespace="other"}') for series in (SOURCE, STREAMING)
+)
 LAG = "deadwatch_pipeline_lag_seconds"
 BEHIND = 'deadwatch_stream_behind_records{topic="t"}'
 BATCHES = 'deadwatch_batch_failures_total{cause="kafka"}'
@@ -21,7 +24,9 @@ CASES: dict[str, list[Case]] = {
         Case("bears one", {BATCHES: "_x9 1x60"}, "11m"),
     ],
     "DeadwatchInputPutAside": counter(
-        ASIDE, {"source": "log:/a", "reason": "broken"}, "5 entries of log:/a could not be read (broken)"
+        ASIDE,
+        {"job": "deadwatch", "source": "log:/a", "reason": "broken"},
+        "5 entries of log:/a could not be read (broken)",
     ),
     "DeadwatchRecordsMissed": counter(
         MISSED,
@@ -56,6 +61,18 @@ CASES: dict[str, list[Case]] = {
         Case("is silent while it is scraped", {}, "6m"),
         Case("resolves", {}, "20m", store="_x9 1x60"),
         Case("is silent over a restart", {}, "12m", store="1x9 _x3 1x60"),
+        Case(
+            "fires when one of two is gone, and says which",
+            {OTHER_STORE: "1x9 _x900"},
+            "5h",
+            {"job": "deadwatch", "namespace": "other"},
+            "1",
+            "Deadwatch is not scraped",
+            store="1x900",
+        ),
+        Case("fires once when both are gone", {OTHER_STORE: "1x9 _x60"}, "20m", {}, "1", store="1x9 _x60"),
+        Case("forgets one that was taken away", {OTHER_STORE: "1x9 _x900"}, "7h", store="1x900"),
+        Case("is silent over a restart of one", {OTHER_STORE: "1x9 _x3 1x60"}, "12m"),
     ],
     "DeadwatchStoreUnreadable": [
         Case(
@@ -68,6 +85,13 @@ CASES: dict[str, list[Case]] = {
             store="1x9 0x60",
         ),
         Case("is silent while it can", {}, "13m"),
+        Case(
+            "fires for one of two that have one name",
+            {OTHER_STORE: "1x9 0x60"},
+            "13m",
+            {"job": "deadwatch", "namespace": "other"},
+            "0",
+        ),
         Case("resolves", {}, "20m", store="1x3 0x9 1x60"),
     ],
     "DeadwatchStreamingDown": [
@@ -91,6 +115,13 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("resolves once it has started", {STREAMING: "_x9 1x60"}, "12m"),
         Case("is silent over a restart", {STREAMING: "1x9 0x3 1x60"}, "12m"),
+        Case(
+            "fires for one of two that have one name",
+            {STREAMING: "1x60", OTHER_STORE: "1x60"},
+            "6m",
+            {"job": "deadwatch", "namespace": "other"},
+            "1",
+        ),
         Case("leaves other sources alone", {STREAMING: "1x60", SOURCE: "0x60"}, "30m"),
         Case("leaves a store that cannot be read to the other", {}, "30m", store="0x60"),
         Case("leaves an api that is away to the other", {}, "30m", store="_x60"),
@@ -104,6 +135,19 @@ CASES: dict[str, list[Case]] = {
             wait_m=5,
             well="1",
             beside={STREAMING: "1x90"},
+        ),
+        Case(
+            "fires for each of two that have one name",
+            {
+                STREAMING: "1x90",
+                SOURCE: "1x90",
+                OTHER_STORE: "1x90",
+                OTHER_STREAMING: "1x90",
+                OTHER_SOURCE: "1x9 0x60",
+            },
+            "20m",
+            {"job": "deadwatch", "namespace": "other", "source": "log:/a", "kind": "log"},
+            "0",
         ),
         Case("leaves all to the other while streaming is down", {STREAMING: "0x60", SOURCE: "0x60"}, "30m"),
         Case("leaves all to the other where streaming never started", {SOURCE: "0x60"}, "30m"),
