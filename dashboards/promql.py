@@ -242,9 +242,9 @@ class Scope:
         self._require_counter(metric)
         return self._over_replicas(metric, self._compared(self.selector(metric, **only), ">=", window))
 
-    def seen(self, metric: Metric, window: str) -> Expr:
-        """The largest value of a gauge within the window, also of one that is gone."""
-        return self._over_replicas(metric, f"max_over_time({self.selector(metric)}[{window}])")
+    def last(self, metric: Metric, window: str, **only: Value) -> Expr:
+        """The last value of a gauge within the window, also of one that is gone."""
+        return self._over_replicas(metric, f"last_over_time({self.selector(metric, **only)}[{window}])")
 
     def absent(self, metric: Metric) -> Expr:
         """1 where no series is."""

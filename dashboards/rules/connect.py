@@ -4,9 +4,10 @@ from functools import partial
 from typing import Final
 
 from api.metrics import catalog
+from api.metrics.catalog import Metric
 from dashboards import abandoned as board
-from dashboards.promql import Expr, Scope
-from dashboards.rules.alert import Alert, highest, level
+from dashboards.promql import Expr, Scope, Value
+from dashboards.rules.alert import Alert, Expression, level
 from deadwatch.contract.events import THREADLESS
 from deadwatch.contract.signals.signal import Severity
 
@@ -20,10 +21,29 @@ def _growing(scope: Scope, given: Alert) -> Expr:
     return tasks.beside(connectors, *_CONNECTOR).above(given.threshold)
 
 
+_SILENCE: Final = "3m"
+
+
+def _state(metric: Metric, *by: str, **only: Value) -> Expression:
+    """A gauge of what Connect's REST tells; where it has no value now, its last one, for a while.
+
+    Nothing is known while streaming is silent, as over its restart. A state that was left has a successor,
+    and is over at once.
+    """
+
+    def made(scope: Scope, given: Alert) -> Expr:
+        now, any_now = (scope.gauge(metric, "", **wanted).max(*by) for wanted in (only, {}))
+        lately = scope.last(metric, _SILENCE, **only).max(*by).unless(any_now, *by)
+        return now.or_(lately).above(given.threshold)
+
+    return made
+
+
 _NOT_STARTED: Final = ("UNASSIGNED", "RESTARTING")
 """States that pass within moments, unless the start fails: then nothing follows them."""
 
 alert: Final = partial(Alert, board=board.UID)
+of_state: Final = partial(alert, keep_firing_for="5m")
 ALERTS: Final = (
     alert(
         "DeadwatchTaskAbandoned",
@@ -51,52 +71,52 @@ ALERTS: Final = (
         window="1h",
         severity=Severity.CRITICAL,
     ),
-    alert(
+    of_state(
         "DeadwatchTaskFailed",
-        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state="FAILED"),
+        _state(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state="FAILED"),
         "Task {task} of connector {connector} is FAILED",
         "Nothing moves through it on cluster {kafka_cluster}, and Connect does not restart it. Read why in "
         "the console, mend the cause, then restart the task.",
         wait="1m",
         severity=Severity.CRITICAL,
     ),
-    alert(
+    of_state(
         "DeadwatchTaskWithoutThread",
-        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=THREADLESS),
+        _state(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=THREADLESS),
         "Task {task} of connector {connector} is RUNNING and has no thread",
         "Connect's REST calls it RUNNING on cluster {kafka_cluster}, but no thread of its worker runs it: "
         "nothing moves, and Connect does not restart it. Restart the task.",
         wait="1m",
         severity=Severity.CRITICAL,
     ),
-    alert(
+    of_state(
         "DeadwatchConnectorFailed",
-        level(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state="FAILED"),
+        _state(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state="FAILED"),
         "Connector {connector} is FAILED",
         "On cluster {kafka_cluster} it starts no task and takes no new configuration. Read why in the "
         "console, mend the cause, then restart the connector.",
         wait="1m",
         severity=Severity.CRITICAL,
     ),
-    alert(
+    of_state(
         "DeadwatchConnectorNotStarted",
-        level(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state=_NOT_STARTED),
+        _state(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state=_NOT_STARTED),
         "Connector {connector} is not started",
         "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, mostly because a "
         "config provider cannot resolve a setting. Read the worker's log, mend it, restart the connector.",
         wait="5m",
     ),
-    alert(
+    of_state(
         "DeadwatchTaskNotStarted",
-        level(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=_NOT_STARTED),
+        _state(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=_NOT_STARTED),
         "Task {task} of connector {connector} is not started",
         "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, or no worker takes "
         "it. Read the worker's log, mend the cause, then restart the connector with its tasks.",
         wait="5m",
     ),
-    alert(
+    of_state(
         "DeadwatchTaskStalled",
-        highest(catalog.CONNECT_TASK_STALLED, "kafka_cluster", "connector", "task"),
+        _state(catalog.CONNECT_TASK_STALLED, "kafka_cluster", "connector", "task"),
         "Task {task} of connector {connector} is RUNNING and does not move",
         "Records of cluster {kafka_cluster} wait for it, and Connect's REST calls it well. Look "
         "at what it waits for, then restart the task.",

@@ -14,7 +14,7 @@ from deadwatch.store.heartbeat import STREAMING
 def _down(scope: Scope, given: Alert) -> Expr:
     """None is scraped, or one that was within the window is not while others are."""
     up = scope.gauge(catalog.STORE_UP).max(*INSTALLATION)
-    gone = scope.seen(catalog.STORE_UP, given.window).max(*INSTALLATION).unless(up, *INSTALLATION)
+    gone = scope.last(catalog.STORE_UP, given.window).max(*INSTALLATION).unless(up, *INSTALLATION)
     return scope.absent(catalog.STORE_UP).above(given.threshold).or_others(gone.and_(up))
 
 

@@ -83,14 +83,29 @@ def gauge(
     wait_m: int,
     well: str = "0",
     beside: Series = NOTHING,
+    lasts: bool = False,
 ) -> list[Case]:
-    """What holds for every alert on a gauge that is ``well`` when all is well, ``beside`` other series."""
+    """What holds for every alert on a gauge that is ``well`` when all is well, ``beside`` other series.
+
+    One that ``lasts`` goes on for a while where the gauge has no value.
+    """
     raised = {**beside, series: f"{well}x9 {value}x20 {well}x60"}
-    blink = {**beside, series: f"{well}x9 {value}x1 {well}x60"}
+    blink = {**beside, series: f"{well}x9 {value}x{wait_m - 1} {well}x60"}
     return [
         Case("fires after its time", raised, f"{11 + wait_m}m", labels, value, summary),
         Case("resolves", raised, "40m"),
         Case("is silent when all is well", {**beside, series: f"{well}x90"}, "30m"),
         Case("is silent without series", beside, "30m"),
         Case("is silent on a blink", blink, f"{11 + wait_m}m"),
+        *(_lasting(series, labels, value) if lasts else []),
+    ]
+
+
+def _lasting(series: str, labels: Mapping[str, str], value: str) -> list[Case]:
+    """Two minutes of every five it has no value; then for longer; then for good."""
+    gaps = " ".join([f"{value}x2 stale _x1"] * 6)
+    return [
+        Case("fires in spite of gaps", {series: gaps}, "18m", labels, value),
+        Case("goes on over a longer gap", {series: f"{value}x19 stale _x6 {value}x20"}, "26m", labels, value),
+        Case("resolves when it is gone", {series: f"{value}x19 stale _x60"}, "40m"),
     ]

@@ -10,6 +10,7 @@ CONNECTORS = f"deadwatch_connect_abandoned_connectors{{{CONNECTOR}}}"
 CONNECTORS_TOTAL = f"deadwatch_connect_abandoned_connectors_total{{{CONNECTOR}}}"
 STALLED = 'deadwatch_connect_task_stalled{kafka_cluster="c", connector="n", task="0"}'
 STATE = f'deadwatch_connect_task_state{{{TASK}, state="FAILED"}}'
+RUNNING = STATE.replace("FAILED", "RUNNING")
 THREADLESS = f'deadwatch_connect_task_state{{{TASK}, state="RUNNING_WITHOUT_THREAD"}}'
 UNASSIGNED = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="UNASSIGNED"}}'
 RESTARTING = f'deadwatch_connect_task_state{{{TASK}, state="RESTARTING"}}'
@@ -52,38 +53,62 @@ CASES: dict[str, list[Case]] = {
         "Connector n was abandoned and still runs",
         wait_m=5,
     ),
-    "DeadwatchTaskFailed": gauge(
-        STATE,
-        {"kafka_cluster": "c", "connector": "n", "task": "0"},
-        "1",
-        "Task 0 of connector n is FAILED",
-        wait_m=1,
-    ),
+    "DeadwatchTaskFailed": [
+        *gauge(
+            STATE,
+            {"kafka_cluster": "c", "connector": "n", "task": "0"},
+            "1",
+            "Task 0 of connector n is FAILED",
+            wait_m=1,
+            lasts=True,
+        ),
+        Case("is over once it runs", {STATE: "_x9 1 stale", RUNNING: "_x10 1x60"}, "11m"),
+    ],
     "DeadwatchTaskWithoutThread": gauge(
         THREADLESS,
         {"kafka_cluster": "c", "connector": "n", "task": "0"},
         "1",
         "Task 0 of connector n is RUNNING and has no thread",
         wait_m=1,
+        lasts=True,
     ),
     "DeadwatchConnectorFailed": gauge(
-        CONNECTOR_STATE, {"kafka_cluster": "c", "connector": "n"}, "1", "Connector n is FAILED", wait_m=1
+        CONNECTOR_STATE,
+        {"kafka_cluster": "c", "connector": "n"},
+        "1",
+        "Connector n is FAILED",
+        wait_m=1,
+        lasts=True,
     ),
     "DeadwatchConnectorNotStarted": gauge(
-        UNASSIGNED, {"kafka_cluster": "c", "connector": "n"}, "1", "Connector n is not started", wait_m=5
-    ),
-    "DeadwatchTaskNotStarted": gauge(
-        RESTARTING,
-        {"kafka_cluster": "c", "connector": "n", "task": "0"},
+        UNASSIGNED,
+        {"kafka_cluster": "c", "connector": "n"},
         "1",
-        "Task 0 of connector n is not started",
+        "Connector n is not started",
         wait_m=5,
+        lasts=True,
     ),
+    "DeadwatchTaskNotStarted": [
+        *gauge(
+            RESTARTING,
+            {"kafka_cluster": "c", "connector": "n", "task": "0"},
+            "1",
+            "Task 0 of connector n is not started",
+            wait_m=5,
+            lasts=True,
+        ),
+        Case(
+            "is silent on one that starts again and again",
+            {RESTARTING: 10 * "1 stale _ ", RUNNING: 10 * "stale 1 1 "},
+            "20m",
+        ),
+    ],
     "DeadwatchTaskStalled": gauge(
         STALLED,
         {"kafka_cluster": "c", "connector": "n", "task": "0"},
         "1",
         "Task 0 of connector n is RUNNING and does not move",
         wait_m=5,
+        lasts=True,
     ),
 }
