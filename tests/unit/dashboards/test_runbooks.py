@@ -39,6 +39,13 @@ KAFKA = {
 }
 
 
+BY_COMMAND = {
+    f"/api/v1/{route}"
+    for route in ("dead-letters/groups", "dead-letters/topics", "findings", "overview", "redrives", "tasks")
+}
+"""Routes that a command of ours shows, with the token that it finds."""
+FOR_EVER = ("deadwatch cancel", "-X DELETE")
+
 Routes = Sequence[BaseRoute]
 
 
@@ -104,6 +111,22 @@ def test_every_address_is_one_that_answers(routes: Routes) -> None:
         method = words[words.index("-X") + 1] if "-X" in words else "GET"
         assert address.netloc in ELSEWHERE or served(routes, method, address.path), words
         assert address.netloc in {OURS, *ELSEWHERE}
+
+
+def test_no_page_asks_the_api_for_what_a_command_shows() -> None:
+    asked = {urlsplit(word).path for words in of("curl") for word in words if f"//{OURS}/" in word}
+    assert asked & BY_COMMAND == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_what_cannot_be_taken_back_stands_alone(page: Path) -> None:
+    """Nobody pastes it together with a gentler way; offsets are noted before they are set."""
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
+        commands = block.splitlines()
+        if any(words in block for words in FOR_EVER):
+            assert len(commands) == 1, block
+        if "--reset-offsets" in block:
+            assert any("--describe" in command for command in commands), block
 
 
 def served(routes: Routes, method: str, path: str) -> bool:
