@@ -7,14 +7,14 @@ from typing import Annotated, Final
 
 import typer
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from dashboards import documents, generate
 from dashboards.grafana import Grafana, GrafanaError
 from dashboards.publish import publish
 from dashboards.rules.alert import RulesError
 from dashboards.rules.groups import rules as all_rules
-from dashboards.rules.values import Values
+from dashboards.rules.values import Duration, Values
 from deadwatch.runtime.process import REFUSED
 
 TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
@@ -54,6 +54,13 @@ def rules(
         _refuse(f"{values}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
 
 
+def _duration(text: str) -> str:
+    try:
+        return text and TypeAdapter(Duration).validate_python(text)
+    except ValidationError:
+        raise typer.BadParameter(f"{text!r} is not a duration as 30s or 1m") from None
+
+
 @app.command("publish")
 def push(
     *,
@@ -62,6 +69,14 @@ def push(
     folder: Annotated[str, typer.Option(help="Title of the folder.")] = "Deadwatch",
     datasource_url: Annotated[
         str, typer.Option(metavar="URL", help="Also make a data source for this Prometheus.")
+    ] = "",
+    scrape_interval: Annotated[
+        str,
+        typer.Option(
+            metavar="DURATION",
+            callback=_duration,
+            help="How often that Prometheus scrapes the api, where it is not each 15s.",
+        ),
     ] = "",
     service_account: Annotated[
         str, typer.Option(metavar="NAME", help="Also make a viewer's token of this name, and print it.")
@@ -85,6 +100,7 @@ def push(
                 grafana,
                 folder=folder,
                 datasource_url=datasource_url,
+                scrape_interval=scrape_interval,
                 service_account=service_account,
                 deadwatch_url=deadwatch_url,
                 overwrite=overwrite,

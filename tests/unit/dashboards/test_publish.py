@@ -81,6 +81,25 @@ def test_the_payloads_are_those_that_grafana_documents(double: Double) -> None:
     assert boards == [("POST", "/dashboards/db", payload) for payload in payloads]
 
 
+def test_how_often_prometheus_scrapes_is_set_where_it_is_said_and_kept_where_it_is_not(
+    double: Double,
+) -> None:
+    published(double.url, scrape_interval="1m")
+    found = double.state.datasources["deadwatch-prometheus"]
+    assert found["jsonData"] == {"httpMethod": "POST", "timeInterval": "1m"}
+    assert {change.done for change in published(double.url)} == {UNCHANGED}
+    _, change, *_ = published(double.url, scrape_interval="30s")
+    assert change.details == ["jsonData.timeInterval: '1m' → '30s'"]
+
+
+def test_a_scrape_interval_that_is_none_is_refused(double: Double) -> None:
+    options = ["--url", double.url, "--scrape-interval", "often"]
+    refused = CliRunner().invoke(app, ["publish", *options])
+    assert refused.exit_code == 2
+    assert "'often' is not a duration as 30s or 1m" in refused.stderr
+    assert double.state.changes == []
+
+
 def test_a_dry_run_shows_the_differences_and_changes_nothing(double: Double) -> None:
     assert {change.done for change in published(double.url, dry_run=True)} == {"created"}
     assert double.state.changes == []
