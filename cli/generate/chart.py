@@ -145,6 +145,7 @@ def _open(alert: Alert) -> Mapping[str, Any]:
     """The alert with holes where values go, and the defaults for them."""
     holes = Values(
         job="<<job>>",
+        namespace="<<namespace>>",
         runbook_url="<<runbook_url>>",
         dashboard_url="<<dashboard_url>>",
         alerts={alert.name: AlertValues(threshold=THRESHOLD, window=WINDOW)},

@@ -39,6 +39,7 @@ class Values(_Model):
     """All values that an installation may set."""
 
     job: str = Field(".*deadwatch.*", min_length=1, description="Scrape jobs of Deadwatch, as a pattern.")
+    namespace: str = Field("", description="Their namespace in Kubernetes, as a pattern; empty: any.")
     runbook_url: str = Field("docs/runbooks", description="Where the runbooks are; a page for each alert.")
     dashboard_url: str = Field("", description="Address of Grafana, without a slash at the end.")
     labels: Mapping[str, str] = Field(default_factory=dict, description="More labels for every alert.")
@@ -48,5 +49,5 @@ class Values(_Model):
 
     @property
     def scope(self) -> Scope:
-        """The series that the rules read."""
-        return Scope({"job": self.job})
+        """The series that the rules read; one without a namespace is read as well."""
+        return Scope({"job": self.job} | ({"namespace": f"{self.namespace}|"} if self.namespace else {}))
