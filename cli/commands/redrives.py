@@ -23,7 +23,7 @@ from deadwatch.orders.options import OPTIONS, SET, SETTING, Option
 from deadwatch.orders.texts import SWITCH
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 PATH: Final = "/redrives"
 POLL_S: Final = 0.5
@@ -128,12 +128,14 @@ def redrive(
     """
     console, request = terminal(output), body(dlq_topic, options)
     tried = api.post(PATH, request)
-    console.print(plan(tried))
+    would = plan(tried)
+    console.print(would)
     if dry_run:
         return _end(tried, output, DONE)
     at_most = tried["plan"]["at_most"]
     question = f"Move up to {at_most} records?" if tried["plan"]["at_least"] else f"Move {at_most} records?"
-    if not yes and not ask_terminal(question):
+    unseen = not (output is Format.TABLE and sys.stdout.isatty())
+    if not yes and not ask_terminal(question, would if unseen else ""):
         return _end(tried, output, UNDONE)
     order = api.post(PATH, {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
     console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
@@ -236,11 +238,20 @@ def terminal(output: Format) -> "Console":
     return Console(quiet=output is not Format.TABLE)
 
 
-def ask_terminal(question: str) -> bool:
-    """Ask the person at the terminal. Raises ``UsageError`` where nobody is there."""
+def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
+    """Ask the person at the terminal, on standard error: the output may be a file. ``about`` is shown before.
+
+    Raises:
+        UsageError: nobody is there.
+    """
+    from rich.console import Console
+
     if not sys.stdin.isatty():
         raise UsageError("nobody is there to confirm: say --yes, or --dry-run")
-    print(f"{question} [y/N] ", end="", flush=True)
+    if about:
+        Console(stderr=True).print(about)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

@@ -174,7 +174,25 @@ def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
     api = api_that(answer)
     assert redrives.redrive(api, "dlq.t", **ALL) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "Move 7 records? [y/N] "
+    stdout, stderr = capsys.readouterr()
+    assert "Dry run on dlq.t" in stdout
+    assert stderr.splitlines()[-1] == "Move 7 records? [y/N] "
     assert redrives.redrive(api, "dlq.t", dry_run=True, output=Format.JSON, **ALL) == 0
     assert json.loads(capsys.readouterr().out)["to_move"] == 7
     assert [request["dry_run"] for request in asked] == [True, True]
+
+
+@pytest.mark.parametrize("output", list(Format))
+def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: Format
+) -> None:
+    plan = Plan(at_most=7, targets={"orders": 7}).model_dump(mode="json")
+    tried = {"id": "a", "dlq_topic": "dlq.t", "plan": plan}
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    api = api_that(lambda _: httpx2.Response(202, json=tried))
+    assert redrives.redrive(api, "dlq.t", output=output, **ALL) == 1
+    stdout, stderr = capsys.readouterr()
+    assert stderr.index("to orders") < stderr.index("Move 7 records? [y/N] ")
+    assert "[y/N]" not in stdout
+    if output is Format.JSON:
+        assert json.loads(stdout) == tried
