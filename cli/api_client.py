@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
 PREFIX: Final = "/api/v1"
+SCHEMES: Final = ("http", "https")
 MAX_PAGE: Final = 500
 TIMEOUT_S: Final = 60
 """Longer than the dry run of a redrive takes to read its selection."""
@@ -177,7 +178,11 @@ def http_client(url: str, timeout_s: float, headers: Mapping[str, str] | None = 
     import httpx2
 
     try:
-        verify = httpx2.URL(url).scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return httpx2.Client(base_url=url, headers=headers, timeout=timeout_s, trust_env=False, verify=verify)
+        address = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise UsageError(f"--url {url!r} is no address: {error}") from None
+    if address.scheme not in SCHEMES or not address.host:
+        form = "http://HOST:PORT" if not url or "//" in url else f"http://{url}"
+        raise UsageError(f"--url {url!r} is no address: say {form}")
+    verify = address.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx2.Client(base_url=address, headers=headers, timeout=timeout_s, trust_env=False, verify=verify)

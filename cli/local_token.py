@@ -31,10 +31,9 @@ def make(file: Path) -> None:
 
 
 def find(file: Path, url: str) -> str:
-    """The token in the file; "" where ``url`` is another machine, which must not see it, or there is none."""
-    if not is_loopback((urlsplit(url).hostname or "").strip("[]")):
-        return ""
+    """The token in the file; "" where there is none, or ``url`` is not this machine: no other must see it."""
     try:
-        return file.read_text().strip()
-    except (OSError, UnicodeDecodeError):
+        host = urlsplit(url).hostname or ""
+        return file.read_text().strip() if is_loopback(host.strip("[]")) else ""
+    except (OSError, ValueError):
         return ""

@@ -114,7 +114,13 @@ def test_the_local_token_is_its_owner_s_and_goes_to_no_other_machine(tmp_path: P
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["token"]
     assert local_token.find(file, "http://[::1]:8000") == file.read_text().strip()
-    for url in ("https://deadwatch.example", "http://127.0.0.1.evil.example", "http://192.0.2.1", "rubbish"):
+    for url in (
+        "https://deadwatch.example",
+        "http://127.0.0.1.evil.example",
+        "http://192.0.2.1",
+        "rubbish",
+        "http://[::1",
+    ):
         assert not local_token.find(file, url)
     with pytest.raises(SettingsError, match="--data"):
         local_token.make(tmp_path / "none" / "token")
@@ -165,6 +171,10 @@ def test_a_shell_is_offered_the_ids_there_are(
     }
     offered = CliRunner().invoke(app, [], prog_name="deadwatch", env=environment).stdout
     assert f'"{order}":"RUNNING dlq.t"' in offered
+    nothing = CliRunner().invoke(
+        app, [], prog_name="deadwatch", env={**environment, "DEADWATCH_URL": "http://[::1"}
+    )
+    assert (nothing.stdout.strip(), nothing.stderr, nothing.exception) == ("_files", "", None)
 
 
 def test_texts_of_others_move_no_cursor(served: Served, store: Engine) -> None:
