@@ -9,7 +9,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from deadwatch.runtime.logs import one_line
 from deadwatch.runtime.process import REFUSED
@@ -54,7 +55,31 @@ class NoAnswerError(RefusedError):
     code = NO_ANSWER
 
 
-HINT: Final = "; here: --token-file, DEADWATCH_TOKEN_FILE or DEADWATCH_TOKEN"
+class Credential(NamedTuple):
+    """A token of the api, "" for none; ``found_in`` is its file where it was found and not asked for."""
+
+    text: str = ""
+    found_in: Path | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header of a request. Raises ``UsageError`` for what cannot be a token."""
+        if not (self.text.isascii() and self.text.isprintable()):
+            raise UsageError("the token has characters that no token has: was it copied whole?")
+        return {"Authorization": f"Bearer {self.text}"} if self.text else {}
+
+    @property
+    def advice(self) -> str:
+        """What to do about a token that is refused, or missing."""
+        if self.found_in is None:
+            return "here: --token-file, DEADWATCH_TOKEN_FILE or DEADWATCH_TOKEN"
+        return (
+            f"it was found in {self.found_in}, which may be of another service: say --token-file "
+            f"DIR/{self.found_in.name} with the --data DIR of this one, or --token-file /dev/null for none"
+        )
+
+
+ANONYMOUS: Final = Credential()
 ERRORS: Final[Mapping[int, type[RefusedError]]] = {
     HTTPStatus.UNAUTHORIZED: NotAllowedError,
     HTTPStatus.FORBIDDEN: NotAllowedError,
@@ -66,8 +91,10 @@ ERRORS: Final[Mapping[int, type[RefusedError]]] = {
 class Api:
     """Requests to the api; the answers are JSON as its page /docs describes it."""
 
-    def __init__(self, client: "httpx2.Client") -> None:
+    def __init__(self, client: "httpx2.Client", token: Credential = ANONYMOUS) -> None:
+        """``token`` is the one that the client sends."""
         self._client = client
+        self._token = token
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +169,7 @@ class Api:
         problem = self._json(answer) if answer.content else {}
         detail = problem.get("detail")
         error = ERRORS.get(answer.status_code, RefusedError)
-        hint = HINT if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
+        hint = f"; {self._token.advice}" if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
         return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
 
     def _json(self, answer: "httpx2.Response") -> dict[str, Any]:
@@ -153,16 +180,13 @@ class Api:
         raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON object")
 
 
-def connect(url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> Api:
+def connect(url: str, token: Credential = ANONYMOUS, timeout_s: float = TIMEOUT_S) -> Api:
     """The api at ``url``; nothing is sent yet.
 
     Raises:
         UsageError: the address or the token cannot be one.
     """
-    if token and not (token.isascii() and token.isprintable()):
-        raise UsageError("the token has characters that no token has: was it copied whole?")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return Api(http_client(url, timeout_s, headers))
+    return Api(http_client(url, timeout_s, token.headers), token)
 
 
 def http_client(url: str, timeout_s: float, headers: Mapping[str, str] | None = None) -> "httpx2.Client":

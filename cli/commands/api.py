@@ -13,7 +13,7 @@ from typer import TyperException
 from typer.core import TyperGroup
 
 from cli import local_token
-from cli.api_client import INTERRUPTED, Api, RefusedError, UsageError, connect
+from cli.api_client import ANONYMOUS, INTERRUPTED, Credential, RefusedError, UsageError, connect
 from cli.commands.output import Format
 from cli.options import DATA
 from deadwatch.runtime.process import REFUSED, SettingsError
@@ -31,6 +31,8 @@ Output = Annotated[Format, typer.Option("--output", "-o", help="json and yaml: t
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many at most, the newest first.")]
 
 AT: Final = "http://127.0.0.1:8000"
+ON_STORE: Final = "on_store"
+"""The parameter of commands that may work on the store itself."""
 TOKEN_FILE: Final = DATA / local_token.NAME
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 refused or not completed, 2 wrong command line, 3 token missing or not enough, "
@@ -55,17 +57,19 @@ class OneLine(TyperGroup):
         return code
 
 
-def reach(url: str, token: str, token_file: Path) -> Api:
-    """The api that the options name. Raises ``UsageError``, also where a file that was named is not there."""
-    return connect(url, token or _token_in(token_file, url))
+def credential_of(text: str, file: Path, url: str) -> Credential:
+    """The token of these options: a file that was named has to be there, the local one need not.
 
-
-def _token_in(file: Path, url: str) -> str:
-    """The token in the file: one that was named has to be there, the local one need not."""
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    if text:
+        return Credential(text)
     if file == TOKEN_FILE:
-        return local_token.find(file, url)
+        found = local_token.find(file, url)
+        return Credential(found, file if found else None)
     try:
-        return file.read_text().strip()
+        return Credential(file.read_text().strip())
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UsageError(f"cannot read the token in {file}: {reason}") from None
@@ -80,7 +84,9 @@ def of_api(command: Callable[..., int]) -> Command:
             options["output"] = Format.JSON
 
         def work() -> int:
-            with reach(url, token, token_file) as api:
+            # what is done on the store asks no api: it has to work before there is a token
+            sent = ANONYMOUS if options.get(ON_STORE) else credential_of(token, token_file, url)
+            with connect(url, sent) as api:
                 return command(api, **options)
 
         end(work)
@@ -133,7 +139,7 @@ def completion(path: str, name: str, describe: str) -> Callable[[str], list[tupl
         url = os.environ.get("DEADWATCH_URL", AT)
         file = Path(os.environ.get("DEADWATCH_TOKEN_FILE", TOKEN_FILE))
         try:
-            token = os.environ.get("DEADWATCH_TOKEN") or _token_in(file, url)
+            token = credential_of(os.environ.get("DEADWATCH_TOKEN", ""), file, url)
             with connect(url, token, COMPLETION_TIMEOUT_S) as api:
                 items = api.get(path, limit=COMPLETION_LIMIT)["items"]
         except RefusedError:

@@ -24,7 +24,7 @@ from typing import Final
 
 from rich.console import Console
 
-from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, RefusedError, connect, http_client
+from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, Credential, RefusedError, connect, http_client
 from cli.commands.ready import TIMEOUT_S, look
 from cli.commands.redrives import PATH, follow, plan
 from cli.commands.up import require_free, temporary_files
@@ -107,7 +107,7 @@ class _Demo:
 
     def __init__(self, lab: Lab, service: Service, screen: Screen, alive: Callable[[], bool]) -> None:
         self._lab, self._service, self._screen, self._alive = lab, service, screen, alive
-        self._api = connect(service.url, service.local_token)
+        self._api = connect(service.url, Credential(service.local_token))
         self._watch = Watch(service.url)
         self._redriven = Counter(orders=0, parked=0)
         self._acts_left, self._failure = True, ""

@@ -70,6 +70,29 @@ def test_on_its_own_machine_nothing_has_to_be_typed(served: Served, order: str) 
     assert "redrives.cancel" in served.run("audit").stdout
 
 
+def test_a_token_that_nobody_named_and_the_service_refuses_is_named_with_what_to_do(
+    served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR, "api")  # the api is in this process: its log would be the command's
+    monkeypatch.chdir(tmp_path)
+    api_command.TOKEN_FILE.parent.mkdir()
+    local_token.make(api_command.TOKEN_FILE)
+    refused = served.run("jobs", local=False)
+    assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (3, "", 1)
+    assert "it was found in deadwatch-data/token, which may be of another service" in refused.stderr
+    assert "say --token-file DIR/token with the --data DIR of this one" in refused.stderr
+    assert served.run("jobs", "--token-file", "/dev/null", local=False).exit_code == 0
+    assert "was found in" not in served.run("jobs", "--token", "dw_0", local=False).stderr
+
+
+def test_on_the_store_no_token_is_asked_for_and_none_is_read(served: Served) -> None:
+    made = served.run(
+        *("token", "create", "ann", "--role", "admin", "--on-store", "--data", str(served.data)),
+        *("--token-file", "/nowhere"),
+    )
+    assert made.exit_code == 0, made.output
+
+
 def test_an_export_breaks_no_entry_at_a_separator_that_json_allows(served: Served, store: Engine) -> None:
     why = "one\u2028two\u2029three\u0085four\x7ffive"
     with store.begin() as connection:
