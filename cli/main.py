@@ -15,7 +15,19 @@ import typer
 from cli.api_client import DONE, RefusedError
 from cli.commands import policies as policy_commands
 from cli.commands import tokens as token_commands
-from cli.commands.api import AT, EXIT_CODES, OneLine, Url, end, of_api, taking
+from cli.commands.api import (
+    AT,
+    EXIT_CODES,
+    TOKEN_FILE,
+    OneLine,
+    Token,
+    TokenFile,
+    Url,
+    credential_of,
+    end,
+    of_api,
+    taking,
+)
 from cli.commands.dead_letters import groups, records, show, topics
 from cli.commands.redrives import cancel, jobs, pause, redrive, resume
 from cli.commands.signals import findings, overview, tasks
@@ -197,14 +209,25 @@ def ready(
     ] = None,
     within: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long to wait for it.")] = 60,
     url: Url = AT,
+    token: Token = "",
+    token_file: TokenFile = TOKEN_FILE,
 ) -> None:
     """Wait until the service is ready and its processes work; else say what is missing, exit code 1.
+
+    Sources are told by /metrics. Where that needs a token and there is none, they are not looked at: it says
+    so, exit code 0. A token that is refused: exit code 3.
 
     deadwatch ready --source streaming --source redrive --source collector:collector
     """
     from cli.commands import ready as ready_command
 
-    end(lambda: ready_command.run(url, source or (), within, time.monotonic, time.sleep))
+    def run() -> int:
+        sent = credential_of(token, token_file, url)
+        return ready_command.run(
+            url, sent, source or (), within_s=within, now_s=time.monotonic, pause_s=time.sleep
+        )
+
+    end(run)
 
 
 app.add_typer(policy_commands.app, name="policies")

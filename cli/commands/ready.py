@@ -1,11 +1,14 @@
-"""``deadwatch ready``: waits until a service answers and its processes work; what ``helm test`` runs."""
+"""``deadwatch ready``: waits until a service answers and its processes work; what ``helm test`` runs.
+
+A token goes along only where /metrics, which tells of the sources, asks for one.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import httpx2
 
-from cli.api_client import DONE, UNDONE, http_client
+from cli.api_client import ANONYMOUS, DONE, UNDONE, Credential, NotAllowedError, http_client
 
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
@@ -15,44 +18,62 @@ FORBIDDEN: Final = (401, 403)
 
 def run(
     url: str,
+    token: Credential,
     sources: Sequence[str],
+    *,
     within_s: int,
     now_s: Callable[[], float],
     pause_s: Callable[[float], None],
 ) -> int:
     """Poll until nothing is missing or time is up, then print the result; the exit code.
 
+    Where /metrics asks for a token and there is none, sources are not looked at: the last line says so.
+
     Raises:
-        UsageError: the address cannot be one.
+        UsageError: the address or the token cannot be one.
+        NotAllowedError: /metrics refuses the token.
     """
     end_s = now_s() + within_s
     with http_client(url, TIMEOUT_S) as client:
-        while missing := look(client, sources):
-            if now_s() >= end_s:
-                for line in missing:
-                    print(f"missing: {line}")
-                return UNDONE
-            pause_s(LOOK_S)
+        try:
+            while missing := look(client, sources, token):
+                if now_s() >= end_s:
+                    for line in missing:
+                        print(f"missing: {line}")
+                    return UNDONE
+                pause_s(LOOK_S)
+        except NotAllowedError as error:
+            if token.text:
+                raise
+            print(f"ready: {url}; sources are not looked at: {error}")
+            return DONE
     print(f"ready: {url}" + "".join(f", {source}" for source in sources))
     return DONE
 
 
-def look(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
-    """A line for each thing that is missing now."""
+def look(client: httpx2.Client, sources: Sequence[str], token: Credential = ANONYMOUS) -> list[str]:
+    """A line for each thing that is missing now.
+
+    Raises:
+        UsageError: the token cannot be one.
+        NotAllowedError: /metrics needs another token.
+    """
     try:
         readiness = client.get("/readyz")
         if not readiness.is_success:
             return [f"/readyz answers {readiness.status_code}: {', '.join(_reasons(readiness))}"]
-        return _down(client, sources) if sources else []
+        return _down(client, sources, token) if sources else []
     except httpx2.TransportError as error:
         return [f"no answer from {client.base_url} ({error})"]
 
 
-def _down(client: httpx2.Client, sources: Sequence[str]) -> list[str]:
+def _down(client: httpx2.Client, sources: Sequence[str], token: Credential) -> list[str]:
     scrape = client.get("/metrics")
+    if scrape.status_code in FORBIDDEN and token.text:
+        scrape = client.get("/metrics", headers=token.headers)
     if scrape.status_code in FORBIDDEN:
-        print("sources are not looked at: /metrics needs a token here")
-        return []
+        needs = "refuses this token" if token.text else "needs a token"
+        raise NotAllowedError(f"/metrics {needs}; {token.advice}")
     if not scrape.is_success:
         return [f"/metrics answers {scrape.status_code}"]
     # not at the top: `deadwatch up` stays in memory, and asks for no source

@@ -1,11 +1,18 @@
 """``deadwatch ready`` says what is missing, or that nothing is."""
 
 import itertools
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from api.app import create_app
+from api.auth.credentials import issue
+from api.settings import ApiSettings
+from cli.api_client import ANONYMOUS
 from cli.commands import ready as ready_command
+from tests.unit.cli.conftest import Port
+from tests.unit.cli.terminal import Served
 
 UP = 'deadwatch_source_up{source="streaming",kind="streaming"} 1\n'
 DOWN = 'deadwatch_source_up{source="redrive",kind="redrive"} 0\n'
@@ -46,15 +53,53 @@ def test_what_is_missing_is_said(
     assert ready_command.look(client(readiness, scrape), sources) == missing
 
 
-def test_metrics_that_need_a_token_are_left_out_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert ready_command.look(client(READY, httpx2.Response(401)), ("streaming",)) == []
-    assert "/metrics needs a token" in capsys.readouterr().out
+@pytest.fixture
+def guarded(served: Served, port: Port, store_file: Path) -> Served:
+    """The service where /metrics needs a token."""
+    local = served.data / "token"
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local, anonymous="nothing")
+    port.app = create_app(settings)
+    return served
+
+
+def test_without_a_token_that_metrics_need_no_source_is_called_ready(guarded: Served) -> None:
+    ready = guarded.run("ready", "--source", "streaming", "--source", "nonsense", local=False)
+    assert ready.exit_code == 0
+    assert ready.stdout.startswith(f"ready: {guarded.url}; sources are not looked at: /metrics needs a token")
+    assert "nonsense" not in ready.stdout
+
+
+def test_with_a_token_that_metrics_need_sources_are_looked_at(guarded: Served) -> None:
+    missing = guarded.run("ready", "--source", "nonsense", "--within", "0")
+    assert (missing.exit_code, missing.stdout) == (
+        1,
+        "missing: nonsense has never been heard of: see its log\n",
+    )
+
+
+def test_a_token_that_metrics_refuse_is_an_error_at_once(guarded: Served) -> None:
+    refused = guarded.run("ready", "--source", "streaming", token=issue().text)
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert "/metrics refuses this token; here: --token-file" in refused.stderr
+
+
+def test_a_token_goes_along_only_where_metrics_ask_for_one(served: Served) -> None:
+    missing = served.run("ready", "--source", "nonsense", "--within", "0", token="dw_stale")
+    assert (missing.exit_code, missing.stdout) == (
+        1,
+        "missing: nonsense has never been heard of: see its log\n",
+    )
 
 
 def test_time_runs_out_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     clock = itertools.count()
     pauses: list[float] = []
-    code = ready_command.run("http://127.0.0.1:1", (), 3, lambda: float(next(clock)), pauses.append)
+    code = ready_command.run(
+        *("http://127.0.0.1:1", ANONYMOUS, ()),
+        within_s=3,
+        now_s=lambda: float(next(clock)),
+        pause_s=pauses.append,
+    )
     assert code == 1
     assert "missing: no answer from http://127.0.0.1:1" in capsys.readouterr().out
     assert len(pauses) == 2
