@@ -21,6 +21,7 @@ from api.auth.roles import admit, caller_of
 from api.errors import STATUSES, ApiError
 from api.telemetry import HEADER as REQUEST_ID
 from api.telemetry import request_id, trace_id
+from api.validation import reason
 from deadwatch.contract.errors import RequestError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
@@ -84,7 +85,7 @@ def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse
     if refused := _unauthenticated(request):
         return refused
     errors = [
-        {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": found["msg"]}
+        {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": reason(found)}
         for found in error.errors()
     ]
     detail = "; ".join(f"{found['name'] or found['in']}: {found['detail']}" for found in errors)

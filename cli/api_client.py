@@ -80,6 +80,8 @@ class Credential(NamedTuple):
 
 
 ANONYMOUS: Final = Credential()
+INVALID: Final = "urn:deadwatch:problem:invalid-request"
+"""The type of a problem: values that no request may have, as an id that is none."""
 ERRORS: Final[Mapping[int, type[RefusedError]]] = {
     HTTPStatus.UNAUTHORIZED: NotAllowedError,
     HTTPStatus.FORBIDDEN: NotAllowedError,
@@ -169,6 +171,8 @@ class Api:
         problem = self._json(answer) if answer.content else {}
         detail = problem.get("detail")
         error = ERRORS.get(answer.status_code, RefusedError)
+        if problem.get("type") == INVALID:
+            error = UsageError
         hint = f"; {self._token.advice}" if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
         return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from api.console.rendering import UNPROCESSABLE, render, validation_text
 from api.console.visitor import Form, FormError
 from api.errors import STATUSES
+from api.validation import reason
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.options import Fields, add_setting, gathered, setting, spread
@@ -160,7 +161,7 @@ class RequestForm:
                 del location[1:2]  # the kind of target, which pydantic inserts for a tagged union
             paths = [".".join(location[:length]) for length in range(len(location), 0, -1)]
             name, path = next(((names[path], path) for path in paths if path in names), (WHOLE_FORM, ""))
-            problem = error["msg"].removeprefix("Value error, ")
+            problem = reason(error)
             problems[name] = f"{path}: {problem}" if name == ALSO else problem
         return problems
 

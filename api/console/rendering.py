@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from api.answers import instant
 from api.console.visitor import visitor
+from api.validation import reason
 from deadwatch.runtime.version import VERSION
 
 MAX_CHARS: Final = 20_000
@@ -83,13 +84,12 @@ def sentence(text: str) -> str:
 def validation_text(errors: Sequence[Any], what: str, depth: int = 0) -> str:
     """What a validator has found, a sentence for each field; ``depth`` parts of a place are not its name."""
     return " ".join(
-        _finding(".".join(map(str, error["loc"][depth:])), error["msg"], what) for error in errors
+        _finding(".".join(map(str, error["loc"][depth:])), reason(error), what) for error in errors
     )
 
 
-def _finding(name: str, message: str, what: str) -> str:
-    reason = message.removeprefix("Value error, ")
-    return sentence(f"the {what} {name} is not valid: {reason[:1].lower()}{reason[1:]}" if name else reason)
+def _finding(name: str, why: str, what: str) -> str:
+    return sentence(f"the {what} {name} is not valid: {why[:1].lower()}{why[1:]}" if name else why)
 
 
 def duration(length_ms: int | None) -> str:

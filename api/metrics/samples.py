@@ -12,9 +12,9 @@ from api.metrics import catalog
 from api.metrics.catalog import Metric
 from api.signals import waiting
 from api.signals.abandoned import differences, evidence_rows, reconcile
-from api.signals.dead_letter_groups import Shelf
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
+from api.signals.group_choices import Shelf
 from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import decoded, series_rows

@@ -14,19 +14,20 @@ from api.answers import TIME, Answer, Question, answer_of, instant
 from api.audit import Acting, Action
 from api.cursor import PageQuery
 from api.errors import NoteChangedError, UnknownGroupError
-from api.routes.records import STORABLE, Unmasking, allow_look
+from api.routes.records import Unmasking, allow_look
 from api.service import IfMatch, NoParameters, Searching, Service, Serving
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
     DeadLetterGroupDetail,
     DeadLetterGroups,
-    Shelf,
     group_answer,
     sample_answer,
 )
 from api.signals.dead_letter_topics import DeadLetterTopics, topic_answer
-from api.signals.group_lists import GroupListRequest, GroupOrder
+from api.signals.group_choices import GroupOrder, Shelf
+from api.signals.group_lists import GroupListRequest
 from api.signals.series import SeriesPoint
+from api.validation import STORABLE
 from deadwatch.deadletter.filter import MAX_CHARS
 from deadwatch.store.write.dead_letters import Change, Note, change_note, find_note, read_trend
 

@@ -21,11 +21,9 @@ from api.browsing.payload import View
 from api.browsing.records import DeadLetterRecord, DeadLetterRecords, File, RecordRenderer, lines
 from api.errors import InvalidSelectionError
 from api.service import Searching
+from api.validation import STORABLE, TOPIC
 from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
-
-STORABLE: Final = r"^[^\x00]*$"
-"""Texts of several lines; PostgreSQL holds no null character."""
 
 
 class Unmasking(Question):
@@ -65,9 +63,8 @@ def _check_role(action: Action) -> None:
     checked(action.caller, Role(action.service.settings.unmask_role))
 
 
-TOPIC: Final = r"^(\.*[A-Za-z0-9_-][A-Za-z0-9._-]*|\.{3,})$"
 MOST_CHARS: Final = 249
-"""Every name that Kafka allows: neither . nor .. is one."""
+"""The longest name of a topic."""
 MOST_OFFSET: Final = 2**63 - 1
 MOST_PARTITION: Final = 2**31 - 1
 PAGE: Final = 500

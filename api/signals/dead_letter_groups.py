@@ -7,7 +7,6 @@ left out. A group that receives a record while somebody pages moves to the front
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -16,6 +15,7 @@ from sqlalchemy import Connection, Select, and_, bindparam, false, func, not_, s
 from api.answers import TIME, Answer, Page, answer_of
 from api.cursor import Key
 from api.errors import StoreUnavailableError, UnknownGroupError
+from api.signals.group_choices import Shelf
 from api.signals.series import SeriesPoint, decoded
 from deadwatch.deadletter.record import describes_failure
 from deadwatch.store import schema
@@ -79,14 +79,6 @@ _SAMPLES: Final = (
     .where(schema.samples.c.fingerprint == bindparam("fingerprint"))
     .order_by(schema.samples.c.timestamp_ms.desc(), schema.samples.c.offset.desc())
 )
-
-
-class Shelf(StrEnum):
-    """Which groups a list holds: active ones, those that were archived and have not grown since, or all."""
-
-    ACTIVE = "active"
-    ARCHIVED = "archived"
-    ALL = "all"
 
 
 def groups_on(shelf: Shelf) -> Select[tuple[Any, ...]]:

@@ -27,7 +27,8 @@ from sqlalchemy import (
 
 from api import cursor
 from api.cursor import Key
-from api.signals.dead_letter_groups import WITH_NOTES, GroupRow, Shelf, groups_on
+from api.signals.dead_letter_groups import WITH_NOTES, GroupRow, groups_on
+from api.signals.group_choices import GroupOrder, Shelf
 from api.signals.group_filter import OWNER, matcher
 from api.signals.waiting import CauseFigures, Waiting
 from deadwatch.runtime.clock import monotonic_ms
@@ -45,17 +46,6 @@ Bound = tuple[Select[tuple[Any, ...]], Mapping[str, int | str]]
 """A statement, and values of its parameters."""
 _table = schema.groups.c
 _OWNER: Final = func.coalesce(schema.group_notes.c.owner, "")
-
-
-class GroupOrder(StrEnum):
-    """What comes first: most that waits, then the newest record; the newest record; the most records; or the
-    cause that was seen first most lately.
-    """
-
-    WAITING = "waiting"
-    LATEST = "latest"
-    RECORDS = "records"
-    NEWEST = "newest"
 
 
 class GroupState(StrEnum):

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from api.signals import dead_letter_topics
-from api.signals.dead_letter_groups import GroupRow, Shelf, groups_on
+from api.signals.dead_letter_groups import GroupRow, groups_on
 from api.signals.dead_letter_topics import HANDLED, PARKED, SENT, Place, QueueRow, TopicRow, parked_rows
+from api.signals.group_choices import Shelf
 from api.signals.series import series_rows
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_RECORDS

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from api.signals.group_choices import GroupOrder, Shelf
 from cli.api_client import Api
 from cli.commands import tables
 from cli.commands.api import Limit, Output, completion
@@ -60,10 +61,8 @@ def groups(
     text: Annotated[
         str, typer.Option("--filter", metavar="TEXT", help="Words, or CEL as error_class.endsWith('X').")
     ] = "",
-    shelf: Annotated[str, typer.Option(metavar="NAME", help="active, archived or all.")] = "active",
-    order: Annotated[
-        str, typer.Option(metavar="NAME", help="What comes first: waiting, latest, records or newest.")
-    ] = "waiting",
+    shelf: Annotated[Shelf, typer.Option(help="Archived: and not seen again since.")] = Shelf.ACTIVE,
+    order: Annotated[GroupOrder, typer.Option(help="What comes first.")] = GroupOrder.WAITING,
     limit: Limit = 50,
     output: Output = Format.TABLE,
 ) -> int:

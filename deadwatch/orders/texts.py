@@ -163,6 +163,7 @@ WHOLE: Final = Kind("a whole number, as 50", int, str)
 SECONDS: Final = Kind("a time in seconds, as 60", _milliseconds, _seconds)
 TIME: Final = Kind("a time, as 2026-11-21T12:00:00Z", _utc, str)
 SWITCH: Final = choice({"true": True, "false": False})
+ENGINE: Final = choice({"local": "local", "spark": "spark"})
 LINES: Final = Kind("one a line", _lines, lambda lines: "\n".join(lines or ()), many=True)
 INTERVALS: Final = Kind(
     "PARTITION:FROM-TO, as 0:10-20 (20 is left out), each partition once",

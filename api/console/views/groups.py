@@ -22,8 +22,9 @@ from api.routes.dead_letters import ArchiveRequest, Fingerprint, GroupNoteReques
 from api.service import Searching, Serving
 from api.signals import dead_letter_groups, group_lists
 from api.signals.dead_letter_groups import GroupRow, Sample
+from api.signals.group_choices import GroupOrder
 from api.signals.group_filter import GROUP_FIELDS, matcher, words_in
-from api.signals.group_lists import GroupListRequest, GroupOrder, GroupPage, GroupState
+from api.signals.group_lists import GroupListRequest, GroupPage, GroupState
 from api.signals.series import SeriesPoint
 from api.signals.waiting import Waiting
 from deadwatch.deadletter.filter import MAX_CHARS

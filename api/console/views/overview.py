@@ -17,7 +17,8 @@ from api.routes.overview import Overview
 from api.service import Service, Serving
 from api.signals import group_lists
 from api.signals.dead_letter_groups import GroupRow
-from api.signals.group_lists import GroupListRequest, GroupOrder, GroupState
+from api.signals.group_choices import GroupOrder
+from api.signals.group_lists import GroupListRequest, GroupState
 from deadwatch.store import series
 from deadwatch.store.series import Series
 from deadwatch.store.write import buckets

@@ -17,8 +17,9 @@ from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
 from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
 from api.routes import records
-from api.routes.records import MOST_CHARS, TOPIC, Browsing, Looking, place
+from api.routes.records import MOST_CHARS, Browsing, Looking, place
 from api.service import Searching
+from api.validation import TOPIC
 from deadwatch.deadletter.filter import MAX_CHARS
 from deadwatch.deadletter.filter.errors import FUNCTIONS, FilterError
 from deadwatch.deadletter.filter.fields import FIELDS

@@ -1,6 +1,8 @@
 """Every failure is a problem of RFC 9457 that tells what to do and nothing about our inside."""
 
+import json
 import logging
+import re
 from pathlib import Path
 
 import httpx2
@@ -8,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from api.errors import STATUSES, ApiError
+from api.validation import allowed
 from deadwatch.contract.errors import RequestError
 
 PROBLEM = "application/problem+json"
@@ -32,6 +35,13 @@ def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(resting: htt
     assert resting.post("/api/v1/overview").headers["allow"] == "GET"
     (error,) = resting.get("/api/v1/dead-letters/groups?limit=0").json()["errors"]
     assert (error["in"], error["name"]) == ("query", "limit")
+
+
+def test_every_pattern_of_the_api_has_words_for_what_it_allows(resting: httpx2.Client) -> None:
+    document = resting.get("/openapi.json").text
+    patterns = {json.loads(found) for found in re.findall(r'"pattern":("(?:[^"\\]|\\.)*")', document)}
+    assert len(patterns) > 5
+    assert {pattern for pattern in patterns if not allowed(pattern)} == set()
 
 
 def test_an_unexpected_error_is_answered_by_an_id_that_the_log_has_in_one_line(

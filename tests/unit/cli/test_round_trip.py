@@ -181,6 +181,6 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         told = {"id": "a", "dlq_topic": sent[-1].dlq_topic, "plan": Plan(at_most=7).model_dump()}
         return httpx2.Response(202, json=told)
 
-    monkeypatch.setattr(api_command, "reach", lambda *_: api_that(answer))
+    monkeypatch.setattr(api_command, "connect", lambda *_: api_that(answer))
     deadwatch([*words, "--dry-run"], standalone_mode=False)
     return sent

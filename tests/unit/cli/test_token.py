@@ -156,8 +156,17 @@ WRONG = (
     ("jobs --url http://127.0.0.1:1", 4, "is `deadwatch up` running?"),
     ("jobs --token 'a\nb'", 2, "was it copied whole?"),
     ("topics --token-file /nowhere", 2, "cannot read the token in /nowhere: No such file or directory"),
-    ("groups --order size", 1, "waiting"),
+    ("groups --order size", 2, "waiting"),
+    ("groups --shelf attic", 2, "archived"),
     ("jobs ff", 1, "no redrive has the id 'ff'"),
+    ("jobs nobody", 2, "order: this takes 1 to 36 characters of 0-9a-f-"),
+    ("audit --from noon", 2, "from: a time is written as 2026-11-21T12:00:00Z"),
+    (
+        "redrive dlq.t --all --reason x --set limits.speed=1",
+        2,
+        "limits.speed: no field or parameter has",
+    ),
+    ("redrive dlq.t --all --reason x --engine warp", 2, "--engine takes local or spark, not 'warp'"),
     ("jobs --token dw_0", 3, "this is no token"),
 )
 

@@ -78,9 +78,9 @@ REFUSED = {
     "a wait that is none": ({"retry_backoff_s": "soon"}, "retry_backoff_s", "in seconds"),
     "an endless wait": ({"retry_backoff_max_s": "1e400"}, "retry_backoff_max_s", "in seconds"),
     "no target": ({"target": "topic"}, "target_topic", "Enter the topic"),
-    "no topic's name": ({"target": "topic", "target_topic": "a b"}, "target_topic", "pattern"),
+    "no topic's name": ({"target": "topic", "target_topic": "a b"}, "target_topic", "1 to 249 characters"),
     "no pair": ({"target": "map", "target_map": "a"}, "target_map", "old=new"),
-    "no class": ({"exclude_error_classes": "a b"}, "exclude_error_classes", "pattern"),
+    "no class": ({"exclude_error_classes": "a b"}, "exclude_error_classes", "1 to 300 characters"),
 }
 
 

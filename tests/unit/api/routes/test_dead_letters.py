@@ -5,7 +5,8 @@ import pytest
 from sqlalchemy import Engine, select, text, update
 
 from api.signals import group_lists
-from api.signals.group_lists import GroupListRequest, GroupOrder
+from api.signals.group_choices import GroupOrder
+from api.signals.group_lists import GroupListRequest
 from deadwatch.store import schema, series
 from tests.unit.api.paging import pages
 from tests.unit.api.routes.conftest import Add

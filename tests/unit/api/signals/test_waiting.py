@@ -11,6 +11,7 @@ from sqlalchemy import Engine, insert
 
 from api.signals import group_lists, waiting
 from api.signals.dead_letter_groups import GroupRow, group
+from api.signals.group_choices import GroupOrder
 from api.signals.waiting import CauseFigures, Waiting
 from deadwatch.store import schema, series
 from tests.console_store import empty_row
@@ -223,7 +224,7 @@ def test_the_first_causes_that_wait_are_found_without_a_look_at_all(store: Engin
 
     row = empty_row(schema.groups)
     rows = [{**row, "fingerprint": f"f{number:03}", "records": number} for number in range(300)]
-    request = group_lists.GroupListRequest(group_lists.GroupOrder.WAITING, limit=3)
+    request = group_lists.GroupListRequest(GroupOrder.WAITING, limit=3)
     with store.begin() as connection:
         connection.execute(insert(schema.groups), rows)
         found = group_lists.find(connection, request, Looking([], {"f299": 299}, {}), now_ms)
