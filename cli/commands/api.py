@@ -28,7 +28,7 @@ TokenFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --output json.")]
 Output = Annotated[Format, typer.Option("--output", "-o", help="json and yaml: the api's whole answer.")]
-Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many at most, the newest first.")]
+Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")]
 
 AT: Final = "http://127.0.0.1:8000"
 ON_STORE: Final = "on_store"

@@ -85,7 +85,7 @@ def records(
     since: Annotated[str, typer.Option("--from", metavar="TIME", help="As 2026-11-21T12:00:00Z.")] = "",
     until: Annotated[str, typer.Option("--to", metavar="TIME", help="Left out itself.")] = "",
     oldest: Annotated[bool, typer.Option("--oldest", help="The oldest first.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")] = 50,
+    limit: Limit = 50,
     output: Output = Format.TABLE,
 ) -> int:
     """List records of a dead letter topic as Kafka has them, the newest first, without their payload.

@@ -84,7 +84,7 @@ def _tasks(found: Answer) -> tables.FittedTable:
         (_named(one["application"], one["task"]), "TIMED OUT", one["last_seen"], "", one["message"])
         for one in found["task_timeouts"]
     ]
-    title = "Tasks" if found["next"] is None else "Tasks, and there are more"
+    title = tables.of_page("Tasks", found)
     return tables.FittedTable(title, TASK_HEADINGS, rows, optional=("worker", "since"))
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from api import cursor
 from api.auth.authenticator import named_user
 from api.auth.tokens import TokenService
 from api.errors import ApiError
@@ -49,10 +50,10 @@ class StoreTokens:
 
     def listed(self, limit: int) -> Answer:
         """The newest ``limit`` tokens. Raises ``ApiError``, ``TokenError``."""
-        rows = self._service.every()
+        rows, following = cursor.cut(self._service.every(), limit)
         now_ms = clock_ms()
-        items = [token_answer(row, now_ms).model_dump(mode="json") for row in rows[:limit]]
-        return {"items": items, "next": None}
+        items = [token_answer(row, now_ms).model_dump(mode="json") for row in rows]
+        return {"items": items, "next": following}
 
     def revoke(self, token: str) -> None:
         """Revoke a token by its id. Raises ``ApiError``, ``TokenError``."""

@@ -90,6 +90,13 @@ def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixtu
     assert [one.url.params["filter"] for one in asked] == ["attempts > 0"] * 2
 
 
+@pytest.mark.parametrize("command", ["groups", "topics", "jobs"])
+def test_a_list_that_is_cut_says_so(full: Served, command: str) -> None:
+    more = ", and there are more: --limit"
+    assert more in ok(full.run(command, "--limit", "1")).splitlines()[0]
+    assert more not in ok(full.run(command, "--limit", "1000"))
+
+
 def test_what_is_dead_comes_first_among_tasks(full: Served, add_row: Callable[..., None]) -> None:
     for task, state in (("0", "RUNNING"), ("1", THREADLESS), ("2", "FAILED")):
         add_row(schema.instances, connector="late", task=task, state=state, observed_at_ms=clock_ms())

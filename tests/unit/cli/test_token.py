@@ -44,6 +44,11 @@ def test_the_first_admin_is_made_on_the_store_and_makes_the_others(served: Serve
     assert served.run("token", "whoami", token=operator).exit_code == 3
     states = json.loads(served.on_store("list", "--json").stdout)["items"]
     assert {token["name"]: token["valid"] for token in states} == {"ann": True, "pipeline": False}
+    for answer in (
+        served.on_store("list", "--limit", "1"),
+        served.run("token", "list", "--limit", "1", token=admin),
+    ):
+        assert "Tokens, and there are more: --limit" in answer.stdout
     entries = json.loads(served.run("audit", "--json").stdout)["items"]
     done = [(entry["action"], entry["who"]) for entry in entries if entry["outcome"] == "done"]
     assert done[0] == ("tokens.revoke", "ann")
