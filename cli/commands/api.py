@@ -27,7 +27,10 @@ TokenFile = Annotated[
     Path, typer.Option(envvar="DEADWATCH_TOKEN_FILE", metavar="FILE", help="Unless there is --token.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="The same as --output json.")]
-Output = Annotated[Format, typer.Option("--output", "-o", help="json and yaml: the api's whole answer.")]
+_OUTPUT: Final = typer.Option(
+    "--output", "-o", help="json and yaml: the api's whole answer.", show_default=Format.TABLE.value
+)
+Output = Annotated[Format, _OUTPUT]
 Limit = Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")]
 
 AT: Final = "http://127.0.0.1:8000"
@@ -79,11 +82,10 @@ def of_api(command: Callable[..., int]) -> Command:
     """A command for Typer: ``command`` gets the api that the options name, and returns the exit code."""
 
     @wraps(command)
-    def run(url: str, token: str, token_file: Path, **options: object) -> None:
-        if options.pop("json", False):
-            options["output"] = Format.JSON
-
+    def run(url: str, token: str, token_file: Path, **options: Any) -> None:  # noqa: ANN401 -- what Typer has read
         def work() -> int:
+            if formatted:
+                options["output"] = _format(options["output"], json=options.pop("json"))
             # what is done on the store asks no api: it has to work before there is a token
             sent = ANONYMOUS if options.get(ON_STORE) else credential_of(token, token_file, url)
             with connect(url, sent) as api:
@@ -91,10 +93,20 @@ def of_api(command: Callable[..., int]) -> Command:
 
         end(work)
 
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    as_json = [option("json", Json, False)] if any(each.name == "output" for each in own) else []
+    own = inspect.signature(command, eval_str=True).parameters
+    formatted = "output" in own
+    output = {"output": option("output", Annotated[Format | None, _OUTPUT], None)} if formatted else {}
+    as_json = [option("json", Json, False)] if formatted else []
     shared = option("url", Url, AT), option("token", Token, ""), option("token_file", TokenFile, TOKEN_FILE)
-    return taking(run, [*(each for each in own if each.name != "api"), *as_json, *shared])
+    kept = [each for name, each in {**own, **output}.items() if name != "api"]
+    return taking(run, [*kept, *as_json, *shared])
+
+
+def _format(asked: Any, *, json: bool) -> Format:  # noqa: ANN401 -- what Typer has read
+    """The format that ``--output`` and ``--json`` ask for together. Raises ``UsageError``."""
+    if json and asked not in {None, Format.JSON}:
+        raise UsageError("say --json or --output, not both")
+    return Format.JSON if json else Format(asked or Format.TABLE)
 
 
 def taking(run: Command, parameters: Sequence[inspect.Parameter]) -> Command:

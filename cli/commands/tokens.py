@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 
 from api.auth.role import Role
-from cli.api_client import DONE, Api
+from cli.api_client import DONE, Api, UsageError
 from cli.commands import tables
 from cli.commands.api import Limit, Output, group
 from cli.commands.output import Answer, Format, shown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PATH: Final = "/tokens"
 AUDIT: Final = "/audit"
+DAYS: Final = 90
 ENTRY_COLUMNS: Final = tables.named("at who action subject outcome why address")
 T = TypeVar("T")
 
@@ -58,8 +59,12 @@ def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of who will have it; the audit shows it.")],
     *,
     role: Annotated[Role, typer.Option(help="viewer reads, operator changes, admin makes tokens.")],
-    days: Annotated[int, typer.Option(min=1, max=3_650, help="Valid for so long.")] = 90,
-    never_expires: Annotated[bool, typer.Option("--never-expires")] = False,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3_650, help="Valid for so long.", show_default=str(DAYS))
+    ] = None,
+    never_expires: Annotated[
+        bool, typer.Option("--never-expires", help="Valid until it is revoked.")
+    ] = False,
     on_store: OnStore = False,
     data: Data = DATA,
     config: Config = None,
@@ -71,7 +76,9 @@ def create(
 
     DEADWATCH_TOKEN=$(deadwatch token create pipeline --role operator --days 30)
     """
-    body = {"name": name, "role": role, "expires_in_days": None if never_expires else days}
+    if never_expires and days is not None:
+        raise UsageError("say --days or --never-expires, not both")
+    body = {"name": name, "role": role, "expires_in_days": None if never_expires else days or DAYS}
     made = _on_store(data, config, lambda tokens: tokens.create(body)) if on_store else api.post(PATH, body)
     if output is Format.TABLE:
         until = made["expires_at"] or "it is revoked"

@@ -126,7 +126,7 @@ OPTIONS: Final = (
     Option("--max-attempts", "retry.max_attempts", WHOLE, "NUMBER", "Then a record is parked; else 5."),
     Option("--settle-after", "guards.settle_window_ms", SECONDS, "SECONDS", "Without coming back; else 600."),
     Option("--drop-header", "drop_headers", LINES, "NAME", "Or x-*; repeatable; else as the dialect says."),
-    Option("--engine", "engine", ENGINE, "[local|spark]", "spark: several executors."),
+    Option("--engine", "engine", ENGINE, "<local|spark>", "spark: several executors."),
     Option("--reason", "reason", TEXT, "TEXT", "Why; it is kept."),
 )
 """Fields without an option, and values that an option cannot express exactly, are given with ``--set``."""
