@@ -10,6 +10,7 @@ accepted. The sink is not mended: what is put back there dies again, and as each
 attempt, the next redrive parks it.
 """
 
+import os
 import sys
 import time
 import uuid
@@ -24,7 +25,17 @@ from typing import Final
 
 from rich.console import Console
 
-from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, Credential, RefusedError, connect, http_client
+from cli.api_client import (
+    DONE,
+    INTERRUPTED,
+    UNDONE,
+    Api,
+    Credential,
+    RefusedError,
+    UsageError,
+    connect,
+    http_client,
+)
 from cli.commands.ready import TIMEOUT_S, look
 from cli.commands.redrives import PATH, follow, plan
 from cli.commands.up import require_free, temporary_files
@@ -54,7 +65,14 @@ ONCE: Final[Mapping[str, object]] = {
 
 
 def run(*, once: bool, port: int, picture: Path | None = None) -> int:
-    """Run the demo; 0 when every figure was exact. Raises ``RefusedError`` when it cannot go on."""
+    """Run the demo; 0 when every figure was exact.
+
+    Raises:
+        UsageError: the picture cannot be saved there.
+        RefusedError: it cannot go on.
+    """
+    if picture is not None and (picture.is_dir() or not os.access(picture.parent, os.W_OK | os.X_OK)):
+        raise UsageError(f"cannot write {picture}: give --svg a file in a directory that is there")
     forget_variables()
     try:
         with process.interruptible(), TemporaryDirectory(prefix="deadwatch-demo-") as directory:

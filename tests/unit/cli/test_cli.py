@@ -45,6 +45,7 @@ BAD_INPUT = {
     "jobs --url 127.0.0.1:8000": "--url '127.0.0.1:8000' is no address: say http://127.0.0.1:8000",
     "jobs --url ftp://x": "--url 'ftp://x' is no address: say http://HOST:PORT",
     "jobs --url http://[::1": "--url 'http://[::1' is no address",
+    "demo --once --svg gone/x.svg": "cannot write gone/x.svg",
     "redrive dlq.t --reason x": "which records? say --all",
     "policies create gone.yaml": "gone.yaml cannot be read",
     "backfill --from 2026-11-21": "no time with its zone",

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable
 
 import httpx2
@@ -13,9 +14,11 @@ from typer.testing import Result
 
 from cli.commands.dead_letters import records
 from cli.commands.output import Format
+from cli.main import app
 from deadwatch.contract.events import THREADLESS
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store import schema
+from deadwatch.store.write import audit
 from tests import console_store
 from tests.unit.cli.terminal import Served, api_that
 
@@ -67,6 +70,23 @@ def test_json_yaml_and_csv_tell_the_same(full: Served, command: str) -> None:
 def test_no_cell_of_csv_is_a_formula(full: Served) -> None:
     rows = csv.reader(io.StringIO(ok(full.run("groups", "--output", "csv"))))
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_what_the_encoding_of_the_output_has_not_is_escaped(
+    full: Served, store: Engine, monkeypatch: pytest.MonkeyPatch, form: Format
+) -> None:
+    entry = audit.Entry(at_ms=clock_ms(), who="zoë", action="redrives.pause", why="→")
+    with store.begin() as connection:
+        audit.write(connection, entry)
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    monkeypatch.setenv("DEADWATCH_TOKEN_FILE", str(full.data / "token"))
+    arguments = ["audit", "--url", full.url, "--output", form]
+    assert app(arguments, standalone_mode=False) == 0
+    assert (
+        b"zo\\xeb" if form in {Format.TABLE, Format.CSV, Format.YAML} else b"zo\\u00eb"
+    ) in written.getvalue()
 
 
 def test_groups_are_found_by_words_and_ordered(full: Served) -> None:
