@@ -8,6 +8,9 @@ from tests.paths import ROOT
 
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/releases.md", "SECURITY.md")
 TOP = frozenset(path.name for path in ROOT.iterdir())
+EXAMPLE = re.compile(r"see `(\w+\.py)` there")
+DIRECTORY = re.compile(r"`((?:\w+/)+)`")
+POSTGRESQL = {"docs/releases.md": r"PostgreSQL (\d+)", "docs/store.md": r"database of its own; version (\d+)"}
 PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*)`|\]\((?!https?:)([^)#]+)\)")
 
 
@@ -21,3 +24,15 @@ def test_every_file_that_is_named_exists(page: str) -> None:
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing
     assert named or page == "docs/glossary.md"
+
+
+def test_every_module_that_is_an_example_is_in_the_directory_named_before_it() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    examples = [DIRECTORY.findall(text[: found.start()])[-1] + found[1] for found in EXAMPLE.finditer(text)]
+    assert len(examples) > 2
+    assert [example for example in examples if not (ROOT / example).exists()] == []
+
+
+def test_the_version_of_postgresql_is_the_same_on_every_page() -> None:
+    versions = {re.findall(form, (ROOT / page).read_text())[0] for page, form in POSTGRESQL.items()}
+    assert len(versions) == 1

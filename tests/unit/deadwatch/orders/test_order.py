@@ -22,6 +22,7 @@ from deadwatch.orders.order import (
     Status,
 )
 from deadwatch.orders.policy import PolicyRequest
+from tests.paths import ROOT
 
 ORDER: dict[str, Any] = {"dlq_topic": "t", "reason": "r", "selection": {"all": True}}
 POLICY: dict[str, Any] = {"dlq_topics": ["t"], "reason": "r"}
@@ -128,3 +129,11 @@ def test_an_order_that_needs_to_be_confirmed_says_what_is(confirmed: int | None,
 def test_a_claim_of_an_order_tells_how_many_of_its_records_wait() -> None:
     claim = Claim(Order.model_validate(ACCEPTED | {"begin": {}, "cut_off": {}}), epoch=1, expires_at_ms=10)
     assert (claim.waiting, replace(claim, waiting=3).waiting) == (0, 3)
+
+
+def test_the_page_of_redrives_names_every_guard_with_its_default() -> None:
+    page = (ROOT / "docs/redrive-semantics.md").read_text().splitlines()
+    (row,) = [line for line in page if line.startswith("| `guards` |")]
+    for name, default in Guards().model_dump().items():
+        assert f"`{name}`" in row
+        assert default is None or f"`{name}` ({default:,})".replace(",", " ") in row
