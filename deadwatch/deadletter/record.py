@@ -199,12 +199,17 @@ def number_of(raw: bytes | None, width: int, *, is_binary: bool) -> int | None:
 
 
 def _decimal(raw: bytes, width: int) -> int | None:
-    """A number that fits into ``width`` bytes; the length is looked at first, since text may be long."""
+    """A number that fits into ``width`` bytes; only digits that count are read, and only if they are few.
+
+    Python refuses to read more than some thousand digits, zeros in front included.
+    """
     match = _DECIMAL.fullmatch(raw)
-    digits = b"" if match is None else match[1]
-    if match is None or len(digits.lstrip(b"+-0")) > len(str(1 << 8 * width)):
+    if match is None:
         return None
-    number = int(digits)
+    significant = match[1].lstrip(b"+-").lstrip(b"0") or b"0"
+    if len(significant) > len(str(1 << 8 * width)):
+        return None
+    number = -int(significant) if match[1].startswith(b"-") else int(significant)
     bound = 1 << (8 * width - 1)
     return number if -bound <= number < bound else None
 

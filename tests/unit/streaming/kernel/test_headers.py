@@ -34,6 +34,7 @@ FIELDS = ("dialect", *TEXTS, *NUMBERS, "broken", "order")
 
 HEADERS: Mapping[str, Headers | None] = {
     "Connect": CONNECT,
+    "more zeros than Python reads": replaced(CONNECT, "partition", b" " + b"0" * 5_000 + b"1"),
     "a share group": SHARE,
     "a cause of the future": replaced(SHARE, "message", b"Moon."),
     "the last of one name counts": [*SHARE, ("__dlq.errors.topic", b"later")],
