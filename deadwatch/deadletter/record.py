@@ -152,8 +152,8 @@ def parse_record(  # noqa: PLR0917 -- in the order of every Kafka client
         or (source_partition is None and raw["source_partition"] is not None)
         or (source_offset is None and raw["source_offset"] is not None),
         fingerprint=fingerprint(dialect.name, source_topic, connector or consumergroup, error_class, message),
-        attempts=_own_number(last, names.REDRIVE_ATTEMPTS),
-        not_before_ms=_own_number(last, names.REDRIVE_NOT_BEFORE_MS),
+        attempts=own_number(last, names.REDRIVE_ATTEMPTS),
+        not_before_ms=own_number(last, names.REDRIVE_NOT_BEFORE_MS),
         order=storable(_text(last.get(names.REDRIVE_ID))),
         origin=storable(_text(last.get(names.REDRIVE_ORIGIN))),
         marked=not OURS.isdisjoint(last),
@@ -214,7 +214,8 @@ def _decimal(raw: bytes, width: int) -> int | None:
     return number if -bound <= number < bound else None
 
 
-def _own_number(last: Mapping[str, bytes | None], name: str) -> int:
+def own_number(last: Mapping[str, bytes | None], name: str) -> int:
+    """The number in a header of ours; 0 where there is none, or none that is positive."""
     return max(0, _decimal(last.get(name) or b"", LONG_BYTES) or 0)
 
 

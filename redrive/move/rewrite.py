@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from deadwatch.contract import headers as names
 from deadwatch.deadletter.dropped import Patterns, without
-from deadwatch.deadletter.record import OURS, DeadLetter, Headers, parse_record
+from deadwatch.deadletter.record import OURS, DeadLetter, Headers, own_number, parse_record
 
 BY_KEY: Final = -1
 """librdkafka's partition number for: the partitioner decides by the key."""
@@ -72,8 +72,7 @@ class PendingRecord:
         A time in the future, or that is not a number, counts as 0.
         """
         headers = dict(self.original.headers) if self.original.cause.attempts else {}
-        raw = headers.get(names.REDRIVE_MOVED_AT_MS) or b""
-        moved_ms = int(raw) if raw.isascii() and raw.isdigit() else 0
+        moved_ms = own_number(headers, names.REDRIVE_MOVED_AT_MS)
         return max(time_ms for time_ms in (self.dead_letter.timestamp_ms, moved_ms, 0) if time_ms <= now_ms)
 
     @property

@@ -26,6 +26,10 @@ BEFORE: Headers = (
 )
 
 
+def moved_at(raw: bytes) -> Headers:
+    return ("deadwatch.redrive.attempts", b"1"), ("deadwatch.redrive.moved-at-ms", raw)
+
+
 def pending(headers: Headers, timestamp_ms: int = 1_000) -> PendingRecord:
     dead_letter = parse_record("dlq", 1, 2, timestamp_ms, b"k", b"v", headers)
     return PendingRecord(dead_letter, dead_letter)
@@ -117,7 +121,9 @@ def test_a_parked_record_that_was_found_at_its_origin_carries_both_stories() -> 
         (11_000, BEFORE, 5_000),
         (11_000, (), 0),
         (-1, (), 0),
-        (1_000, (("deadwatch.redrive.attempts", b"1"), ("deadwatch.redrive.moved-at-ms", b"soon")), 1_000),
+        (1_000, moved_at(b"soon"), 1_000),
+        (1_000, moved_at(b"9" * 5_000), 1_000),
+        (1_000, moved_at(b"0" * 5_000 + b"5000"), 5_000),
     ],
 )
 def test_a_record_is_dead_since_it_came_or_was_moved_last(
