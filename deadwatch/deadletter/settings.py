@@ -61,7 +61,7 @@ class HeaderNames(BaseModel, frozen=True, extra="forbid"):
     cause_class: Headers = Field((), description="The class of the exception in such a wrapper.")
     cause_message: Headers = ()
     stacktrace: Headers = Field(
-        (), description="Its last `Caused by:` is used where no header has the cause."
+        (), description="Its first `Caused by:` of no wrapper is used where no header has the cause."
     )
     constants: dict[str, str] = Field({}, description="Texts of fields for which a record has no header.")
     derived: dict[str, Derived] = Field({}, description="The same, made of the dead letter topic's name.")

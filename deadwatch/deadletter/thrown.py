@@ -1,8 +1,9 @@
 """The exception that was thrown, where the headers of a dead letter name another one that only wraps it.
 
 Spring calls every exception of a listener a ``ListenerExecutionFailedException``. Which one was thrown says a
-header with the class of the cause; else the last ``Caused by:`` of the stack trace does. Its message is the
-one behind the class in the stack trace (``Throwable.printStackTrace``), else that of the wrapper stays.
+header with the class of the cause; else the first ``Caused by:`` of the stack trace does whose class is no
+wrapper: what stands behind that one is why it was thrown. Its message is the one behind the class in the
+stack trace (``Throwable.printStackTrace``), else that of the wrapper stays.
 """
 
 import re
@@ -37,8 +38,9 @@ def thrown(found: Exceptions, wrappers: AbstractSet[str]) -> tuple[str, str]:
     causes = [_class_and_message(printed) for printed in found.causes]
     name, message = found.cause_class, found.cause_message
     if not name or name in wrappers:
-        name, message = causes[-1] if causes else ("", "")
-    if not _CLASS.fullmatch(name) or name in wrappers:
+        direct = (cause for cause in causes if _CLASS.fullmatch(cause[0]) and cause[0] not in wrappers)
+        name, message = next(direct, ("", ""))
+    if not _CLASS.fullmatch(name):
         return found.error_class, found.message
     if not message:
         message = next((text for cause, text in causes if cause == name), found.message)
