@@ -103,6 +103,10 @@ class TopicTarget(Model):
     topic: Topic
 
 
+MOST_REDIRECTS: Final = 1_000
+"""Topics of a map; admission refuses more."""
+
+
 class MapTarget(Model):
     """Records of decommissioned topics go to their successors, the others to their origin."""
 

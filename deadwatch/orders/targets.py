@@ -84,13 +84,20 @@ def target_of(dead_letter: DeadLetter, rule: Target, allow: TargetRules) -> Targ
 
 
 def cycle(redirects: Mapping[str, str]) -> tuple[str, ...]:
-    """The topics of a cycle in a redirect map, the first one repeated at the end; empty if there is none."""
+    """The topics of a cycle in a redirect map, the first one repeated at the end; empty if there is none.
+
+    Each redirect is followed once.
+    """
+    done: set[str] = set()
     for start in redirects:
-        path = [start]
-        while path[-1] in redirects:
-            path.append(redirects[path[-1]])
-            if path[-1] in path[:-1]:
-                return tuple(path[path.index(path[-1]) :])
+        topic, path = start, dict[str, None]()
+        while topic in redirects and topic not in done:
+            done.add(topic)
+            path[topic] = None
+            topic = redirects[topic]
+        if topic in path:
+            topics = list(path)
+            return (*topics[topics.index(topic) :], topic)
     return ()
 
 

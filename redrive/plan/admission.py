@@ -14,6 +14,7 @@ from deadwatch.orders.errors import ConfirmError, RefusedOrderError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
     MOST_DELIVERY_TIMEOUT_MS,
+    MOST_REDIRECTS,
     MapTarget,
     OrderRequest,
     RetryTarget,
@@ -132,6 +133,11 @@ def _named(request: OrderRequest) -> Iterable[str]:
     """The topics that the target rule names."""
     target = request.target
     if isinstance(target, MapTarget):
+        if len(target.map) > MOST_REDIRECTS:
+            raise RefusedOrderError(
+                f"the map redirects {len(target.map)} topics, more than {MOST_REDIRECTS}: "
+                "leave out those of which the dead letter topic holds no records"
+            )
         circle = cycle(target.map)
         if circle:
             raise RefusedOrderError(f"the map goes round in a circle: {' -> '.join(circle)}")

@@ -94,7 +94,25 @@ def test_a_record_goes_to_one_place_or_nowhere_with_the_reason(case: Case) -> No
         ({"a": "b", "b": "c"}, ()),
         ({"a": "a"}, ("a", "a")),
         ({"x": "a", "a": "b", "b": "a"}, ("a", "b", "a")),
+        ({"b": "c", "a": "b", "x": "b"}, ()),
+        ({"x": "y", "y": "z", "a": "b", "b": "a"}, ("a", "b", "a")),
     ],
 )
 def test_a_circle_in_a_map_is_named(redirects: dict[str, str], circle: tuple[str, ...]) -> None:
     assert cycle(redirects) == circle
+
+
+class CountedLookups(dict[str, str]):
+    """A map that counts how often it is asked."""
+
+    asked = 0
+
+    def __getitem__(self, topic: str) -> str:
+        self.asked += 1
+        return super().__getitem__(topic)
+
+
+def test_a_long_chain_is_followed_once() -> None:
+    chain = CountedLookups({str(number): str(number + 1) for number in range(300)})
+    assert cycle(chain) == ()
+    assert chain.asked == len(chain)

@@ -95,6 +95,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"target": {"kind": "map", "map": {"a": "b", "b": "gone"}}},
         "target gone does not exist",
     ),
+    (
+        "a map of very many topics",
+        {"target": {"kind": "map", "map": {f"old{number}": "new" for number in range(1_001)}}},
+        "the map redirects 1001 topics, more than 1000: leave out those of which",
+    ),
     ("a circle", {"target": {"kind": "map", "map": {"a": "b", "b": "a"}}}, "a circle: a -> b -> a"),
     (
         "a retry topic that holds dead letters",
