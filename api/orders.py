@@ -126,7 +126,7 @@ class PolicyService:
             before = policies.find(connection, policy)
         if request.filter != before.request.filter:
             _allow_filter(request.filter, who, self._settings)
-        changed = self._policy(policy, request, who.name)
+        changed = self._policy(policy, request, who.name, before.request.dlq_topics)
         with database_errors():
             return self._book.change(changed, expected, also)
 
@@ -136,13 +136,15 @@ class PolicyService:
         with database_errors():
             self._book.delete(policy, by, self._now_ms(), expected, also)
 
-    def _policy(self, policy: str, request: PolicyRequest, by: str) -> Policy:
+    def _policy(
+        self, policy: str, request: PolicyRequest, by: str, known_patterns: tuple[str, ...] = ()
+    ) -> Policy:
         now_ms = self._now_ms()
         with self._store.read() as connection:
             rules = self._settings.target_rules(named_topics(connection))
         if request.filter is not None:
             Filter(request.filter)  # compiled alone: positions in an error are those of the user's text
-        request.refuse_slow_patterns()
+        request.refuse_slow_patterns(known_patterns)
         check_terms(request.order(ANY_TOPIC), rules)
         positions = {} if request.include_existing else self._ends(request, rules)
         return Policy(policy, 1, request, by, now_ms, now_ms, positions)

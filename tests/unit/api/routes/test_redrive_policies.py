@@ -1,5 +1,6 @@
 """Redrive policies over the api, as far as Kafka is not asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -7,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from deadwatch.orders.order import Order
-from deadwatch.orders.policy import Due
+from deadwatch.orders.policy import Due, PolicyRequest
 from deadwatch.orders.selection import Extents
 from deadwatch.store.write import policies
 from deadwatch.store.write.policies import PolicyBook
@@ -97,6 +98,20 @@ def test_its_redrives_name_it_and_outlive_it(
     client.delete(f"{PATH}/{policy.id}")
     (one,) = client.get(f"{PATH}/{policy.id}/redrives").json()["items"]
     assert (one["id"], one["policy"], one["dry_run"]) == ("a", policy.id, False)
+
+
+def test_a_pattern_from_before_that_a_new_policy_may_not_have_can_be_switched_off(
+    client: httpx2.Client, made: dict[str, Any], store: Engine
+) -> None:
+    slow = {**BODY, "dlq_topics": [r"dlq\.(?!test).*"]}
+    answer = client.post(PATH, json=slow)
+    assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}redrive-refused")
+    with store.begin() as connection:
+        before = policies.find(connection, made["id"])
+    kept = replace(before, id="b", request=PolicyRequest.model_validate(slow))
+    PolicyBook(store).create(kept, lambda *_: None)
+    assert client.put(f"{PATH}/b", json={**slow, "enabled": False}).json()["enabled"] is False
+    assert client.put(f"{PATH}/b", json={**slow, "dlq_topics": ["(?!a)b"]}).status_code == 422
 
 
 A_DLQ = {"kind": "topic", "topic": "dlq.u"}
