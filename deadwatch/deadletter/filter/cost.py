@@ -2,9 +2,9 @@
 
 The library evaluates an expression in one go and holds the interpreter's lock meanwhile: a filter that takes
 seconds would hold up every other thread. So the steps of its regular expressions and of all other calls are
-added up, times the elements that ``all``, ``exists`` and ``exists_one`` go through. A regular expression is
-compiled anew at each evaluation, and takes time in proportion to the text and to its instructions, with its
-repetitions written out.
+added up, times the elements that ``all``, ``exists`` and ``exists_one`` go through: the headers, or a list
+that is written out. A regular expression is compiled anew at each evaluation, and takes time in proportion to
+the text and to its instructions, with its repetitions written out.
 """
 
 import re
@@ -19,6 +19,9 @@ from deadwatch.deadletter.filter.fields import FIELDS, MAX_BYTES, MAX_HEADERS
 
 Lengths = Mapping[str, int]
 """How many characters the text behind a name may have."""
+
+HEADERS: Final = "headers"
+"""The one field that holds many texts; what goes through it sees their names."""
 
 MAX_STEPS: Final = 6_000_000
 """For one dead letter: a tenth of a second in the worst case."""
@@ -35,7 +38,7 @@ LENGTHS: Final[Lengths] = {
     **dict.fromkeys(FIELDS, MAX_TEXT_CHARS),
     "key": MAX_BYTES,
     "value": MAX_BYTES,
-    "headers": MAX_HEADERS * MAX_BYTES,
+    HEADERS: MAX_HEADERS * MAX_BYTES,
 }
 
 _REPETITION: Final = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -152,20 +155,35 @@ def _steps_of_call(call: Message, lengths: Lengths) -> int:
 
 
 def _steps_of_comprehension(comprehension: Message, lengths: Lengths) -> int:
-    iterated = within(comprehension, tree.ITERATED)
-    count, longest = MAX_HEADERS, MAX_TEXT_CHARS
-    if tree.LIST in iterated:
-        written = elements(iterated)
-        count, longest = len(written), max((_longest(one, lengths) for one in written), default=0)
+    count, longest = _elements(within(comprehension, tree.ITERATED), lengths)
     variables = [
         name.decode() for number in tree.ITERATION_VARIABLES for name in comprehension.get(number, [])
     ]
+    if HEADERS in variables:
+        raise FilterError(f"a variable cannot be called {HEADERS}", hint="call it h")
     inner = {**lengths, **dict.fromkeys(variables, longest)}
     each, once = (
         sum(steps(within(comprehension, number), inner) for number in numbers)
         for numbers in (tree.EACH_ELEMENT, tree.ONCE)
     )
     return count * each + once
+
+
+def _elements(iterated: Message, lengths: Lengths) -> tuple[int, int]:
+    """How many elements there may be, and how many characters the longest has."""
+    chosen = tree.branches(iterated)
+    if chosen:
+        counts, longest = zip(*(_elements(branch, lengths) for branch in chosen), strict=True)
+        return max(counts), max(longest)
+    if tree.identifier(iterated) == HEADERS:
+        return MAX_HEADERS, MAX_TEXT_CHARS
+    if tree.LIST not in iterated:
+        raise FilterError(
+            "all, exists and exists_one cannot go through it: how much it holds is not known",
+            hint="go through headers, or a list that is written out",
+        )
+    written = elements(iterated)
+    return len(written), max((_longest(one, lengths) for one in written), default=0)
 
 
 def _longest(expression: Message, lengths: Lengths) -> int:
@@ -175,4 +193,7 @@ def _longest(expression: Message, lengths: Lengths) -> int:
         return len(constant)
     if tree.LIST in expression:
         return sum(_longest(element, lengths) for element in elements(expression))
+    chosen = tree.branches(expression)
+    if chosen:
+        return max(_longest(branch, lengths) for branch in chosen)
     return lengths.get(tree.identifier(expression), MAX_BYTES)

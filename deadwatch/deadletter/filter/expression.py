@@ -20,6 +20,8 @@ REFERENCES, EXPRESSION = 2, 4
 """Fields of cel.expr.CheckedExpr."""
 CONST, IDENT, SELECT, CALL, LIST, STRUCT, COMPREHENSION = 3, 4, 5, 6, 7, 8, 9
 """Fields of cel.expr.Expr; each expression has one of them."""
+CONDITIONAL: Final = b"_?_:_"
+"""The function of a call that chooses."""
 STRING: Final = 6
 """The field of cel.expr.Constant that holds a text."""
 ITERATION_VARIABLES: Final = (1, 8)
@@ -72,6 +74,12 @@ def operands(call: Message) -> list[Message]:
 def elements(expression: Message) -> list[Message]:
     """The elements of a list that is written out; none for any other expression."""
     return [message(raw) for raw in within(expression, LIST).get(1, [])] if LIST in expression else []
+
+
+def branches(expression: Message) -> list[Message]:
+    """The two expressions that ``?:`` chooses from; none for any other expression."""
+    call = within(expression, CALL) if CALL in expression else {}
+    return operands(call)[1:] if call.get(2) == [CONDITIONAL] else []
 
 
 def children(expression: Message) -> Iterator[Message]:

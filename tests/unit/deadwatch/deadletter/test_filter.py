@@ -182,6 +182,9 @@ DEAR = [
     'headers.exists(a, headers[a].matches("x{3}y"))',
     "headers.exists(a, headers.exists(b, a < b))",
     '[value].exists(a, a.matches("(x?){1,99}y"))',
+    "(attempts > 1 ? [" + ",".join(["value"] * 500) + '] : [key]).exists(a, a.matches("ab"))',
+    "(attempts > 1 ? [key] : attempts > 2 ? [key] : [" + ",".join(["value"] * 99) + "])"
+    '.exists(a, a.matches("ab"))',
     " && ".join(["headers == headers"] * 100),
     'message.matches("a{' + "9" * 400 + '}")',
     'message.matches("' + "(" * 600 + "a" + "{999})" * 500 + '")',
@@ -207,6 +210,8 @@ def test_a_filter_that_could_hold_everybody_up_is_refused(text: str) -> None:
         ('value.matches("[a-z]{3}.")', 1_053_466),
         ('[value].exists(a, a.matches("x"))', 70_292),
         ('{"a": attempts}["a"] == 3', 2_258),
+        ('(attempts == 3 ? ["ab", "c"] : ["d"]).exists(a, a.contains("b"))', 10_041),
+        ('(attempts == 3 ? topic : "x").contains("b")', 1_309),
     ],
 )
 def test_the_steps_of_a_filter_are_known(text: str, steps: int) -> None:
@@ -220,6 +225,27 @@ def test_the_steps_of_a_filter_are_known(text: str, steps: int) -> None:
 def test_a_refusal_says_by_how_much(text: str, times: str) -> None:
     with pytest.raises(FilterError, match=f"it may take {times} times as long"):
         Filter(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[value, value]].exists(a, a.exists(b, true))",
+        "[[value, value]][0].exists(a, true)",
+        "dyn([value]).exists(a, true)",
+        "(attempts > 1 ? dyn([value]) : dyn([key])).exists(a, true)",
+        '{"a": [value]}["a"].exists(a, true)',
+        '{"a": "b"}.exists(a, true)',
+    ],
+)
+def test_what_cannot_be_counted_is_not_gone_through(text: str) -> None:
+    with pytest.raises(FilterError, match=r"how much it holds is not known; go through headers, or a list"):
+        Filter(text)
+
+
+def test_a_variable_cannot_hide_the_headers() -> None:
+    with pytest.raises(FilterError, match=r"a variable cannot be called headers; call it h"):
+        Filter("[[value, value]].exists(headers, headers.exists(a, true))")
 
 
 def test_a_regular_expression_that_a_record_brings_is_refused() -> None:
