@@ -95,7 +95,8 @@ class PolicyRequest(Terms):
         return Selection(filter=expression) if expression else Selection(all=True)
 
     def _expression(self) -> str:
-        parts = [] if self.filter is None else [f"({self.filter})"]
+        behind = "\n" if self.filter and "//" in self.filter else ""  # there a comment would take the bracket
+        parts = [] if self.filter is None else [f"({self.filter}{behind})"]
         if self.exclude_error_classes and self.excluded == "leave":
             names = ", ".join(f'"{name}"' for name in self.exclude_error_classes)
             parts.append(f"![error_class, wrapper].exists(c, c in [{names}])")

@@ -176,6 +176,13 @@ def test_a_class_is_excluded_also_where_it_is_around_the_thrown_one() -> None:
         assert Filter(order.selection.filter)(record) is chosen
 
 
+def test_a_filter_may_end_in_a_comment() -> None:
+    asked = request(filter="attempts > 1 // or more", exclude_error_classes=["a.B"], excluded="leave")
+    order = asked.order("t")
+    assert order.selection.filter is not None
+    assert not Filter(order.selection.filter)(parse_record("t", 0, 0, 0, None, None, None))
+
+
 def test_without_a_filter_its_orders_are_about_everything() -> None:
     assert request().order("dlq.a").selection.all
 
