@@ -3,8 +3,9 @@
     sha256(dialect US origin_topic US consumer US error_class US pattern(message)), first 16 hex digits
 
 ``pattern`` is the message with what differs from record to record taken out, by the substitutions below in
-their order. They are plain ASCII regular expressions with one meaning in Python and in Rust, because Polars
-applies the same list to whole columns: golden vectors hold the two together.
+their order, and then cut: where the cut is must not depend on how long such values are. They are plain ASCII
+regular expressions with one meaning in Python and in Rust, because Polars applies the same list to whole
+columns: golden vectors hold the two together.
 """
 
 import hashlib
@@ -12,29 +13,44 @@ import re
 from typing import Final
 
 SEPARATOR: Final = "\x1f"
-MAX_MESSAGE_CHARS: Final = 512
+MAX_MESSAGE_CHARS: Final = 4_000
+"""Characters of a message that are looked at."""
+MAX_PATTERN_CHARS: Final = 512
 HEX_DIGITS: Final = 16
+
+_BEFORE: Final = r"(^|[ (\[{<>=:,;])"
+"""What a quoted value of any length stands behind, so that no apostrophe takes the rest of a message."""
+_OPEN: Final = 100
+"""Characters of a value whose end is cut off; less may as well be a text with a quotation mark in it."""
+_LONG: Final = "|".join(rf"{mark}(?:[^{mark}]*{mark}|[^{mark}]{{{_OPEN},}}$)" for mark in "'\"`")
+_SHORT: Final = "|".join(rf"{mark}[^{mark}]{{0,200}}{mark}" for mark in "'\"`")
+_APOSTROPHE: Final = "\x00"
+"""Stands for one in a word while quoted values are replaced."""
 
 SUBSTITUTIONS: Final = (
     (r"[ \t\r\n\x0B\f]+", " "),
-    (r"'[^']{0,200}'|\"[^\"]{0,200}\"|`[^`]{0,200}`", "?"),
+    (r"([A-Za-z])'(s|t|d|m|ll|re|ve)([^A-Za-z0-9_']|$)", rf"\g<1>{_APOSTROPHE}\g<2>\g<3>"),
+    (rf"{_BEFORE}(?:{_LONG})|{_SHORT}", r"\g<1>?"),
+    (_APOSTROPHE, "'"),
     (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "?"),
     (r"@[0-9a-f]{5,8}", "@?"),
     (r"0x[0-9a-fA-F]+", "?"),
-    (r"[0-9a-fA-F]*[0-9][0-9a-fA-F]{11,}", "?"),
+    (r"[a-fA-F]{0,64}[0-9][0-9a-fA-F]{11,}", "?"),
     (r"[0-9]+", "#"),
 )
-"""(pattern, replacement); the order matters: quoted values go before the numbers inside them."""
+"""(pattern, replacement); the order matters: quoted values go before the numbers inside them. ``\\g<1>`` in a
+replacement is the first group. None makes a message longer.
+"""
 
 _COMPILED = tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in SUBSTITUTIONS)
 
 
 def message_pattern(message: str | None) -> str:
-    """The pattern of the first 512 characters of a message; "" for none."""
+    """The pattern of a message; "" for none."""
     text = (message or "")[:MAX_MESSAGE_CHARS]
     for pattern, replacement in _COMPILED:
         text = pattern.sub(replacement, text)
-    return text.strip(" ")
+    return text[:MAX_PATTERN_CHARS].strip(" ")
 
 
 def fingerprint(dialect: str, origin_topic: str, consumer: str, error_class: str, message: str | None) -> str:

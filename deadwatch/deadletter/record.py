@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from deadwatch.contract import headers as names
 from deadwatch.contract.events import MAX_TEXT_CHARS
-from deadwatch.contract.fingerprint import fingerprint
+from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, fingerprint
 from deadwatch.deadletter.dialects import DIALECTS, UNKNOWN, Dialect, reading
 from deadwatch.deadletter.dialects.dialect import CAUSES, NUMBERS, TEXTS
 from deadwatch.deadletter.thrown import Exceptions, printed_causes, thrown
@@ -137,6 +137,7 @@ def parse_record(  # noqa: PLR0917 -- in the order of every Kafka client
         found = Exceptions(wrapper, texts["message"], name, message, printed_causes(trace))
         texts["error_class"], texts["message"] = thrown(found, dialect.wrappers)
     source_topic, consumergroup, connector, message, error_class = (storable(texts[name]) for name in TEXTS)
+    whole_message = storable(texts["message"], MAX_MESSAGE_CHARS)
     is_binary = dialect.binary_numbers
     source_partition = number_of(raw["source_partition"], INT_BYTES, is_binary=is_binary)
     source_offset = number_of(raw["source_offset"], LONG_BYTES, is_binary=is_binary)
@@ -151,7 +152,9 @@ def parse_record(  # noqa: PLR0917 -- in the order of every Kafka client
         broken=not all(is_utf8(raw[name]) for name in TEXTS)
         or (source_partition is None and raw["source_partition"] is not None)
         or (source_offset is None and raw["source_offset"] is not None),
-        fingerprint=fingerprint(dialect.name, source_topic, connector or consumergroup, error_class, message),
+        fingerprint=fingerprint(
+            dialect.name, source_topic, connector or consumergroup, error_class, whole_message
+        ),
         attempts=own_number(last, names.REDRIVE_ATTEMPTS),
         not_before_ms=own_number(last, names.REDRIVE_NOT_BEFORE_MS),
         order=storable(_text(last.get(names.REDRIVE_ID))),
@@ -184,9 +187,9 @@ def _text(raw: bytes | None) -> str:
     return (raw or b"").decode(errors="replace")
 
 
-def storable(text: str) -> str:
-    """A text that the store takes: without NUL, cut to ``MAX_TEXT_CHARS``."""
-    return text.replace("\x00", REPLACEMENT)[:MAX_TEXT_CHARS]
+def storable(text: str, most: int = MAX_TEXT_CHARS) -> str:
+    """A text that the store takes: without NUL, cut to ``most`` characters."""
+    return text[:most].replace("\x00", REPLACEMENT)
 
 
 def number_of(raw: bytes | None, width: int, *, is_binary: bool) -> int | None:

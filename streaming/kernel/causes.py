@@ -4,13 +4,14 @@ The pattern of a message and the fingerprint of a cause are worked out once for 
 message, not for each record.
 """
 
+import re
 from typing import Final, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, SUBSTITUTIONS, of_pattern
+from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, MAX_PATTERN_CHARS, SUBSTITUTIONS, of_pattern
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from streaming.kernel import Context, headers, tick_column
 
@@ -44,6 +45,8 @@ MAX_VALUE_BYTES: Final = 4_096
 
 _RAW: Final = ("dialect", "source_topic", "consumergroup", "connector", "error_class", "shape")
 """What decides the cause of a record: equal ones are of one cause."""
+_GROUP: Final = re.compile(r"\\g<(\d)>")
+"""A group in a replacement as Python writes it; Rust writes it with a dollar."""
 _ZERO: Final = ord("0")
 _HEX_MARK: Final = ord("x")
 _ANY_DIGIT: Final = np.arange(256, dtype=np.uint8)
@@ -81,7 +84,8 @@ def count(records: pa.Table, context: Context) -> Causes:
     rows = (
         read.hstack(headers.parse(records["headers"].combine_chunks(), read["topic"], context.reading))
         .with_row_index("row")
-        .with_columns(pl.col("message").map_batches(shapes, pl.String).alias("shape"))
+        .with_columns(pl.col("whole_message").map_batches(shapes, pl.String).alias("shape"))
+        .drop("whole_message")
         .sort(AGE)
     )
     tick_ms = tick_column(pl.col("timestamp_ms"), context.now_ms).alias("tick_ms")
@@ -129,8 +133,8 @@ def patterns(messages: pl.Expr) -> pl.Expr:
     """``deadwatch.contract.fingerprint.message_pattern`` of a column."""
     text = messages.str.slice(0, MAX_MESSAGE_CHARS)
     for pattern, replacement in SUBSTITUTIONS:
-        text = text.str.replace_all(pattern, replacement)
-    return text.str.strip_chars(" ")
+        text = text.str.replace_all(pattern, _GROUP.sub(r"${\1}", replacement))
+    return text.str.slice(0, MAX_PATTERN_CHARS).str.strip_chars(" ")
 
 
 def _causes(raw: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from deadwatch.contract.events import MAX_TEXT_CHARS
+from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS
 from deadwatch.contract.headers import (
     REDRIVE_GROUP,
     REDRIVE_ID,
@@ -40,7 +41,8 @@ _DTYPE: Final = {INT_BYTES: pl.Int32, LONG_BYTES: pl.Int64}
 def parse(headers: pa.ListArray, topics: pl.Series, reading: Reading) -> pl.DataFrame:
     """A row for every record, in their order; ``topics`` are those that the records were read from.
 
-    Columns out: ``dialect``; the ``TEXTS``, empty where no header has them; the ``NUMBERS``, null where no
+    Columns out: ``dialect``; the ``TEXTS``, empty where no header has them; ``whole_message``, as much of the
+    message as its pattern is made of; the ``NUMBERS``, null where no
     header has them; ``broken``, whether the value of one of these cannot be read; ``redriven``, whether a
     redrive has sent the record before and did not park it; ``order`` and ``sent_from``, that redrive's id and
     the fingerprint that the record had then; ``traceparent``, empty where it is malformed.
@@ -137,6 +139,7 @@ class _Parser:
             {
                 "dialect": names.gather(self._dialect),
                 **{field: _storable(text) for field, text in read.items()},
+                "whole_message": _storable(read["message"], MAX_MESSAGE_CHARS),
                 **numbers,
                 "broken": reduce(or_, broken),
                 "redriven": self._headers.has(REDRIVE_ID) & ~self._headers.has(REDRIVE_PARKED_REASON),
@@ -243,5 +246,5 @@ def _printed_causes(traces: pl.Series) -> list[list[str]]:
     return traces.str.split(CAUSED_BY).list.slice(1).list.eval(printed).to_list()
 
 
-def _storable(text: pl.Series) -> pl.Series:
-    return text.str.replace_all("\x00", REPLACEMENT, literal=True).str.slice(0, MAX_TEXT_CHARS)
+def _storable(text: pl.Series, most: int = MAX_TEXT_CHARS) -> pl.Series:
+    return text.str.slice(0, most).str.replace_all("\x00", REPLACEMENT, literal=True)

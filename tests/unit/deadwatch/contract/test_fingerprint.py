@@ -10,6 +10,27 @@ PATTERNS = [
     ("numbers", "Offset 42 of partition 7", "Offset # of partition #"),
     ("quoted values", "Unrecognized token 'broken42': was \"x\"", "Unrecognized token ?: was ?"),
     ("an apostrophe alone stays", "can't read 5 bytes", "can't read # bytes"),
+    (
+        "apostrophes in words are no quotes",
+        "Can't write the row, we've lost it: 'a' doesn't exist",
+        "Can't write the row, we've lost it: ? doesn't exist",
+    ),
+    ("a word in quotes", "Topic 'Macy's orders' isn't 's' or 't'", "Topic ? isn't ? or ?"),
+    ("a word at the end", "say 'x', but don't", "say ?, but don't"),
+    ("bytes", "b'can' and b's'", "b? and b?"),
+    ("a long quoted value", f"Cannot read '{'ab ' * 300}' as a date", "Cannot read ? as a date"),
+    ("a quote that the cut leaves open", f'Cannot read "{"ab " * 1_400}', "Cannot read ?"),
+    (
+        "a quotation mark stays",
+        "Unexpected ' in the schema of topic 5",
+        "Unexpected ' in the schema of topic #",
+    ),
+    (
+        "an apostrophe takes no rest",
+        f"The users' table {'is full ' * 20}",
+        f"The users' table {'is full ' * 20}"[:-1],
+    ),
+    ("a long digest", "of " + "af" * 3 + "09af" * 16 + ".", "of ?."),
     ("identifiers", "id 7d444840-9dc0-11d1-b245-5ffdce74fad2 gone", "id ? gone"),
     ("object addresses", "java.lang.Object@1b2c3d4e failed", "java.lang.Object@? failed"),
     ("hexadecimal", "at 0xDEADbeef", "at ?"),
@@ -37,8 +58,35 @@ def test_fields_do_not_run_into_each_other() -> None:
     assert fingerprint("a", "bc", "", "", "") != fingerprint("ab", "c", "", "", "")
 
 
-def test_a_message_counts_with_its_first_512_characters() -> None:
+def test_a_pattern_is_the_first_512_characters() -> None:
     assert message_pattern("x" * 511 + "yz") == "x" * 511 + "y"
+    assert message_pattern("12 " * 500 + "y") == ("# " * 256)[:-1]
+
+
+def batch_failed(row: int) -> str:
+    """What a JDBC driver says of one of many rows."""
+    names = ", ".join(f'"column_{number}"' for number in range(25))
+    values = ", ".join(f"'{'name' * (row * number % 23)}', {10 ** (row % 9)}" for number in range(25))
+    statement = f'INTO "orders" ({names}) VALUES ({values})'
+    return f"Batch entry {row} INSERT {statement} was aborted: too long"
+
+
+def test_a_long_message_is_of_one_cause_however_long_its_values_are() -> None:
+    messages = [batch_failed(row) for row in range(100)]
+    assert min(map(len, messages)) < 800
+    assert max(map(len, messages)) > 1_500
+    (pattern,) = {message_pattern(message) for message in messages}
+    assert pattern.endswith("was aborted: too long")
+
+
+def test_contractions_do_not_hide_what_a_message_says() -> None:
+    assert message_pattern("Can't write the row, the table doesn't exist") != message_pattern(
+        "Can't parse the record, its schema doesn't exist"
+    )
+
+
+def test_a_message_counts_with_its_first_4000_characters() -> None:
+    assert message_pattern("1" * 3_999 + " y") == "?"
 
 
 def test_no_message_is_an_empty_one() -> None:

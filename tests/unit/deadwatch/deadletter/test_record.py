@@ -246,6 +246,13 @@ def test_numbers_are_read_where_they_fit(
     assert number_of(raw, width, is_binary=is_binary) == number
 
 
+def test_the_fingerprint_is_of_more_of_a_message_than_is_kept() -> None:
+    values = [b"Cannot read '" + b"x" * length + b"' as a date" for length in (1, MAX_TEXT_CHARS, 2_000)]
+    assert len({parsed(replaced(STREAMS, "message", value)).fingerprint for value in values}) == 1
+    other = replaced(STREAMS, "message", values[-1].replace(b"date", b"time"))
+    assert parsed(other).fingerprint != parsed(replaced(STREAMS, "message", values[-1])).fingerprint
+
+
 def test_text_is_cut_and_is_never_null() -> None:
     long = replaced(STREAMS, "message", b"x" * (MAX_TEXT_CHARS + 1))
     assert parsed(long).message == "x" * MAX_TEXT_CHARS

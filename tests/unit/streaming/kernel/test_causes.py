@@ -5,6 +5,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from deadwatch.contract import fingerprint
+from deadwatch.contract.events import MAX_TEXT_CHARS
+from deadwatch.deadletter.record import parse_record
 from streaming.kernel.causes import CAUSE, patterns, shapes
 from tests.dialect_headers import CONNECT, replaced
 from tests.kafka_records import counted
@@ -16,6 +18,10 @@ TRICKY = (
     "key 'a b\n1' and \"x\" and `y`",
     "'never closed 12",
     "it's 3 o'clock, isn't it",
+    "can't, b's' and 'Macy's x' don't\x00t",
+    f"long '{'a b ' * 300}' and \"{'c d ' * 1_000}",
+    f"({'`' + 'x ' * 40}, 'open {'y ' * 60}",
+    f"{'af' * 33}0123456789ab {'af' * 32}0123456789ab",
     "java.lang.Object@1b2c3d4e at 0xDEADBEEF",
     "id 123e4567-e89b-12d3-a456-426614174000 hash 0123456789abcdef0123",
     "tab\tform\x0cvertical\x0bcr\r\nend",
@@ -52,12 +58,13 @@ def test_any_message_has_the_same_pattern(messages: list[str]) -> None:
 
 
 def test_the_fingerprint_is_the_contract_s() -> None:
-    records = [
-        {"topic": "dlq", "headers": replaced(CONNECT, "message", message.encode())} for message in TRICKY
-    ]
-    causes = counted(records).causes
+    headers = [replaced(CONNECT, "message", message.encode()) for message in TRICKY]
+    causes = counted([{"topic": "dlq", "headers": one} for one in headers]).causes
     assert causes is not None
-    for row in causes.sums.iter_rows(named=True):
+    records = [parse_record("dlq", 0, 0, 0, None, None, one) for one in headers]
+    assert {*causes.sums["fingerprint"]} == {record.fingerprint for record in records}
+    whole = {record.fingerprint: record for record in records if len(record.message) < MAX_TEXT_CHARS}
+    for row in causes.sums.filter(pl.col("fingerprint").is_in(list(whole))).iter_rows(named=True):
         parts = (row[name] for name in ("dialect", "source_topic", "consumer", "error_class", "message"))
         assert row["fingerprint"] == fingerprint.fingerprint(*parts)
     assert set(CAUSE) < set(causes.sums.columns)
