@@ -138,6 +138,8 @@ class Registry:
 
 
 MOST_DEPTH: Final = 64
+MIN_LONG, MAX_LONG = -(1 << 63), (1 << 63) - 1
+"""Avro's numbers; the decoder reads longer ones, which Python may refuse to write down."""
 
 
 class AvroError(Exception):
@@ -171,6 +173,8 @@ def _plain(datum: object, levels: int) -> object:
         return str(datum)
     if isinstance(datum, datetime | date | time):
         return datum.isoformat()
+    if isinstance(datum, int) and not MIN_LONG <= datum <= MAX_LONG:
+        raise AvroError("does not fit its schema: a number of more than 64 bits")
     return str(datum) if isinstance(datum, Decimal | UUID) else datum
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeVar
 
 _Value = TypeVar("_Value")
@@ -70,7 +70,10 @@ def _from_number(number: float | None) -> str:
 def _milliseconds(text: str) -> int:
     if not math.isfinite(float(text)):
         raise ValueError(text)
-    return round(Decimal(text) * 1_000)
+    try:
+        return round(Decimal(text) * 1_000)
+    except InvalidOperation:  # an exponent beyond what Decimal holds, which is 0 as a float
+        raise ValueError(text) from None
 
 
 def _seconds(length_ms: int) -> str:

@@ -151,6 +151,18 @@ def test_broken_avro_is_one_sentence(raw: bytes, reason: str) -> None:
         decode_avro(raw, fastavro.parse_schema(DEEP))
 
 
+@pytest.mark.parametrize("length", [10, 2_500])
+def test_a_number_of_more_than_64_bits_is_none(length: int) -> None:
+    with pytest.raises(AvroError, match="does not fit its schema: a number of more than 64 bits"):
+        decode_avro(b"\xff" * length + b"\x01", fastavro.parse_schema({"type": "long"}))
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_a_number_of_64_bits_is_shown(number: int) -> None:
+    parsed = fastavro.parse_schema({"type": "long"})
+    assert decode_avro(encoded(parsed, number), parsed) == number
+
+
 @pytest.mark.parametrize(
     ("schema", "endless"),
     [

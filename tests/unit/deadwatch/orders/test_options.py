@@ -83,6 +83,7 @@ UNREADABLE = [
     (texts.NUMBER, "x"),
     (texts.WHOLE, "1.5"),
     (texts.SECONDS, "nan"),
+    (texts.SECONDS, "1e-99999999999999999999"),
     (texts.SWITCH, "yes"),
     (texts.INTERVALS, "0:1-2\n0:3-4"),
     (texts.INTERVALS, "0:1-"),
