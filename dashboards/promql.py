@@ -26,25 +26,6 @@ RATE_INTERVAL: Final = "$__rate_interval"
 RISING: Final = (catalog.SHARE_RECORDS,)
 """Gauges by their names that only rise, as counters do."""
 
-OBSERVED: Final = {
-    **dict.fromkeys((catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS), "broker"),
-    **dict.fromkeys(
-        (
-            catalog.CONNECT_RECORD_FAILURES,
-            catalog.CONNECT_RECORD_ERRORS,
-            catalog.CONNECT_RECORDS_SKIPPED,
-            catalog.CONNECT_RETRIES,
-            catalog.CONNECT_ERRORS_LOGGED,
-            catalog.CONNECT_DLQ_REQUESTS,
-            catalog.CONNECT_DLQ_FAILURES,
-        ),
-        "worker",
-    ),
-}
-"""Counters that another process keeps, by the label that names it: when it is first looked at, they have what
-it counted in all its life.
-"""
-
 _PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")
 _UNITS_MS: Final = {
     "ms": 1,
@@ -215,10 +196,6 @@ class Scope:
         within the window. So the very first scrape, and the first after an outage, do not count what has long
         been counted. After a reset, and where neither gives a value, ``increase`` is used.
 
-        Of ``OBSERVED`` a series has grown by its whole value only where another one of the same process did
-        exist before the window; else, and instead of ``increase``, which guesses beyond the first and last
-        sample, by what it is more than its least value in the window.
-
         With ``by`` the series are added up by these labels first: what moves between them is no growth. With
         ``offset`` the window ended so long ago.
         """
@@ -227,15 +204,10 @@ class Scope:
         series = self.selector(metric, **only)
         end, begin = f"{series}{_offset(offset)}", f"{series} offset {_added(window, offset)}"
         began = f"{end} and ({self._compared(series, '<', window, offset)})"
-        rest = self.increase(metric, window, offset, **only)
-        if process := OBSERVED.get(metric):
-            seen = self._compared(self._anywhere.selector(metric), ">=", window, offset)
-            began = f"{began} and on (job, kafka_cluster, {process}) ({seen})"
-            least = f"min_over_time({series}[{window}]{_offset(offset)})"
-            rest = self._over_replicas(metric, f"{end} - {least}")
-        every = (*(self._over_replicas(metric, text) for text in (end, begin, began)), rest)
-        now, then, whole, rest = (one.sum(*by) if by else one for one in every)
-        return now.minus(then).is_(">=", 0).or_(whole).or_(rest)
+        read = [self._over_replicas(metric, text) for text in (end, begin, began)]
+        every = (*read, self.increase(metric, window, offset, **only))
+        now, then, whole, increase = (one.sum(*by) if by else one for one in every)
+        return now.minus(then).is_(">=", 0).or_(whole).or_(increase)
 
     def known(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The series of a counter that were there before the window began; the value says nothing."""

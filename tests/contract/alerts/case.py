@@ -31,29 +31,12 @@ class Case:
     window: str = ""
 
 
-def counter(series: str, labels: Mapping[str, str], summary: str, beside: str = "") -> list[Case]:
-    """What holds for every alert on a counter: a series that first appears counts wholly, an old one not.
-
-    ``beside`` is another series of a process that is observed: only with one is that process known.
-    """
+def counter(series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
+    """What holds for every alert on a counter: a series that first appears counts wholly, an old one not."""
     first, quiet = 5, "80m"
     appears, grows = f"_x9 {first}x300", f"100x9 {100 + first}x300"
-    known = {beside: "0x400"} if beside else {}
-    later = f"_x9 {first}x9 8x300"
-    observed = [
-        Case("is silent on what a process counted before it was looked at", {series: appears}, "11m"),
-        Case("fires on what it counts from then on", {series: later}, "24m", labels, "3", ""),
-    ]
     return [
-        *(observed if beside else ()),
-        Case(
-            "fires on a series that first appears",
-            {series: appears, **known},
-            "11m",
-            labels,
-            str(first),
-            summary,
-        ),
+        Case("fires on a series that first appears", {series: appears}, "11m", labels, str(first), summary),
         Case("fires on growth", {series: grows}, "11m", labels, str(first), ""),
         Case("resolves when nothing more happens", {series: grows}, quiet),
         Case("is silent while idle", {series: f"{first}x300"}, "11m"),

@@ -30,7 +30,6 @@ BY = re.compile(r"\b(?:by|on|without|group_left) \(([^)]*)\)")
 RANGED = re.compile(
     r"(?:rate|increase|count_over_time|sum_over_time)\(deadwatch_\w+\{[^}]*\}\[[^]]+\](?: offset \w+)?\)"
 )
-SINCE_SEEN = re.compile(r"(deadwatch_\w+\{[^}]*\}) - min_over_time\(\1\[[^]]+\]\)")
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
 GROWN = re.compile(
@@ -69,7 +68,7 @@ def raw_counters(expression: str, *allowed: str) -> list[str]:
     """Counters outside of rate, increase, now less then, and the form of a series that first appears."""
     for text in allowed:
         expression = expression.replace(text, "")
-    expression = SINCE_SEEN.sub("", GROWN.sub("", expression))
+    expression = GROWN.sub("", expression)
     rest = RANGED.sub("", APPEARED.sub("(count_over_time(deadwatch_x{}[", expression))
     return [name for name in COUNTERS if f"{name}{{" in rest]
 

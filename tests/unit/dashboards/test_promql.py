@@ -39,19 +39,6 @@ def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
     )
 
 
-def test_growth_of_what_another_process_counts_is_whole_only_where_that_process_was_seen_before() -> None:
-    series = 'deadwatch_connect_task_records_skipped_total{job=~"$job", kafka_cluster=~"$kafka_cluster"'
-    text = SCOPE.narrowed(connector="n").grown(catalog.CONNECT_RECORDS_SKIPPED, "5m").text
-    whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
-    assert (
-        " and on (job, kafka_cluster, worker)"
-        f" (count_over_time({series}}}[5m]) >= on (job, instance) group_left () {whole})"
-    ) in text
-    own = f'{series}, connector=~"n"}}'
-    once = "max by (job, namespace, kafka_cluster, worker, connector, task)"
-    assert text.endswith(f"{once} ({own} - min_over_time({own}[5m]))")
-
-
 def test_growth_of_a_window_that_has_ended_is_read_with_all_its_parts_as_of_then() -> None:
     text = SCOPE.grown(catalog.DEAD_LETTERS, "1h30m", offset="1d").text
     assert set(re.findall(r"offset (\w+)", text)) == {"1d", "91800000ms"}
