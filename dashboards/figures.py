@@ -7,10 +7,10 @@ from api.metrics import catalog
 from api.metrics.catalog import Metric
 from dashboards.frame import RANGE, SCOPE, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, AnyPanel, Page, number
-from dashboards.promql import Expr, Scope, Value
+from dashboards.promql import INSTALLATION, Expr, Scope, Value
 from deadwatch.contract import signals
 
-BY_TOPIC: Final = ("job", "kafka_cluster", "dlq_topic")
+BY_TOPIC: Final = (*INSTALLATION, "kafka_cluster", "dlq_topic")
 HANDLED: Final = ("sent", "parked")
 """Outcomes after which nobody has to look at the record on the dead letter topic again."""
 

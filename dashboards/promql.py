@@ -203,7 +203,7 @@ class Scope:
         window = window or self.window
         series = self.selector(metric, **only)
         end, begin = f"{series}{_offset(offset)}", f"{series} offset {_added(window, offset)}"
-        began = f"{end} and ({self._compared(series, '<', window, offset)})"
+        began = f"{end} and ({self._compared(metric, series, '<', window, offset)})"
         read = [self._over_replicas(metric, text) for text in (end, begin, began)]
         every = (*read, self.increase(metric, window, offset, **only))
         now, then, whole, increase = (one.sum(*by) if by else one for one in every)
@@ -212,7 +212,9 @@ class Scope:
     def known(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The series of a counter that were there before the window began; the value says nothing."""
         self._require_counter(metric)
-        return self._over_replicas(metric, self._compared(self.selector(metric, **only), ">=", window))
+        return self._over_replicas(
+            metric, self._compared(metric, self.selector(metric, **only), ">=", window)
+        )
 
     def last(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The last value of a gauge within the window, also of one that is gone."""
@@ -222,6 +224,11 @@ class Scope:
         """1 where no series is."""
         return Expr(f"absent({self.selector(metric)})")
 
+    def of_rule(self, name: str, labels: Sequence[str]) -> Expr:
+        """What a recording rule has made of series in this scope."""
+        matchers = (f'{label}=~"{regex}"' for label, regex in self.matchers.items() if label in labels)
+        return Expr(f"{name}{{{', '.join(matchers)}}}", frozenset(labels))
+
     def or_zero(self, expression: Expr) -> Expr:
         """0 instead of nothing, as long as the service is read whole: no news is good news only then."""
         if expression.labels:
@@ -229,12 +236,16 @@ class Scope:
         whole = self._anywhere.gauge(catalog.STORE_UP).max(JOB).is_("==", 1)
         return expression.or_(Expr(f"0 * max({whole.text})"))
 
-    def _compared(self, series: str, operator: str, window: str, offset: str = "") -> str:
-        """Compare in how many scrapes of the window a series is with how many read the whole store."""
+    def _compared(self, metric: Metric, series: str, operator: str, window: str, offset: str = "") -> str:
+        """Compare in how many scrapes of the window a series is with how many read the whole store.
+
+        Both have the same labels of their target, whatever Prometheus adds to them.
+        """
         store = self._anywhere.selector(catalog.STORE_UP)
         ranged = f"[{window}]{_offset(offset)}"
         whole = f"sum_over_time({store}{ranged})"
-        return f"count_over_time({series}{ranged}) {operator} on (job, instance) group_left () {whole}"
+        own = ", ".join(metric.labels)
+        return f"count_over_time({series}{ranged}) {operator} ignoring ({own}) group_left () {whole}"
 
     @property
     def _anywhere(self) -> "Scope":

@@ -16,8 +16,6 @@ from dashboards.rules.alert import Alert, rule
 from dashboards.rules.values import Values
 from deadwatch.contract.signals.signal import Severity
 
-TOPIC: Final = ("kafka_cluster", "dlq_topic")
-
 
 @dataclass(frozen=True, slots=True)
 class Burn:
@@ -59,10 +57,10 @@ def _alert(burn: Burn, values: Values) -> Alert:
 
     def burning(_: Scope, __: Alert) -> Expr:
         long, short = (
-            Expr(_name(window), frozenset(TOPIC)).above(burn.factor * budget)
+            values.scope.of_rule(_name(window), figures.BY_TOPIC).above(burn.factor * budget)
             for window in (burn.long, burn.short)
         )
-        return long.and_(short, *TOPIC)
+        return long.and_(short, *figures.BY_TOPIC)
 
     return Alert(
         NAME,
@@ -82,6 +80,6 @@ def _name(window: str) -> str:
 
 
 def _late(scope: Scope, hours: int, window: str) -> str:
-    due = scope.grown(catalog.DEAD_LETTERS, window, offset=f"{hours}h").sum(*TOPIC).above(0)
-    outstanding = figures.outstanding(scope, f"{hours}h").sum(*TOPIC)
+    due = scope.grown(catalog.DEAD_LETTERS, window, offset=f"{hours}h").sum(*figures.BY_TOPIC).above(0)
+    outstanding = figures.outstanding(scope, f"{hours}h")
     return outstanding.over(due).at_most(1).text

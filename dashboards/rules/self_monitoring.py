@@ -8,7 +8,10 @@ from dashboards import self_monitoring as board
 from dashboards.promql import INSTALLATION, NOW, Expr, Scope
 from dashboards.rules.alert import Alert, growth
 from deadwatch.contract.signals.signal import Severity
-from deadwatch.store.heartbeat import STREAMING
+from deadwatch.store.heartbeat import REDRIVE, STORE, STREAMING
+
+BESIDE: Final = (REDRIVE, STORE)
+"""Kinds of sources that the store hears from without streaming's events."""
 
 
 def _down(scope: Scope, given: Alert) -> Expr:
@@ -30,9 +33,12 @@ def _streaming(scope: Scope, given: Alert) -> Expr:
 
 
 def _source(scope: Scope, given: Alert) -> Expr:
-    """Unless streaming is down: then all are silent, and one alert is enough."""
-    down = scope.gauge(catalog.SOURCE_UP).min(*INSTALLATION, "source", "kind").is_("<=", given.threshold)
-    return down.unless(_streaming(scope, given), *INSTALLATION)
+    """Unless streaming is down: then all that are heard through it are silent, and one alert is enough."""
+    every, beside = (
+        scope.gauge(catalog.SOURCE_UP, **only).min(*INSTALLATION, "source", "kind").is_("<=", given.threshold)
+        for only in ({}, {"kind": BESIDE})
+    )
+    return every.unless(_streaming(scope, given), *INSTALLATION).or_(beside)
 
 
 def _lagging(scope: Scope, given: Alert) -> Expr:

@@ -147,7 +147,7 @@ def test_the_objective_burns_while_dead_letters_are_late(burn: Burn, tmp_path: P
     labels = {"severity": str(burn.severity), "window": burn.long}
     found = (r for r in made["groups"][-1]["rules"] if labels.items() <= r.get("labels", {}).items())
     (rule,) = found
-    fired = expected(Case("", {}, DUE, ON_TOPIC, "100%"), rule)
+    fired = expected(Case("", {}, DUE, {"job": "deadwatch", **ON_TOPIC}, "100%"), rule)
     tests = [
         {
             "name": name,

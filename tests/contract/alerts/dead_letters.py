@@ -5,6 +5,8 @@ from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, counter
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
 NODE_A, NODE_B = (LETTERS.replace("}", f', instance="{pod}", node="{pod}"}}') for pod in "ab")
+OLD_POD, NEW_POD = (LETTERS.replace("}", f', instance="a", pod="{pod}"}}') for pod in ("old", "new"))
+OLD_STORE, NEW_STORE = (f'deadwatch_store_up{{instance="a", pod="{pod}"}}' for pod in ("old", "new"))
 HERE, THERE = (LETTERS.replace("}", f', instance="{where}", namespace="{where}"}}') for where in "ab")
 BACKLOG = f"deadwatch_dead_letter_queue_backlog_records{{{DLQ}}}"
 WAITING, ARCHIVED = (
@@ -66,6 +68,15 @@ CASES: dict[str, list[Case]] = {
             ON_TOPIC,
             "3",
             "3 new dead letters on dlq.a",
+        ),
+        Case(
+            "counts what came after another pod has got the address of the one before",
+            {OLD_POD: "3x4", OLD_STORE: "1x4", NEW_POD: "_x5 3x4 5x60", NEW_STORE: "_x5 1x60"},
+            "11m",
+            ON_TOPIC,
+            "2",
+            "2 new dead letters on dlq.a",
+            store="_x60",
         ),
         Case(
             "adds up the same topic of two installations",

@@ -5,6 +5,7 @@ from tests.contract.alerts.case import OTHER_STORE, Case, counter, gauge
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
 SOURCE = 'deadwatch_source_up{source="log:/a", kind="log"}'
+WORKER = 'deadwatch_source_up{source="redrive:w", kind="redrive"}'
 STREAMING = 'deadwatch_source_up{source="streaming", kind="streaming"}'
 OTHER_SOURCE, OTHER_STREAMING = (
     series.replace("}", ', instance="b", namespace="other"}') for series in (SOURCE, STREAMING)
@@ -148,6 +149,14 @@ CASES: dict[str, list[Case]] = {
             "20m",
             {"job": "deadwatch", "namespace": "other", "source": "log:/a", "kind": "log"},
             "0",
+        ),
+        Case(
+            "fires for a worker, which the store hears without streaming",
+            {STREAMING: "0x60", SOURCE: "0x60", WORKER: "0x60"},
+            "30m",
+            {"job": "deadwatch", "source": "redrive:w", "kind": "redrive"},
+            "0",
+            "Deadwatch does not see redrive:w",
         ),
         Case("leaves all to the other while streaming is down", {STREAMING: "0x60", SOURCE: "0x60"}, "30m"),
         Case("leaves all to the other where streaming never started", {SOURCE: "0x60"}, "30m"),

@@ -29,12 +29,13 @@ def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
 
 def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
     once = f"max by (job, namespace, {', '.join(catalog.DEAD_LETTERS.labels)})"
+    own = ", ".join(catalog.DEAD_LETTERS.labels)
     whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
     assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").text == (
         f"((({once} ({DEAD_LETTERS})"
         f" - {once} ({DEAD_LETTERS} offset 5m)) >= 0)"
         f" or {once} ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
-        f" < on (job, instance) group_left () {whole})))"
+        f" < ignoring ({own}) group_left () {whole})))"
         f" or {once} (increase({DEAD_LETTERS}[5m]))"
     )
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from dashboards.__main__ import app
 from dashboards.generate import as_yaml
 from dashboards.rules.groups import NAMES, rules
-from dashboards.rules.values import AlertValues, Values
+from dashboards.rules.values import AlertValues, Objective, Values
 from deadwatch.contract.signals.signal import Severity
 from tests.paths import ROOT
 
@@ -78,3 +78,11 @@ def test_only_the_watchdog_asks_nobody_to_look() -> None:
     assert [rule["alert"] for rule in made if rule["labels"]["severity"] == Severity.NONE] == [
         "DeadwatchWatchdog"
     ]
+
+
+def test_every_rule_of_a_namespace_reads_that_namespace() -> None:
+    made = rules(Values(namespace="mine", objective=Objective(enabled=True)))
+    every = [rule for group in made["groups"] for rule in group["rules"]]
+    assert len(every) > len(NAMES)
+    for rule in every:
+        assert rule.get("alert") == "DeadwatchWatchdog" or 'namespace=~"mine|"' in rule["expr"], rule
