@@ -167,7 +167,10 @@ class RedriveView:
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """From which follows at any moment which orders move nothing: what each order has, and when it moved."""
+    """From which follows at any moment which orders move nothing: what each order has, and when it moved.
+
+    One that nobody holds while others are held waits for its turn.
+    """
 
     counts: Mapping[Status, int]
     """Orders by their state."""
@@ -178,9 +181,10 @@ class Standstill:
         """How many orders move nothing, by each state that is not final; {} before the first order."""
         if not self.counts:
             return {}
+        held = {order.id for order, _ in self.running if is_held(order.expires_at_ms, now_ms)}
+        still = [order for order, moved_ms in self.running if now_ms - moved_ms > STUCK_MS]
         stuck = sum(
-            now_ms - moved_ms > STUCK_MS and not (order.waiting and is_held(order.expires_at_ms, now_ms))
-            for order, moved_ms in self.running
+            not (order.waiting or order.in_executors) if order.id in held else not held for order in still
         )
         return {status: self.counts.get(status, 0) for status in ACTIVE} | {Status.RUNNING: stuck}
 

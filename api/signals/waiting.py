@@ -20,6 +20,7 @@ from api.signals.dead_letter_topics import HANDLED, PARKED, SENT, Place, QueueRo
 from api.signals.group_choices import Shelf
 from api.signals.series import series_rows
 from deadwatch.contract.topics import PARKED_SUFFIX
+from deadwatch.store import schema
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_RECORDS
 from deadwatch.store.write.counters import OTHER
 
@@ -81,9 +82,10 @@ def read(connection: Connection) -> Waiting:
             handled[outcome][fingerprint] += records
     found = Waiting(dead_letter_topics.read(connection), handled[SENT], handled[PARKED])
     archived: Counter[Place] = Counter()
-    for row in connection.execute(groups_on(Shelf.ARCHIVED)):
-        group = GroupRow(*row)
-        archived[group.kafka_cluster, group.dlq_topic] += found.of(group)
+    columns = (schema.groups.c[name] for name in CauseFigures._fields)
+    for row in connection.execute(groups_on(Shelf.ARCHIVED).with_only_columns(*columns)):
+        cause = CauseFigures(*row)
+        archived[cause.kafka_cluster, cause.dlq_topic] += found.of(cause)
     return replace(found, archived=archived)
 
 

@@ -69,8 +69,9 @@ REDRIVE_JOBS: Final = Metric(
 REDRIVE_STUCK: Final = Metric(
     "deadwatch_redrive_stuck_jobs",
     "Redrive orders that move nothing, by state. 0: none. PAUSED: all, they wait for somebody. CANCELLING: "
-    "all, they wait for a worker. RUNNING: those without an outcome for 15 minutes though nothing waits for "
-    "its backoff; no worker takes them, or their target is away.",
+    "all, they wait for a worker. RUNNING: those without an outcome for 15 minutes, unless their records "
+    "wait for a backoff or are moved by Spark, or the worker is at other orders first. No worker takes them, "
+    "or their target is away.",
     ("status",),
 )
 PARKED_BACKLOG: Final = Metric(

@@ -61,6 +61,13 @@ class RunningOrder:
     created_at_ms: int
     expires_at_ms: int
     waiting: int
+    request: str
+    """JSON of ``OrderRequest``."""
+
+    @property
+    def in_executors(self) -> bool:
+        """Whether Spark moves its records; nobody reports then how many wait."""
+        return bool(json.loads(self.request).get("engine") == "spark")
 
 
 class OrderBook:

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from api.signals.redrives import STUCK_MS
 from deadwatch.orders.order import Order, OrderRequest, Status
@@ -232,6 +232,8 @@ STANDSTILLS: dict[str, tuple[dict[str, int], tuple[tuple[str, str, int], ...], i
     "another one that moves does not hide it": ({}, (("b", "sent", 0),), 1),
     "a record of it waits for its backoff": ({"waiting": 3, "expires_in_ms": MINUTE_MS}, (), 0),
     "a worker that is gone has said so": ({"waiting": 3, "expires_in_ms": 0}, (), 1),
+    "a worker is at another one first": ({"b_expires_in_ms": MINUTE_MS}, (), 0),
+    "Spark moves it": ({"expires_in_ms": MINUTE_MS, "spark": 1}, (), 0),
     "a worker holds it and nothing waits": ({"expires_in_ms": MINUTE_MS}, (), 1),
     "a lease of a clock that was ahead": ({"waiting": 3, "expires_in_ms": 2 * MINUTE_MS}, (), 1),
     "the counter has no more rows for orders": ({}, (("other", "other", MINUTE_MS),), 0),
@@ -255,7 +257,16 @@ def test_an_order_is_stuck_that_has_had_no_outcome_for_long_and_waits_for_none(
     claim = {"waiting": order.get("waiting", 0), "expires_at_ms": now_ms + order.get("expires_in_ms", 0)}
     with store.begin() as connection:
         connection.execute(schema.redrive_orders.update().values(claim))
+    if order.get("spark"):
+        with store.begin() as connection:
+            request = json.loads(connection.execute(select(schema.redrive_orders.c.request)).scalar_one())
+            by_spark = json.dumps({**request, "engine": "spark"})
+            connection.execute(schema.redrive_orders.update().values(request=by_spark))
     make("b", ago_ms=MINUTE_MS)
+    if "b_expires_in_ms" in order:
+        with store.begin() as connection:
+            held = schema.redrive_orders.update().where(schema.redrive_orders.c.id == "b")
+            connection.execute(held.values(expires_at_ms=now_ms + order["b_expires_in_ms"]))
     make("c", ago_ms=MINUTE_MS)
     OrderBook(store).pause("c", "")
     for name, outcome, ago_ms in outcomes:
