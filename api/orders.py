@@ -121,12 +121,16 @@ class PolicyService:
         """Replace the policy's request if its version is ``expected`` (None: any); the new version.
 
         A filter that stays as it is needs no right: who may not ask about payloads may switch a policy off.
+        One that is only switched off is not judged again: what was accepted before may be refused today.
         """
         with self._store.read() as connection:
             before = policies.find(connection, policy)
         if request.filter != before.request.filter:
             _allow_filter(request.filter, who, self._settings)
-        changed = self._policy(policy, request, who.name, before.request.dlq_topics)
+        if request == before.request.model_copy(update={"enabled": False}):
+            changed = self._made(policy, request, who.name, {})
+        else:
+            changed = self._policy(policy, request, who.name, before.request.dlq_topics)
         with database_errors():
             return self._book.change(changed, expected, also)
 
@@ -139,14 +143,16 @@ class PolicyService:
     def _policy(
         self, policy: str, request: PolicyRequest, by: str, known_patterns: tuple[str, ...] = ()
     ) -> Policy:
-        now_ms = self._now_ms()
         with self._store.read() as connection:
             rules = self._settings.target_rules(named_topics(connection))
         if request.filter is not None:
             Filter(request.filter)  # compiled alone: positions in an error are those of the user's text
         request.refuse_slow_patterns(known_patterns)
         check_terms(request.order(ANY_TOPIC), rules)
-        positions = {} if request.include_existing else self._ends(request, rules)
+        return self._made(policy, request, by, {} if request.include_existing else self._ends(request, rules))
+
+    def _made(self, policy: str, request: PolicyRequest, by: str, positions: Positions) -> Policy:
+        now_ms = self._now_ms()
         return Policy(policy, 1, request, by, now_ms, now_ms, positions)
 
     def _ends(self, request: PolicyRequest, rules: TargetRules) -> Positions:

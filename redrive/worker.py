@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.deadline import Deadline
+from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
@@ -198,7 +199,7 @@ class Worker:
         except FencedError as error:
             why = str(error)  # what a handler of the log keeps would keep the order's clients
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
-        except ForgottenError as error:
+        except (ForgottenError, FilterError) as error:
             return (Status.FAILED, str(error)), True
         except UnansweredError:
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)

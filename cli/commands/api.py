@@ -58,7 +58,8 @@ class OneLine(TyperGroup):
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **extra | {"standalone_mode": False})
-            sys.stdout.flush()
+            if sys.stdout is not None:  # a process may be started without one
+                sys.stdout.flush()
         except TyperException as error:
             sys.stderr.write(f"deadwatch: {error.format_message()}; see deadwatch --help\n")
             code = REFUSED
@@ -75,8 +76,9 @@ def _unwritten(error: OSError) -> int:
     """The exit code where the output cannot be written; a reader that goes, as ``head``, is told nothing."""
     if error.errno != EPIPE:
         sys.stderr.write(f"deadwatch: cannot write {error.filename or 'the output'}: {error.strerror}\n")
-    # what is left is written once more at the end of the process, and would fail again
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        # what is left is written once more at the end of the process, and would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return UNDONE
 
 

@@ -20,10 +20,12 @@ HEX_DIGITS: Final = 16
 
 _BEFORE: Final = r"(^|[ (\[{<>=:,;])"
 """What a quoted value of any length stands behind, so that no apostrophe takes the rest of a message."""
-_OPEN: Final = 100
-"""Characters of a value whose end is cut off; less may as well be a text with a quotation mark in it."""
-_LONG: Final = "|".join(rf"{mark}(?:[^{mark}]*{mark}|[^{mark}]{{{_OPEN},}}$)" for mark in "'\"`")
-_SHORT: Final = "|".join(rf"{mark}[^{mark}]{{0,200}}{mark}" for mark in "'\"`")
+_MOST: Final = 200
+"""Characters of a quoted value anywhere; and the least of one that never ends, as where the message was cut:
+less may as well be a text with a quotation mark in it.
+"""
+_LONG: Final = "|".join(rf"{mark}(?:[^{mark}]*{mark}|[^{mark}]{{{_MOST},}}$)" for mark in "'\"`")
+_SHORT: Final = "|".join(rf"{mark}[^{mark}]{{0,{_MOST}}}{mark}" for mark in "'\"`")
 _APOSTROPHE: Final = "\x00"
 """Stands for one in a word while quoted values are replaced."""
 

@@ -95,7 +95,13 @@ class PolicyRequest(Terms):
         return Selection(filter=expression) if expression else Selection(all=True)
 
     def _expression(self) -> str:
-        behind = "\n" if self.filter and "//" in self.filter else ""  # there a comment would take the bracket
+        """The filter and the excluded classes; a comment at the filter's end does not take the bracket."""
+        if self.filter is None or "//" not in self.filter:
+            return self._joined("")
+        apart = self._joined("\n")
+        return apart if len(apart) <= MAX_CHARS else self._joined("")  # as one was read before
+
+    def _joined(self, behind: str) -> str:
         parts = [] if self.filter is None else [f"({self.filter}{behind})"]
         if self.exclude_error_classes and self.excluded == "leave":
             names = ", ".join(f'"{name}"' for name in self.exclude_error_classes)

@@ -31,3 +31,12 @@ def test_a_full_disk_is_one_line_and_exit_code_1(argument: str) -> None:
         )
     assert failed.stderr == "deadwatch: cannot write the output: No space left on device\n"
     assert failed.returncode == 1
+
+
+def test_a_process_without_an_output_does_its_work() -> None:
+    command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "cli", "--version"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from sqlalchemy import Engine
 
+from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Status
 from deadwatch.store.write.order_claims import OrderClaims
@@ -106,6 +107,21 @@ def test_an_order_that_fails_for_too_long_is_paused_with_what_kafka_says(
     assert left.status is status
     assert left.status_reason.startswith(reason)
     assert ("queue.buffering.max.ms" in left.status_reason) is bool(reason)
+
+
+def test_an_order_with_a_filter_that_is_refused_today_fails_with_the_reason(
+    alone: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> NoReturn:
+        raise FilterError("it is not known", hint="go through headers")
+
+    monkeypatch.setattr("redrive.worker.OrderTask", refused)
+    assert alone.attempt()
+    left = alone.book.get("a")
+    assert (left.status, left.status_reason) == (
+        Status.FAILED,
+        str(FilterError("it is not known", hint="go through headers")),
+    )
 
 
 def test_an_order_that_fails_in_a_row_has_its_time(alone: Place) -> None:

@@ -114,6 +114,20 @@ def test_a_pattern_from_before_that_a_new_policy_may_not_have_can_be_switched_of
     assert client.put(f"{PATH}/b", json={**slow, "dlq_topics": ["(?!a)b"]}).status_code == 422
 
 
+def test_a_policy_whose_filter_is_refused_today_can_be_switched_off(
+    client: httpx2.Client, made: dict[str, Any], store: Engine
+) -> None:
+    old = {**BODY, "filter": '{"a": 1}.exists(k, k == error_class)'}
+    with store.begin() as connection:
+        before = policies.find(connection, made["id"])
+    kept = replace(before, id="b", request=PolicyRequest.model_validate(old))
+    PolicyBook(store).create(kept, lambda *_: None)
+    assert client.put(f"{PATH}/b", json={**old, "reason": "another"}).status_code == 422
+    off = client.put(f"{PATH}/b", json={**old, "enabled": False})
+    assert (off.status_code, off.json()["enabled"]) == (200, False)
+    assert client.put(f"{PATH}/b", json={**old, "enabled": True}).status_code == 422
+
+
 A_DLQ = {"kind": "topic", "topic": "dlq.u"}
 A_CIRCLE = {"kind": "map", "map": {"a": "b", "b": "a"}}
 REFUSED: list[tuple[str, dict[str, object], str]] = [

@@ -183,6 +183,13 @@ def test_a_filter_may_end_in_a_comment() -> None:
     assert not Filter(order.selection.filter)(parse_record("t", 0, 0, 0, None, None, None))
 
 
+def test_a_filter_that_was_as_long_as_it_may_be_still_is() -> None:
+    text = '"http://a" != "' + "b" * (MAX_CHARS - 2 - len('"http://a" != ""')) + '"'
+    order = request(filter=text).order("t")
+    assert order.selection.filter == f"({text})"
+    assert len(order.selection.filter) == MAX_CHARS
+
+
 def test_without_a_filter_its_orders_are_about_everything() -> None:
     assert request().order("dlq.a").selection.all
 
