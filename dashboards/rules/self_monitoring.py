@@ -35,8 +35,8 @@ def _streaming(scope: Scope, given: Alert) -> Expr:
 def _source(scope: Scope, given: Alert) -> Expr:
     """Unless streaming is down: then all that are heard through it are silent, and one alert is enough."""
     every, beside = (
-        scope.gauge(catalog.SOURCE_UP, **only).min(*INSTALLATION, "source", "kind").is_("<=", given.threshold)
-        for only in ({}, {"kind": BESIDE})
+        up.min(*INSTALLATION, "source", "kind").is_("<=", given.threshold)
+        for up in (scope.gauge(catalog.SOURCE_UP), scope.gauge(catalog.SOURCE_UP, kind=BESIDE))
     )
     return every.unless(_streaming(scope, given), *INSTALLATION).or_(beside)
 
