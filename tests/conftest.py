@@ -122,7 +122,6 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_finish() -> None:
     """What is there before the first test is left open by none: collecting garbage does not go through it."""
-    gc.collect()
     gc.freeze()
 
 

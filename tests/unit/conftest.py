@@ -1,6 +1,8 @@
-"""A store in a file, filled row by row, the api in front of it; and a server that answers as a test says."""
+"""A store in a file, filled row by row; and a server that answers as a test says.
 
-import getpass
+Nothing of the api is imported here: who only hands the tests out would wait for it.
+"""
+
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -8,18 +10,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from sqlalchemy import Engine, NullPool, Table, create_engine
 
-from api.app import create_app
-from api.auth.credentials import issue
-from api.settings import ApiSettings
 from deadwatch.store import schema, upgrades
 from deadwatch.store.series import Series
 from tests import console_store
 from tests.http_server import Serve, served
-from tests.operators import client_of
 
 NOW_MS = 1_800_000_000_000
 
@@ -90,39 +86,6 @@ def add_series(add_row: Callable[..., None]) -> Callable[..., None]:
         )
 
     return add
-
-
-@pytest.fixture
-def local_token_file(tmp_path: Path) -> Path:
-    file = tmp_path / "token"
-    file.touch(0o600)
-    file.write_text(issue().text)
-    return file
-
-
-@pytest.fixture
-def me() -> str:
-    """The name of who holds the local token."""
-    return f"{getpass.getuser()} (local)"
-
-
-@pytest.fixture
-def local_token(local_token_file: Path) -> str:
-    return local_token_file.read_text()
-
-
-@pytest.fixture
-def app(store_file: Path, local_token_file: Path) -> FastAPI:
-    """The api on ``store_file``, whether there is a store or not, at ``NOW_MS``."""
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local_token_file)
-    return create_app(settings, now_ms=lambda: NOW_MS)
-
-
-@pytest.fixture
-def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
-    """An operator on the service's own machine."""
-    with client_of(app, local_token) as opened:
-        yield opened
 
 
 @pytest.fixture

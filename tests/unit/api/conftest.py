@@ -1,15 +1,21 @@
-"""The address of a store that is there; and an api that is only asked: one for all tests of a module."""
+"""The address of a store that is there, and the api in front of it; and an api that is only asked: one for
+all tests of a module.
+"""
 
+import getpass
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from api.app import create_app
+from api.auth.credentials import issue
 from api.settings import ApiSettings
-from tests.operators import operator
+from tests.operators import client_of, operator
 
 
 @pytest.fixture
@@ -17,6 +23,39 @@ def store_url(store: Engine, store_file: Path) -> str:
     """The address of ``store``."""
     del store
     return f"sqlite:///{store_file}"
+
+
+@pytest.fixture
+def local_token_file(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text(issue().text)
+    return file
+
+
+@pytest.fixture
+def me() -> str:
+    """The name of who holds the local token."""
+    return f"{getpass.getuser()} (local)"
+
+
+@pytest.fixture
+def local_token(local_token_file: Path) -> str:
+    return local_token_file.read_text()
+
+
+@pytest.fixture
+def app(store_file: Path, local_token_file: Path, now_ms: int) -> FastAPI:
+    """The api on ``store_file``, whether there is a store or not, at ``now_ms``."""
+    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local_token_file)
+    return create_app(settings, now_ms=lambda: now_ms)
+
+
+@pytest.fixture
+def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
+    """An operator on the service's own machine."""
+    with client_of(app, local_token) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

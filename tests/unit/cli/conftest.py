@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,6 +17,7 @@ from cli import local_token
 from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
+from tests.operators import operator
 from tests.unit.cli.terminal import Served
 
 
@@ -27,6 +29,13 @@ def order(store: Engine) -> str:
     made = Order(id="a", request=request, requested_by="me", created_at_ms=1, begin={0: 0}, cut_off={0: 9})
     OrderBook(store).create(made, Plan(to_move=9).model_dump_json())
     return "a"
+
+
+@pytest.fixture
+def client(store_file: Path, tmp_path: Path, now_ms: int) -> Iterator[TestClient]:
+    """An operator on the service's own machine, at ``now_ms``."""
+    with operator(ApiSettings(store_url=f"sqlite:///{store_file}"), tmp_path, lambda: now_ms) as opened:
+        yield opened
 
 
 class Port:

@@ -25,7 +25,7 @@ from tests.tables import named
 from tests.unit.collector.receiver.conftest import MOST, PROTOBUF, Running, report
 
 FLAT_BYTES = 12 << 20
-BOMB = gzip.compress(bytes(16 << 20))
+BOMB = gzip.compress(bytes(16 << 20), 1)
 GZIP = PROTOBUF | {"Content-Encoding": "gzip"}
 JSON = {"Content-Type": "application/json"}
 SURROGATE = b'{"resourceLogs":[{"schemaUrl":"\\ud800"}]}'

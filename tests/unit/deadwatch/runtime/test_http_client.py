@@ -12,7 +12,7 @@ from deadwatch.runtime.http_client import client
 from tests.http_server import QuietHandler, running
 
 PIECE = b"<p>a page of a proxy</p>" * 40_000
-PACKED = gzip.compress(bytes(50_000_000))
+PACKED = gzip.compress(bytes(50_000_000), 1)
 MOST = 1 << 20
 FLAT_BYTES = 8 << 20
 
