@@ -121,7 +121,7 @@ class PolicyService:
         """Replace the policy's request if its version is ``expected`` (None: any); the new version.
 
         A filter that stays as it is needs no right: who may not ask about payloads may switch a policy off.
-        One that is only switched off is not judged again: what was accepted before may be refused today.
+        A policy that is only switched off is not judged again: what was accepted before may be refused today.
         """
         with self._store.read() as connection:
             before = policies.find(connection, policy)
@@ -130,7 +130,7 @@ class PolicyService:
         if request == before.request.model_copy(update={"enabled": False}):
             changed = self._made(policy, request, who.name, {})
         else:
-            changed = self._policy(policy, request, who.name, before.request.dlq_topics)
+            changed = self._policy(policy, request, who.name)
         with database_errors():
             return self._book.change(changed, expected, also)
 
@@ -140,14 +140,12 @@ class PolicyService:
         with database_errors():
             self._book.delete(policy, by, self._now_ms(), expected, also)
 
-    def _policy(
-        self, policy: str, request: PolicyRequest, by: str, known_patterns: tuple[str, ...] = ()
-    ) -> Policy:
+    def _policy(self, policy: str, request: PolicyRequest, by: str) -> Policy:
         with self._store.read() as connection:
             rules = self._settings.target_rules(named_topics(connection))
         if request.filter is not None:
             Filter(request.filter)  # compiled alone: positions in an error are those of the user's text
-        request.refuse_slow_patterns(known_patterns)
+        request.refuse_slow_patterns()
         check_terms(request.order(ANY_TOPIC), rules)
         return self._made(policy, request, by, {} if request.include_existing else self._ends(request, rules))
 

@@ -1,8 +1,8 @@
 """What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-Its records have the columns of ``cluster.as_records``. A small batch is summed up in the driver, a large one
-in executors, by the same function. A batch is expected to be small after a small one; one that proves to be
-larger, or has a record that is too large to be fetched, is read by the executors.
+Its records have the columns of ``kafka_source.as_records``. A small batch is summed up in the driver, a
+large one in executors, by the same function. A batch is expected to be small after a small one; one that
+proves to be larger, or has a record that is too large to be fetched, is read by the executors.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
 Records of a dead letter topic are never refused, so that no record can go round in circles. An exception
@@ -28,7 +28,7 @@ from deadwatch.deadletter.dialects import reading
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
-from streaming import cluster, deltas
+from streaming import cluster, deltas, kafka_source
 from streaming.kernel import Context
 from streaming.kernel.event_decoder import refusal
 from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
@@ -72,7 +72,7 @@ class Batches:
         complete: Callable[[Batch], Batch] = lambda batch: batch,
         quarantine_refused: bool = True,
         telemetry: Telemetry = SILENT,
-        small: int = cluster.SMALL_DEAD_LETTERS,
+        small: int = kafka_source.SMALL_DEAD_LETTERS,
         stream: str = "",
     ) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms

@@ -24,8 +24,8 @@ from deadwatch.store.errors import FencedError
 from deadwatch.store.heartbeat import KAFKA, STREAMING, Heartbeat
 from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import BEHIND, BEHIND_FOR, PHASE, RATE, Figures
-from streaming import cluster, warm_up
+from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
+from streaming import cluster, kafka_source, warm_up
 from streaming.batches import Batches
 from streaming.session import failure_of
 from streaming.settings import StreamingSettings
@@ -79,7 +79,7 @@ class Job:
                     break
                 failures = 1 if any(batches.applied for batches in started) else failures + 1
                 cause = next((batches.error for batches in started if batches.error), error)
-                if (record := cluster.untimely_record(str(cause))) is not None:
+                if (record := kafka_source.untimely_record(str(cause))) is not None:
                     self._tracker.note_untimely(*record)
                 self._failed(cause, failures)
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
@@ -101,7 +101,7 @@ class Job:
         running: list[StreamingQuery] = []
         with checkpoint_directory(self._settings.checkpoint.resolve()) as directory:
             try:
-                for name, stream in cluster.streams(spark, readable, start).items():
+                for name, stream in kafka_source.streams(spark, readable, start).items():
                     running.append(self._begin(name, stream, directory, started))
                 if missing:
                     logger.warning(missing)
@@ -117,7 +117,7 @@ class Job:
                     query.stop()
 
     def _begin(
-        self, name: str, stream: cluster.Stream, directory: Path, started: list[Batches]
+        self, name: str, stream: kafka_source.Stream, directory: Path, started: list[Batches]
     ) -> StreamingQuery:
         complete, telemetry = self._tracker.complete, self._telemetry
         batches = Batches(
@@ -151,7 +151,7 @@ class Job:
                 self._checked_ms = now_ms
                 reports = [query.lastProgress for query in running]
                 behind = self._tracker.check(end_offsets(reports))
-                figures = {BEHIND: behind, BEHIND_FOR: self._tracker.behind_for, **figures_of(reports)}
+                figures = {BEHIND: behind, **self._tracker.figures, **figures_of(reports)}
                 self._store.note_figures(figures)
                 self._telemetry.figures(figures)
             elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:

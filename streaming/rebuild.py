@@ -27,7 +27,7 @@ from pyspark.sql import SparkSession
 from deadwatch.contract.backoff import Backoff
 from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.store import Store
-from streaming import cluster, data_loss
+from streaming import cluster, data_loss, kafka_source
 from streaming.batches import Batches
 from streaming.rebuild_plan import Extent, Plan, Work, anew, on_top, slices
 from streaming.session import failure_of
@@ -139,7 +139,7 @@ class Rebuild:
             return list(slices(plan, most, partial(cluster.offsets, admin, plan.begin), times_ms))
 
     def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
-        records = cluster.records_between(spark, self._settings, part.begin, part.end, self._query_id)
+        records = kafka_source.records_between(spark, self._settings, part.begin, part.end, self._query_id)
         complete = partial(self._completed, part)
         # refused events were written to our dead letter topic when they were read first
         batches = Batches(self._settings, shadow, self._clock_ms, complete=complete, quarantine_refused=False)

@@ -4,7 +4,7 @@
 |---|---|
 | ``messaging.client.consumed.messages`` | records of batches that were merged |
 | ``deadwatch.streaming.batch.duration`` | of a batch, in seconds, by ``deadwatch.phase``: read, merge |
-| ``deadwatch.streaming.lag`` | age of the newest event of a batch when it was merged, in seconds |
+| ``deadwatch.streaming.lag`` | age of a batch's newest record at its commit, in s, by ``deadwatch.stream`` |
 | ``deadwatch.streaming.failures`` | times the query failed, by cause |
 | ``deadwatch.streaming.phase.duration`` | of a recent batch by Spark's names, in seconds |
 | ``deadwatch.streaming.behind`` | records that were not read yet, by topic |
@@ -48,9 +48,11 @@ class Telemetry:
         if not batch.records:
             return
         self._records.add(batch.records, SYSTEM)
-        self._lag.set(batch.lag_ms / MS_PER_S)
+        stream = {"deadwatch.stream": batch.stream}
+        self._lag.set(batch.lag_ms / MS_PER_S, stream)
         attributes: dict[str, str | int] = {
             **SYSTEM,
+            **stream,
             "messaging.batch.message_count": batch.records,
             "deadwatch.batch": batch.batch_id,
             "deadwatch.query": batch.query_id,

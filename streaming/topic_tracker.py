@@ -24,7 +24,7 @@ from deadwatch.contract.events import RedriveHandled
 from deadwatch.runtime.kafka import TOPIC_NAME
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import DEAD_LETTERS, EVENTS, STREAMS
+from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS, LOOKED_AT, STREAMS, Figures
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
 from streaming.settings import StreamingSettings
@@ -191,27 +191,31 @@ class TopicTracker:
         return behind
 
     @property
-    def behind_for(self) -> dict[str, int]:
-        """How long before the last look each stream had last read all that was there, in ms; at most.
-
-        Not known of a stream that has not read all since this tracker was made.
+    def figures(self) -> Figures:
+        """When the last look was, and how long before it each stream had last read all that was there; at
+        most, and not known of a stream that has not read all since this tracker was made.
         """
-        return {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
+        behind_for = {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
+        return {LOOKED_AT: {"": self._looked_ms}, BEHIND_FOR: behind_for}
 
     def _note_whole(self, ends: Offsets, reached: Offsets) -> None:
-        """Note which streams have read by now what the look before has seen; ``ends`` are what this one sees.
+        """Note which streams have read by now what this look sees, ``ends``, or what the one before has seen.
 
         A stream under load never stands at the end. The times of records do not tell this: Connect gives a
         dead letter the time of the record that failed.
         """
         before = {place: end for place, end in self._looked_at.items() if place in ends}
-        missing = {self._stream_of(place) for place, end in before.items() if reached.get(place, end) < end}
         if self._looked_ms:
-            self._whole_ms |= {one: self._looked_ms for one in STREAMS if one not in missing}
+            self._whole_ms |= dict.fromkeys(self._whole(before, reached), self._looked_ms)
         self._looked_ms, self._looked_at = self._clock_ms(), dict(ends)
+        self._whole_ms |= dict.fromkeys(self._whole(ends, reached), self._looked_ms)
 
-    def _stream_of(self, place: Place) -> str:
-        return EVENTS if place[0] == self._settings.events_topic else DEAD_LETTERS
+    def _whole(self, ends: Offsets, reached: Offsets) -> set[str]:
+        """The streams that have read up to these ends."""
+        missing = {place[0] for place, end in ends.items() if reached.get(place, end) < end}
+        events = self._settings.events_topic
+        behind = {EVENTS if topic == events else DEAD_LETTERS for topic in missing}
+        return set(STREAMS) - behind
 
     def advance(self, passed: Offsets) -> None:
         """Note where Spark has come: orders wait for that. Raises ``KafkaError`` and ``SQLAlchemyError``."""

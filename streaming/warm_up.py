@@ -34,7 +34,7 @@ from deadwatch.store.store import Store
 from jars import JarsError
 from streaming import session
 from streaming.batches import Batches
-from streaming.cluster import SOURCE, as_records
+from streaming.kafka_source import SOURCE, as_records
 from streaming.settings import StreamingSettings
 
 _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}

@@ -24,7 +24,8 @@ from api.cache import CommitCache
 from api.errors import ApiError
 from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
-from api.metrics.samples import READERS, OfMoment, Sample
+from api.metrics.sample import OfMoment, Sample
+from api.metrics.samples import READERS
 from api.signals.pipeline import Moment
 from api.store import Store, database_errors
 from deadwatch.runtime.version import VERSION

@@ -1,91 +1,29 @@
 """From rows of the store to samples: a reader for each group of metrics that is read whole or not at all."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy import Connection
 
-from api.metrics import catalog
+from api.metrics import catalog, connect_samples
 from api.metrics.catalog import Metric
+from api.metrics.sample import MS_PER_S, OfMoment, Reader, Sample, Samples, exemplar_of
 from api.signals import waiting
-from api.signals.abandoned import differences, evidence_rows, reconcile
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
 from api.signals.group_choices import Shelf
-from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
+from api.signals.pipeline import collector_rows, last_batch, source_rows
 from api.signals.redrives import standstill
-from api.signals.series import decoded, series_rows
-from api.signals.tasks import (
-    ConnectTaskRow,
-    connect_task_rows,
-    counts,
-    instance_rows,
-    known_now,
-    timer_rows,
-)
+from api.signals.series import series_rows
+from api.signals.tasks import counts, timer_rows
 from deadwatch.contract.events import self_report
-from deadwatch.contract.headers import SPAN_ID, TRACE_ID, TRACED_MS
 from deadwatch.orders.order import Status
 from deadwatch.store.series import Series
 from deadwatch.store.write.orders import count_by_status
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures, read_figures
 
-MS_PER_S: Final = 1_000
-_HEX = re.compile("[0-9a-f]{16,32}")
-
-
-class Exemplar(NamedTuple):
-    """The trace of one of the counted things, and when it happened."""
-
-    trace_id: str
-    span_id: str
-    at_ms: int
-
-    def __str__(self) -> str:
-        """The text behind a sample's value."""
-        labels = f'{SPAN_ID}="{self.span_id}",{TRACE_ID}="{self.trace_id}"'
-        return f" # {{{labels}}} 1.0 {self.at_ms / MS_PER_S}"
-
-
-def exemplar_of(detail: str) -> Exemplar | None:
-    """The trace in the detail of a series; None: it has none."""
-    if TRACE_ID not in detail:  # checked first: of ten thousand rows a scrape nearly none has one
-        return None
-    facts = decoded(detail)
-    if not isinstance(facts, dict):
-        return None
-    match facts.get(TRACE_ID), facts.get(SPAN_ID), facts.get(TRACED_MS):
-        case str(trace_id), str(span_id), int(at_ms) if _HEX.fullmatch(trace_id) and _HEX.fullmatch(span_id):
-            return Exemplar(trace_id, span_id, at_ms)
-    return None
-
-
-class Sample(NamedTuple):
-    """A value of a metric; label values in the order of the metric's labels."""
-
-    metric: Metric
-    labels: tuple[str, ...]
-    value: float
-    exemplar: Exemplar | None = None
-
-
-Samples = Iterable[Sample]
-OfMoment = Callable[[Moment], Samples]
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads all samples of these metrics; ``read_timed`` reads what makes them at the moment of a scrape."""
-
-    metrics: tuple[Metric, ...]
-    read: Callable[[Connection], Samples] = lambda _: ()
-    read_timed: Callable[[Connection], OfMoment] | None = None
-
-
-READERS: Final[list[Reader]] = []
+READERS: Final[list[Reader]] = [*connect_samples.READERS]
 """Every metric of the catalogue but those of the api itself belongs to exactly one."""
 
 
@@ -102,28 +40,6 @@ def _series_reader(metric: Metric, series: Series) -> Reader:
 
 
 READERS.extend(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None)
-
-
-@_reads(
-    catalog.ABANDONED_TASKS,
-    catalog.ABANDONED_TASKS_TOTAL,
-    catalog.ABANDONED_CONNECTORS,
-    catalog.ABANDONED_CONNECTORS_TOTAL,
-    catalog.ABANDONED_DISAGREEMENT,
-)
-def _abandoned(connection: Connection) -> Iterator[Sample]:
-    """Current and total of each instance; current stays at 0 once it has ended."""
-    for instance in reconcile(evidence_rows(connection)):
-        place = (instance.kafka_cluster, instance.worker, instance.connector)
-        labels = (*place, instance.task) if instance.task else place
-        current, total = catalog.ABANDONED_CONNECTORS, catalog.ABANDONED_CONNECTORS_TOTAL
-        if instance.task:
-            current, total = catalog.ABANDONED_TASKS, catalog.ABANDONED_TASKS_TOTAL
-        yield Sample(current, labels, instance.current)
-        yield Sample(total, labels, instance.total)
-        if instance.compared:
-            for figure, value in zip(("current", "total"), differences(instance), strict=True):
-                yield Sample(catalog.ABANDONED_DISAGREEMENT, (*place, instance.task, figure), value)
 
 
 @_reads(catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST)
@@ -241,73 +157,8 @@ def _sources(connection: Connection) -> OfMoment:
     return lambda moment: [Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment)) for row in rows]
 
 
-def _instances(connection: Connection) -> OfMoment:
-    """The state of every connector and task that REST knows; none where its cluster cannot be asked now."""
-    rows, sources = instance_rows(connection), source_rows(connection)
-
-    def samples(moment: Moment) -> Iterator[Sample]:
-        for row in known_now(rows, sources, moment):
-            place = (row.kafka_cluster, row.worker, row.connector)
-            if row.state and row.task:
-                yield Sample(catalog.CONNECT_TASK_STATE, (*place, row.task, row.state), 1)
-            elif row.state:
-                yield Sample(catalog.CONNECT_CONNECTOR_STATE, (*place, row.state), 1)
-
-    return samples
-
-
 READERS.append(Reader((catalog.TASK_TIMERS,), read_timed=_timers))
-READERS.append(Reader((catalog.CONNECT_TASK_STATE, catalog.CONNECT_CONNECTOR_STATE), read_timed=_instances))
 READERS.append(Reader((catalog.SOURCE_UP,), read_timed=_sources))
-
-CONNECT_TASK_TOTALS: Final[Mapping[str, Metric]] = {
-    "record_failures_total": catalog.CONNECT_RECORD_FAILURES,
-    "record_errors_total": catalog.CONNECT_RECORD_ERRORS,
-    "records_skipped_total": catalog.CONNECT_RECORDS_SKIPPED,
-    "retries_total": catalog.CONNECT_RETRIES,
-    "errors_logged_total": catalog.CONNECT_ERRORS_LOGGED,
-    "dlq_produce_requests_total": catalog.CONNECT_DLQ_REQUESTS,
-    "dlq_produce_failures_total": catalog.CONNECT_DLQ_FAILURES,
-}
-"""The metric of each total of a Connect task, by its column."""
-
-
-def _stalled(connection: Connection) -> OfMoment:
-    """Whether each task is stalled; none where its cluster cannot be asked now."""
-    rows, sources = connect_task_rows(connection), source_rows(connection)
-    return lambda moment: stalled_samples(known_now(rows, sources, moment))
-
-
-READERS.append(Reader((catalog.CONNECT_TASK_STALLED,), read_timed=_stalled))
-
-
-def stalled_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
-    """Whether each task that is judged is stalled; of two Connect clusters that have a task of one name, the
-    one that is stalled shows.
-    """
-    stalled: dict[tuple[str, str, str], float] = {}
-    for row in rows:
-        if row.judged:
-            task = (row.kafka_cluster, row.connector, row.task)
-            stalled[task] = max(stalled.get(task, 0), row.stalled_since_ms > 0)
-    for task, value in stalled.items():
-        yield Sample(catalog.CONNECT_TASK_STALLED, task, value)
-
-
-@_reads(catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
-def _connect_tasks(connection: Connection) -> Samples:
-    return connect_task_samples(connect_task_rows(connection))
-
-
-def connect_task_samples(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
-    """Errors of every task whose agent has reported them."""
-    for row in rows:
-        labels = (row.kafka_cluster, row.worker, row.connector, row.task)
-        if row.counted:
-            for name, metric in CONNECT_TASK_TOTALS.items():
-                yield Sample(metric, labels, getattr(row, name))
-        if row.counted and row.last_error_at_ms > 0:
-            yield Sample(catalog.CONNECT_LAST_ERROR, labels, row.last_error_at_ms / MS_PER_S)
 
 
 @_reads(catalog.STREAM_BEHIND, catalog.BATCH_PHASE_DURATION, catalog.STREAM_RATE)

@@ -6,15 +6,16 @@ source goes down by its silence. A redrive worker is a source of kind ``redrive`
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from api.store import table_rows
 from deadwatch.orders.order import Status
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import REDRIVE
 from deadwatch.store.write.orders import count_by_status
-from deadwatch.store.write.progress import BEHIND_FOR, STREAMS, read_figures
+from deadwatch.store.write.progress import BEHIND_FOR, LOOKED_AT, STREAMS, Figures, read_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +75,31 @@ class BatchRow:
 
 
 def last_batch(connection: Connection) -> BatchRow | None:
-    """The newest batch of all streams; None before the first one.
-
-    A stream is no further behind than for as long as it has not read all that was there: the last batch of
-    one that rests may have been late, and dead letters may have the times of the records that failed.
-    """
+    """The newest batch of all streams; None before the first one."""
     newest = schema.batches.c.committed_at_ms.desc()
     rows = connection.execute(select(schema.batches).order_by(newest)).all()
     found = [row for row in rows if row.query_id in STREAMS] or rows[:1]
     if not found:
         return None
-    behind_ms = read_figures(connection).get(BEHIND_FOR, {})
-    lag_ms = max(min(row.lag_ms, behind_ms.get(row.query_id, row.lag_ms)) for row in found)
+    figures = read_figures(connection)
+    lag_ms = max(_lag_ms(row, figures) for row in found)
     return BatchRow(found[0].committed_at_ms, found[0].duration_ms, found[0].records, lag_ms)
+
+
+def _lag_ms(row: Row[Any], figures: Figures) -> int:
+    """How far behind a stream is, at its last batch or at the last look at its topics, the later of both.
+
+    After its last batch it falls behind with the time, as one does that hangs; it is no further behind than
+    for as long as it has not read all that was there: the last batch of one that rests may have been late,
+    and dead letters may have the times of the records that failed.
+    """
+    looked_at_ms = figures.get(LOOKED_AT, {}).get("", 0)
+    if row.query_id not in STREAMS or not looked_at_ms:
+        return int(row.lag_ms)
+    at_ms = max(row.committed_at_ms, looked_at_ms)
+    lag_ms = int(row.lag_ms + at_ms - row.committed_at_ms)
+    behind_for_ms = figures.get(BEHIND_FOR, {}).get(row.query_id)
+    return lag_ms if behind_for_ms is None else min(lag_ms, behind_for_ms + at_ms - looked_at_ms)
 
 
 @dataclass(frozen=True, slots=True)

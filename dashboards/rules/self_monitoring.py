@@ -42,8 +42,9 @@ def _source(scope: Scope, given: Alert) -> Expr:
 
 
 def _lagging(scope: Scope, given: Alert) -> Expr:
-    behind = scope.gauge(catalog.STREAM_BEHIND).sum("job").above(0)
-    return scope.gauge(catalog.PIPELINE_LAG).max("job").above(given.threshold).and_(behind, "job")
+    behind = scope.gauge(catalog.STREAM_BEHIND).sum(*INSTALLATION).above(0)
+    lag = scope.gauge(catalog.PIPELINE_LAG).max(*INSTALLATION)
+    return lag.above(given.threshold).and_(behind, *INSTALLATION)
 
 
 def _watchdog(_: Scope, given: Alert) -> Expr:
@@ -93,8 +94,8 @@ ALERTS: Final = (
         "DeadwatchPipelineLagging",
         _lagging,
         "Deadwatch is {age} behind",
-        "Streaming of job {job} does not keep up: what happens now is counted, and alerts tell "
-        "of it, so much later. Give it more cores or bigger fetches.",
+        "Streaming of job {job} does not keep up, or hangs: what happens now is counted, and alerts tell "
+        "of it, so much later. Give it more cores or bigger fetches; if it hangs, start it anew.",
         threshold=60,
         wait="5m",
     ),

@@ -8,7 +8,7 @@ are milliseconds since the epoch.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Final, Literal, Self
@@ -65,15 +65,12 @@ class PolicyRequest(Terms):
             _matches(pattern, topic) for pattern in self.dlq_topics
         )
 
-    def refuse_slow_patterns(self, known: Collection[str] = ()) -> None:
+    def refuse_slow_patterns(self) -> None:
         """Raise ``RefusedOrderError`` for a pattern that may take very long for one name, as any may that RE2
-        does not take.
-
-        Policies of before, which may have one, are read as they are; ``known`` are the patterns of the one
-        that is changed.
+        does not take. Policies of before, which may have one, are read as they are.
         """
         for pattern in self.dlq_topics:
-            if pattern not in known and _linear(pattern) is None:
+            if _linear(pattern) is None:
                 raise RefusedOrderError(
                     f"dlq_topics: {pattern[:100]!r} may take very long for one name: write it as RE2 takes "
                     r"it, without (?!…), (?=…), \1 and {,n}, and a very long one as several; a filter "

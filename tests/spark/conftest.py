@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from deadwatch.contract.topics import EVENTS
 from streaming import session
-from streaming.cluster import SOURCE, as_records
+from streaming.kafka_source import SOURCE, as_records
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from deadwatch.contract.events import KINDS, Position, TaskTimeout, encode
 from deadwatch.contract.topics import EVENTS
 from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
-from streaming import cluster, warm_up
+from streaming import kafka_source, warm_up
 from streaming.batches import MAX_COPIED_BYTES, Batches, Reader, refused_records
 from streaming.kernel import Context
 from streaming.settings import StreamingSettings
@@ -79,7 +79,7 @@ def test_nothing_is_an_empty_batch(batches: Batches, kafka: Kafka) -> None:
     assert (batch.records, batch.offsets, batch.series) == (0, {}, ())
 
 
-LONG = b"x" * (cluster.SMALL_BYTES + 1)
+LONG = b"x" * (kafka_source.SMALL_BYTES + 1)
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,9 @@ SOURCE_UP: Final = Metric(
 )
 PIPELINE_LAG: Final = Metric(
     "deadwatch_pipeline_lag_seconds",
-    "Age of the newest record of the last batch when it was committed, of events or of dead letters, "
-    "whichever is further behind. Near 0: figures are as good as live. Growing: streaming does not keep up; "
-    "give it more cores or bigger fetches.",
+    "How far what is counted lies behind what came, of events or of dead letters, whichever is further. "
+    "Near 0: figures are as good as live, or nothing comes. Growing: streaming does not keep up, or hangs; "
+    "give it more cores or bigger fetches, or start it anew.",
 )
 BATCH_DURATION: Final = Metric(
     "deadwatch_batch_duration_seconds",

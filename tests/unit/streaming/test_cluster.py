@@ -8,7 +8,8 @@ from pydantic import SecretStr
 
 from deadwatch.runtime.kafka import KafkaConnection
 from streaming import cluster
-from streaming.cluster import dead_letters_pattern, events_pattern, is_read
+from streaming.cluster import is_read
+from streaming.kafka_source import dead_letters_pattern, events_pattern
 from streaming.settings import StreamingSettings
 
 SETTINGS = StreamingSettings(

@@ -9,7 +9,7 @@ import pytest
 from deadwatch.runtime.otel import providers_of
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import BEHIND, PHASE
+from deadwatch.store.write.progress import BEHIND, EVENTS, PHASE
 from streaming.batches import Batches
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
@@ -19,7 +19,7 @@ __all__ = ["receiver"]
 
 NOW_MS = 1_800_000_000_000
 READ = Batch(query_id="q", batch_id=3, committed_at_ms=NOW_MS, offsets={("t", 0): 40}, marks={})
-BATCH = replace(READ, duration_ms=120, records=40, lag_ms=250)
+BATCH = replace(READ, duration_ms=120, records=40, lag_ms=250, stream=EVENTS)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_batch_is_exported_once_with_its_lag_its_records_and_its_phases(
         batches.merge(BATCH)  # as when the answer to the first one was lost
     telemetry.close(LONG_MS)
     assert receiver.sums("messaging.client.consumed.messages") == {("kafka",): 40}
-    assert gauge(receiver, "deadwatch.streaming.lag") == {(): 0.25}
+    assert gauge(receiver, "deadwatch.streaming.lag") == {(EVENTS,): 0.25}
     durations = {
         texts(point.attributes)["deadwatch.phase"]: (point.count, point.sum)
         for point in receiver.metric("deadwatch.streaming.batch.duration").histogram.data_points

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import DEAD_LETTERS
+from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, LOOKED_AT
 from streaming.settings import StreamingSettings
 from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
 from tests.unit.streaming.test_data_loss import records_missed
@@ -113,18 +113,19 @@ def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None
 def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_saw(query: Query) -> None:
     clock = query.clock
     courses: tuple[tuple[int, int, int, dict[str, int]], ...] = (  # time, the topic's end, Spark's offset
-        (1_000, 50, 50, {}),  # nothing is known before the second look
+        (1_000, 50, 40, {}),  # what the next look finds is not known yet
         (6_000, 60, 50, {DEAD_LETTERS: 5_000}),  # new records do not count against it
         (11_000, 70, 60, {DEAD_LETTERS: 5_000}),
         (16_000, 900, 65, {DEAD_LETTERS: 10_000}),
         (21_000, 900, 66, {DEAD_LETTERS: 15_000}),
-        (26_000, 900, 900, {DEAD_LETTERS: 5_000}),
+        (26_000, 900, 900, {DEAD_LETTERS: 0}),
     )
     for now_ms, end, passed, behind_for in courses:
         clock.now_ms, query.kafka.end[HERE] = now_ms, end
         query.tracker.check({HERE: passed, THERE: 0})
-        told = query.tracker.behind_for
+        told = query.tracker.figures[BEHIND_FOR]
         assert {name: ms for name, ms in told.items() if name == DEAD_LETTERS} == behind_for, now_ms
+        assert query.tracker.figures[LOOKED_AT] == {"": now_ms}
 
 
 def test_between_two_checks_markers_are_passed_too(query: Query) -> None:

@@ -15,7 +15,7 @@ from api.metrics import catalog
 from deadwatch.runtime.version import VERSION
 from deadwatch.store import schema, series
 from deadwatch.store import store as written_by_streaming
-from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS
+from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS, LOOKED_AT
 from tests.unit.api.routes.conftest import Add
 
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
@@ -67,36 +67,52 @@ def filled(add_row: Add, add_series: Add, now_ms: int) -> None:
     add_row(schema.batches, query_id="new", committed_at_ms=2, lag_ms=250, duration_ms=130)
 
 
+HANGS = {EVENTS: (600_009, 20), DEAD_LETTERS: (9, 20)}
 LAGS: dict[str, tuple[dict[str, tuple[int, int]], dict[str, int], float]] = {
     "the stream that is further behind counts": ({EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)}, {}, 7_200),
     "a name of an earlier version does not": ({"deadwatch-failures": (8, 99_000), EVENTS: (9, 20)}, {}, 0.02),
     "a stream that has read all is not behind": (
-        {EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)},
-        {EVENTS: 5_000, DEAD_LETTERS: 5_000},
+        {EVENTS: (9, 20), DEAD_LETTERS: (9, 7_200_000)},
+        {"": 9, EVENTS: 5_000, DEAD_LETTERS: 5_000},
         5,
     ),
     "one that has not for long is": (
-        {EVENTS: (9, 20), DEAD_LETTERS: (5, 7_200_000)},
-        {EVENTS: 5_000, DEAD_LETTERS: 8_000_000},
+        {EVENTS: (9, 20), DEAD_LETTERS: (9, 7_200_000)},
+        {"": 9, EVENTS: 5_000, DEAD_LETTERS: 8_000_000},
         7_200,
     ),
+    "one that hangs falls behind with the time": (
+        HANGS,
+        {"": 600_009, EVENTS: 0, DEAD_LETTERS: 700_000},
+        600.02,
+    ),
+    "so does one that has hung since the start": (HANGS, {"": 600_009, EVENTS: 0}, 600.02),
+    "one that rests does not": (HANGS, {"": 600_009, EVENTS: 0, DEAD_LETTERS: 0}, 0),
+    "old records since the last look came since then": (
+        {EVENTS: (2_009, 20), DEAD_LETTERS: (2_009, 7_200_000)},
+        {"": 9, EVENTS: 0, DEAD_LETTERS: 0},
+        2,
+    ),
 }
-"""When each query has committed and with which lag, how long each is behind, and the lag that is told."""
+"""When each query has committed and with which lag; when the last look was, and how long each was behind
+then; and the lag that is told.
+"""
 
 
 @pytest.mark.usefixtures("store")
-@pytest.mark.parametrize(("batches", "behind_ms", "lag_s"), LAGS.values(), ids=LAGS)
+@pytest.mark.parametrize(("batches", "looks", "lag_s"), LAGS.values(), ids=LAGS)
 def test_the_lag_is_that_of_the_stream_that_is_furthest_behind(
     client: httpx2.Client,
     add_row: Add,
     batches: dict[str, tuple[int, int]],
-    behind_ms: dict[str, int],
+    looks: dict[str, int],
     lag_s: float,
 ) -> None:
     for name, (at_ms, lag_ms) in batches.items():
-        add_row(schema.batches, query_id=name, committed_at_ms=at_ms, lag_ms=lag_ms, duration_ms=at_ms)
-    for name, since_ms in behind_ms.items():
-        add_row(schema.stream_figures, name=BEHIND_FOR, subject=name, value=since_ms)
+        add_row(schema.batches, query_id=name, committed_at_ms=at_ms, lag_ms=lag_ms, duration_ms=9)
+    for stream, found_ms in looks.items():
+        figure = BEHIND_FOR if stream else LOOKED_AT
+        add_row(schema.stream_figures, name=figure, subject=stream, value=found_ms)
     answer = client.get("/metrics")
     assert value(answer, "deadwatch_pipeline_lag_seconds") == [lag_s]
     assert value(answer, "deadwatch_batch_duration_seconds") == [0.009]

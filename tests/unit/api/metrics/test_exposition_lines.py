@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from api.metrics import catalog, exposition
 from api.metrics.catalog import Kind
 from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, label_value, lines
-from api.metrics.samples import Exemplar, Sample
+from api.metrics.sample import Exemplar, Sample
 from api.signals.pipeline import Moment, SourceRow
 
 ACCEPT = f"{OPENMETRICS};version=1.0.0"

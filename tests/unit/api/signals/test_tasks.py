@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from api.metrics import catalog
-from api.metrics.samples import CONNECT_TASK_TOTALS, connect_task_samples, stalled_samples
+from api.metrics.connect_samples import CONNECT_TASK_TOTALS, connect_task_samples, stalled_samples
 from api.signals.tasks import ConnectTaskRow
 from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
