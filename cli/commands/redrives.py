@@ -137,7 +137,8 @@ def redrive(
     unseen = not (output is Format.TABLE and sys.stdout.isatty())
     if not yes and not ask_terminal(question, would if unseen else ""):
         return _end(tried, output, UNDONE)
-    order = api.post(PATH, {**request, "dry_run": False, "confirm": at_most}, str(uuid.uuid4()))
+    shown = {"dry_run": False, "confirm": at_most, "cut_off": tried["cut_off"]}
+    order = api.post(PATH, {**request, **shown}, str(uuid.uuid4()))
     console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
     return watch(api, order["id"], console, output)
 

@@ -236,8 +236,8 @@ def redrive(api: Api, console: Console, request: Mapping[str, object]) -> None:
     """A dry run, then the order; returns when it is completed. Raises ``RefusedError`` when it is not."""
     dry_run = api.post(PATH, {**request, "dry_run": True})
     console.print(plan(dry_run))
-    confirmed = {**request, "dry_run": False, "confirm": dry_run["plan"]["at_most"]}
-    made = api.post(PATH, confirmed, str(uuid.uuid4()))
+    step = {"dry_run": False, "confirm": dry_run["plan"]["at_most"], "cut_off": dry_run["cut_off"]}
+    made = api.post(PATH, {**request, **step}, str(uuid.uuid4()))
     order = follow(api, made["id"], Console(quiet=True))
     if order["status"] != "COMPLETED":
         raise RefusedError(f"redrive {order['id']} is {order['status']}: {order['status_reason']}")

@@ -79,16 +79,19 @@ class RefusedOrderError(RequestError):
 
 
 class ConfirmError(RequestError):
-    """The order would move more records than may go without their number confirmed."""
+    """The order would move more records than are confirmed, or than may go without that."""
 
     kind = "redrive-unconfirmed"
     title = "The redrive moves many records and is not confirmed"
 
     def __init__(self, at_most: int, limit: int, confirmed: int | None) -> None:
-        given = "nothing is confirmed" if confirmed is None else f"{confirmed} are confirmed"
+        found = f"this may move {at_most} records"
         super().__init__(
-            f"this may move {at_most} records, more than {limit}, and {given}: look at the dry run, then "
-            f'say "confirm": {at_most}'
+            f'{found}, more than {limit}, and nothing is confirmed: look at the dry run, then say "confirm": '
+            f"{at_most}"
+            if confirmed is None
+            else f"{found}, and {confirmed} are confirmed: look at a new dry run, and say its number and its "
+            "cut_off, which leaves out what comes later"
         )
         self.facts = {"at_most": at_most}
 

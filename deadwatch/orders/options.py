@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # a command line has no need of the models
 Fields = dict[str, Any]
 """Values as in JSON, by the path of their field."""
 
-STEPS: Final = frozenset({"dry_run", "confirm"})
-"""Fields that cannot be set: a dry run comes first, and shows the number to confirm."""
+STEPS: Final = frozenset({"dry_run", "confirm", "cut_off"})
+"""Fields that cannot be set: a dry run comes first, and shows the number to confirm and where it ends."""
 SETTING: Final = "PATH=VALUE, as guards.max_bounce_ratio=0.2 (null: none)"
 
 _PATH: Final = re.compile(r"[a-z_]+(\.[a-z_]+)?")

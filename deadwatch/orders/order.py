@@ -188,6 +188,11 @@ class OrderRequest(Terms):
     selection: Selection
     dry_run: bool = True
     confirm: int | None = Field(None, ge=0, description="The number that the dry run has shown.")
+    cut_off: dict[Partition, Offset] | None = Field(
+        None,
+        description="Of the dry run, by partition: what came later is no part of the order. Unless given: "
+        "where the partitions end when the order is made.",
+    )
     engine: Literal["local", "spark"] = "local"
     again: bool = Field(
         default=False, description="Also records that were moved or parked before; else they are left out."
@@ -195,7 +200,7 @@ class OrderRequest(Terms):
 
 
 class Order(Model):
-    """An accepted request; ``cut_off`` are the end offsets at its creation, by partition."""
+    """An accepted request; ``cut_off`` are the end offsets at its creation, or before, by partition."""
 
     id: str = Field(pattern=r"^[0-9a-f-]{1,36}$")
     request: OrderRequest

@@ -86,7 +86,7 @@ def check_plan(request: OrderRequest, plan: Plan, max_unconfirmed: int) -> None:
 
     Raises:
         RefusedOrderError: there is nothing to do.
-        ConfirmError: it may move more than ``max_unconfirmed``; the user has to confirm the number.
+        ConfirmError: it may move more than was confirmed, or than ``max_unconfirmed`` where nothing was.
     """
     if request.dry_run:
         return
@@ -104,7 +104,7 @@ def check_plan(request: OrderRequest, plan: Plan, max_unconfirmed: int) -> None:
     if plan.to_move + plan.to_park == 0 and not plan.at_least:
         reasons = ", ".join(f"{reason} {count}" for reason, count in plan.skip_reasons.items())
         raise RefusedOrderError(f"every record of the selection would be skipped: {reasons}")
-    if plan.at_most > max_unconfirmed and (request.confirm is None or request.confirm < plan.at_most):
+    if plan.at_most > (max_unconfirmed if request.confirm is None else request.confirm):
         raise ConfirmError(plan.at_most, max_unconfirmed, request.confirm)
 
 
@@ -121,7 +121,9 @@ def _check_topic(topic: str, rules: TargetRules) -> None:
 
 
 def _check_partitions(request: OrderRequest, count: int) -> None:
-    named = {*(request.selection.offsets or ()), *(one.partition for one in request.selection.records or ())}
+    selection = request.selection
+    places = (one.partition for one in selection.records or ())
+    named = {*(selection.offsets or ()), *places, *(request.cut_off or ())}
     beyond = sorted(partition for partition in named if partition >= count)
     if beyond:
         raise RefusedOrderError(

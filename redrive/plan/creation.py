@@ -5,7 +5,7 @@ part of the order. The scan reads committed records by assignment, so that no gr
 the order's cut-off, after so many records or after so long, whichever comes first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
@@ -126,9 +126,19 @@ class OrderService:
             requested_by=wanted.requested_by,
             created_at_ms=self.now_ms(),
             begin=dict(extents.begin),
-            cut_off=dict(extents.end),
+            cut_off=cut_off(extents, wanted.request.cut_off),
             policy=wanted.policy,
         )
+
+
+def cut_off(extents: Extents, latest: Mapping[int, int] | None) -> dict[int, int]:
+    """Where an order ends in each partition: where that ends, or at ``latest``; one that is not in it has no
+    record of the order.
+    """
+    if latest is None:
+        return dict(extents.end)
+    ends = {at: min(end, latest.get(at, 0)) for at, end in extents.end.items()}
+    return {at: max(end, extents.begin.get(at, 0)) for at, end in ends.items()}
 
 
 def _origins(cluster: Cluster, rules: TargetRules) -> Callable[[str], Extents]:

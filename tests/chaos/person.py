@@ -39,7 +39,9 @@ class Person(RuleBasedStateMachine):
         if not dry.is_success:
             return
         key = {"Idempotency-Key": str(uuid.uuid4())}
-        real = {**body, "dry_run": False, "confirm": dry.json()["plan"]["at_most"]}
+        shown = dry.json()
+        step = {"dry_run": False, "confirm": shown["plan"]["at_most"], "cut_off": shown["cut_off"]}
+        real = {**body, **step}
         made = [self.ask("POST", "/redrives", json=real, headers=key) for _ in range(2)]
         if all(one.is_success for one in made) and made[0].json()["id"] != made[1].json()["id"]:
             self.place.book.remark(f"one key has made two orders: {key}")

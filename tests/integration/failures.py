@@ -266,8 +266,9 @@ class Failures:
 
 def _ordered(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> Mapping[str, Any]:
     request = {"dlq_topic": topic, "selection": selection, "reason": "test", **more}
-    plan = _accepted(api, {**request, "dry_run": True})["plan"]
-    return _accepted(api, {**request, "dry_run": False, "confirm": plan["at_most"]})
+    dry = _accepted(api, {**request, "dry_run": True})
+    step = {"dry_run": False, "confirm": dry["plan"]["at_most"], "cut_off": dry["cut_off"]}
+    return _accepted(api, {**request, **step})
 
 
 def _accepted(api: Api, request: Mapping[str, object]) -> Mapping[str, Any]:

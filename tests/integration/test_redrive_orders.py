@@ -186,6 +186,12 @@ def test_what_arrives_after_the_order_is_not_part_of_it(lab: Lab, client: TestCl
     after = ask(client, place)[1]
     assert (before["to_move"], after["to_move"]) == (MOVABLE, MOVABLE + 4)
     assert sum(after["cut_off"].values()) == sum(before["cut_off"].values()) + 4
+    shown = {"dry_run": False, "confirm": before["plan"]["at_most"]}
+    status, told = ask(client, place, **shown)
+    assert (status, told["type"]) == (409, "urn:deadwatch:problem:redrive-unconfirmed")
+    status, order = ask(client, place, **shown, cut_off=before["cut_off"])
+    assert (status, order["to_move"], order["cut_off"]) == (202, MOVABLE, before["cut_off"])
+    client.post(f"/api/v1/redrives/{order['id']}/cancel")
 
 
 def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callable[..., TestClient]) -> None:

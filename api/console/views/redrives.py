@@ -130,7 +130,9 @@ def start(action: Acting, order: OrderId, form: SubmittedForm) -> Response:
     if form.get("confirm", "").replace(",", "").replace(" ", "") != str(at_most):
         problem = f"type {at_most} to confirm; nothing was moved"
         return _order(action.request, action.service, dry_run, problem, UNPROCESSABLE)
-    asked = dry_run.request.model_copy(update={"dry_run": False, "confirm": at_most})
+    cut_off = {int(partition): offset for partition, offset in dry_run.cut_off.items()}
+    step = {"dry_run": False, "confirm": at_most, "cut_off": cut_off}
+    asked = dry_run.request.model_copy(update=step)
     try:
         made = redrives.create(action, asked, f"console-{dry_run.id}")
     except RequestError as error:

@@ -153,6 +153,14 @@ def test_the_api_tells_what_was_asked_for(
     assert asked == [request.model_copy(update={"dry_run": True})]
 
 
+def test_the_order_of_a_dry_run_ends_where_that_has_ended(
+    console: Console, asked: list[Any], keep: Keep
+) -> None:
+    console.post(f"{keep(WHOLE)}/start", confirm="9")
+    step = {"dry_run": False, "confirm": 9, "cut_off": {0: 9}}
+    assert asked == [WHOLE.model_copy(update=step)]
+
+
 @given(request=redrive_requests.policies)
 @every
 def test_a_policy_that_is_not_changed_stays_as_it_is(
@@ -169,7 +177,7 @@ def test_a_policy_that_is_not_changed_stays_as_it_is(
 
 def dry(request: OrderRequest) -> OrderRequest:
     """A console and a command line begin with the dry run, and say ``confirm`` when it was seen."""
-    return request.model_copy(update={"dry_run": True, "confirm": None})
+    return request.model_copy(update={"dry_run": True, "confirm": None, "cut_off": None})
 
 
 def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]:

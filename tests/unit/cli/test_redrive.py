@@ -182,6 +182,20 @@ def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(
     assert [request["dry_run"] for request in asked] == [True, True]
 
 
+def test_a_yes_asks_for_what_the_dry_run_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(json.loads(request.content))
+        told = {"id": "a", "dlq_topic": "dlq.t", "plan": Plan(at_most=7).model_dump(), "cut_off": {"0": 9}}
+        return httpx2.Response(202, json=told)
+
+    monkeypatch.setattr(redrives, "watch", lambda *_: 0)
+    assert redrives.redrive(api_that(answer), "dlq.t", yes=True, **ALL) == 0
+    tried, made = asked
+    assert made == {**tried, "dry_run": False, "confirm": 7, "cut_off": {"0": 9}}
+
+
 @pytest.mark.parametrize("output", list(Format))
 def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: Format

@@ -50,7 +50,7 @@ def test_a_topic_comes_first_unless_it_looks_like_an_option() -> None:
     asked = OrderRequest(dlq_topic="dlq.t", selection=Selection(all=True), reason="test")
     assert words(asked) == ["dlq.t", "--all", "--reason", "test"]
     assert "limits.max_in_flight" in spread(asked, (), defaults=True)
-    assert not {"dry_run", "confirm"} & spread(asked, (), defaults=True).keys()
+    assert not {"dry_run", "confirm", "cut_off"} & spread(asked, (), defaults=True).keys()
 
 
 KINDS: list[tuple[Kind, str, object]] = [

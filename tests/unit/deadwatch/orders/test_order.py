@@ -97,6 +97,7 @@ BOUNDS: list[tuple[type[BaseModel], dict[str, Any], str, Any, Any]] = [
     (OrderRequest, ORDER, "reason", "r", ""),
     (OrderRequest, ORDER, "reason", "r" * 1_000, "r" * 1_001),
     (OrderRequest, ORDER, "confirm", 0, -1),
+    (OrderRequest, ORDER, "cut_off", {0: 0}, {0: -1}),
     (OrderRequest, ORDER, "dlq_topic", "t" * 249, "t" * 250),
     (Order, ACCEPTED | {"cut_off": {}}, "begin", {0: 0}, {0: -1}),
     (Order, ACCEPTED | {"begin": {}}, "cut_off", {0: 0}, {-1: 0}),
@@ -116,14 +117,19 @@ def test_a_value_at_its_bound_is_taken_and_the_next_one_refused(
         model.model_validate(others | {name: bad})
 
 
+NEW = "look at a new dry run, and say its number and its cut_off, which leaves out what comes later"
+
+
 @pytest.mark.parametrize(
-    ("confirmed", "text"), [(None, "nothing is confirmed"), (0, "0 are confirmed"), (7, "7 are confirmed")]
+    ("confirmed", "text"),
+    [
+        (None, ', more than 9, and nothing is confirmed: look at the dry run, then say "confirm": 10'),
+        (0, f", and 0 are confirmed: {NEW}"),
+        (7, f", and 7 are confirmed: {NEW}"),
+    ],
 )
 def test_an_order_that_needs_to_be_confirmed_says_what_is(confirmed: int | None, text: str) -> None:
-    error = ConfirmError(10, 9, confirmed)
-    assert str(error) == (
-        f'this may move 10 records, more than 9, and {text}: look at the dry run, then say "confirm": 10'
-    )
+    assert str(ConfirmError(10, 9, confirmed)) == f"this may move 10 records{text}"
 
 
 def test_a_claim_of_an_order_tells_how_many_of_its_records_wait() -> None:

@@ -135,6 +135,7 @@ CHECKS: list[tuple[str, dict[str, Any], Plan, type[RequestError] | None]] = [
     ("the number that was shown", {"confirm": 11}, Plan(to_move=11, at_most=11), None),
     ("fewer than were shown", {"confirm": 12}, Plan(to_move=11, at_most=11), None),
     ("more than were shown", {"confirm": 11}, Plan(to_move=12, at_most=12), ConfirmError),
+    ("few, and more than were shown", {"confirm": 3}, Plan(to_move=9, at_most=9), ConfirmError),
     ("a dry run needs no confirmation", {"dry_run": True}, Plan(to_move=11, at_most=11), None),
     ("many that were not read", {"confirm": 4}, Plan(to_move=4, at_least=True, at_most=11), ConfirmError),
     ("as many as it can be", {"confirm": 11}, Plan(to_move=4, at_least=True, at_most=11), None),
