@@ -42,6 +42,11 @@ HEADER_BYTES: Final = " + ".join(
 )
 """Spark compiles this; a lambda over the headers, which it interprets, takes five times as long."""
 
+NO_HEADERS: Final = "CAST(array() AS array<struct<key: string, value: binary>>)"
+"""Never null: after each row of a batch for Python, Spark asks Arrow for the size of all, and a list vector
+goes through all rows since its last list that is not null. Of 50 000 nulls a row took 40 us.
+"""
+
 UNTIMELY: Final = re.compile(
     r"Record at topic (?P<topic>\S+) partition (?P<partition>\d+) offset (?P<offset>\d+) has timestamp value"
 )
@@ -111,7 +116,7 @@ def as_records(source: DataFrame, events_topic: str) -> DataFrame:
         f"IF({is_event}, value, substring(value, 1, {MAX_VALUE_BYTES})) AS value",
         "coalesce(octet_length(key), -1) AS key_bytes",
         "coalesce(octet_length(value), -1) AS value_bytes",
-        f"IF({is_event}, NULL, headers) AS headers",
+        f"IF({is_event}, {NO_HEADERS}, coalesce(headers, {NO_HEADERS})) AS headers",
         f"IF({is_event}, key, NULL) AS event_key",
         f"coalesce({size} > {SMALL_BYTES}, false) AS is_too_large",
     )

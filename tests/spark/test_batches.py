@@ -104,6 +104,12 @@ def test_a_record_that_is_too_large_for_the_driver_is_read_by_the_executors(
     assert len(by_executors) == (not is_fetched)
 
 
+def test_no_list_of_headers_is_null_which_would_cost_the_square_of_their_number(kafka: Kafka) -> None:
+    headers = [{"key": "k", "value": b"v"}]
+    records = kafka([{"value": b"{}"}, {"topic": "dlq.a"}, {"topic": "dlq.a", "headers": headers}])
+    assert [len(row.headers) for row in records.collect()] == [0, 0, 1]
+
+
 def test_a_batch_of_more_records_is_read_by_the_executors_and_so_is_the_next(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
