@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final
 
 from google.protobuf.empty_pb2 import Empty
@@ -191,10 +192,12 @@ def _protobuf(raw: bytes) -> Shown:
         message.ParseFromString(raw)
     except DecodeError:
         return Shown(Format.HEX, raw.hex(), note="is no Protobuf message")
-    fields = [
-        {"field": field.field_number, "value": _field(field.data)} for field in UnknownFieldSet(message)
+    found = UnknownFieldSet(message)
+    fields: list[object] = [
+        {"field": field.field_number, "value": _field(field.data)} for field in islice(found, MOST_NAMES)
     ]
-    return Shown(Format.PROTOBUF, fields)
+    rest = len(found) - len(fields)
+    return Shown(Format.PROTOBUF, [*fields, f"<{rest} more>"] if rest else fields, cut=rest > 0)
 
 
 def _field(data: object) -> object:
@@ -205,7 +208,7 @@ def _field(data: object) -> object:
 
 
 MOST_NAMES: Final = 1_000
-"""Of one object; the rest is counted."""
+"""Of one object, one masked list or one message of Protobuf; the rest is counted."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_.-]*[0-9]{0,3}")
 _NAME_CHARS: Final = 64
@@ -215,7 +218,10 @@ _STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
 def masked(shown: Shown) -> Shown:
     """The payload without its values."""
     if shown.format is Format.PROTOBUF:
-        fields = [{"field": field["field"], "value": _hidden(field["value"])} for field in shown.content]
+        fields = [
+            {"field": field["field"], "value": _hidden(field["value"])} if isinstance(field, dict) else field
+            for field in shown.content
+        ]
         return replace(shown, content=fields)
     return replace(shown, content=_hidden(shown.content) if shown.format in _STRUCTURED else None)
 

@@ -125,7 +125,10 @@ class RecordRenderer:
         )
 
     def _payload(self, raw: bytes | None) -> Payload:
-        return _answer(raw, self.renderer.show(raw, self.view), masks=not self.unmasked)
+        """Masked bytes are Protobuf only if the registry says so: else their values become field numbers."""
+        by_registry = self.view is View.PROTOBUF and not self.unmasked
+        view = View.AUTO if by_registry else self.view
+        return _answer(raw, self.renderer.show(raw, view), masks=not self.unmasked)
 
     def _header(self, name: str, raw: bytes | None) -> RecordHeader:
         masks = not self.unmasked and not describes_failure(name)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.answers import answer_of
-from api.browsing.payload import Format, Renderer, Shown, View, masked
+from api.browsing.payload import MOST_NAMES, Format, Renderer, Shown, View, masked
 from api.browsing.records import Payload
 from api.browsing.registry import AvroError, decode_avro, may_be_endless
 from deadwatch.deadletter.dialects import Dialect, Reading
@@ -87,6 +87,15 @@ def test_protobuf_is_shown_by_field_numbers() -> None:
     values = [field["value"] for field in masked(shown).content]
     assert values == ["<number>", "<text of 7>", {"hex": "<text of 4>"}]
     assert renderer.show(b"\xff", View.PROTOBUF).note == "is no Protobuf message"
+
+
+def test_of_a_message_with_many_fields_the_first_are_shown_and_the_rest_is_counted() -> None:
+    shown = Renderer(10_000, None).show(b"\x08\x01" * (MOST_NAMES + 2), View.PROTOBUF)
+    assert shown.cut
+    assert shown.content == [*[{"field": 1, "value": 1}] * MOST_NAMES, "<2 more>"]
+    assert masked(shown).content == [*[{"field": 1, "value": "<number>"}] * MOST_NAMES, "<2 more>"]
+    whole = Renderer(10_000, None).show(b"\x08\x01" * MOST_NAMES, View.PROTOBUF)
+    assert (len(whole.content), whole.cut) == (MOST_NAMES, False)
 
 
 @settings(max_examples=30)

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from api.browsing.browser import RecordPage
-from api.browsing.payload import Renderer, View
+from api.browsing.payload import Format, Renderer, View
 from api.browsing.records import File, RecordRenderer, lines
 from api.errors import BrowseBusyError
 from deadwatch.deadletter.record import parse_record
@@ -66,8 +66,8 @@ def page(messages: list[str], following: str | None) -> RecordPage:
     return RecordPage(records, len(records), {}, following)
 
 
-def renderer(*, unmasked: bool = True) -> RecordRenderer:
-    return RecordRenderer(Renderer(1_000, None), View.TEXT, unmasked)
+def renderer(*, unmasked: bool = True, view: View = View.TEXT) -> RecordRenderer:
+    return RecordRenderer(Renderer(1_000, None), view, unmasked)
 
 
 def test_no_cell_of_a_csv_is_a_formula() -> None:
@@ -106,6 +106,14 @@ def test_a_file_that_is_cut_holds_the_cursor_and_one_that_fails_the_problem() ->
         else:
             assert cut == "# next: C1\r\n"
             assert failed.startswith(("# problem: 1 readings", '"# problem: 1 readings'))
+
+
+@pytest.mark.parametrize(("key", "shown"), [(b"84", "<number>"), (b"8a", None), (b"\x08\x01", None)])
+def test_no_reader_turns_a_masked_key_into_field_numbers(key: bytes, shown: str | None) -> None:
+    record = parse_record("dlq.t", 0, 0, 0, key, None, [])
+    assert renderer(unmasked=False, view=View.PROTOBUF).record(record).key.content == shown
+    unmasked = renderer(view=View.PROTOBUF).record(record).key
+    assert unmasked.format is Format.PROTOBUF
 
 
 def test_a_masked_file_holds_no_value() -> None:
