@@ -20,7 +20,7 @@ from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.settings import ApiSettings
 from tests import console_store
-from tests.unit.api.console_visit import Console, visiting, words
+from tests.unit.api.console_visit import Console, form_of, visiting, words
 from tests.waiting import until
 
 PEPPER = SecretStr("p" * 32)
@@ -60,6 +60,17 @@ def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
         assert action in audit
     assert "ann the operator" in audit
     assert operator.get("/tokens").status_code == 403
+
+
+def test_what_a_form_shows_is_what_it_sends_back(operator: Console) -> None:
+    """Characters that cannot be seen are made visible in texts, not in what is edited."""
+    group, unseen = f"/groups/{console_store.MAIN_GROUP}", 'a\u200bb \U0001f468\u200d\U0001f469 \ufeff"<c'
+    kept = {"owner": unseen, "comment": unseen}
+    assert operator.post(f"{group}/note", csrf=operator.token(group), version="0", **kept).status_code == 303
+    form = form_of(operator.get(group).text, f"{group}/note")
+    assert {name: form[name] for name in kept} == kept
+    searched = operator.client.get("/console/groups", params={"filter": unseen}).text
+    assert form_of(searched, "/groups")["filter"] == unseen
 
 
 LETTER = "/records/dlq.orders/0/1"
