@@ -1,7 +1,8 @@
 """Schemas by their ids from a registry with Confluent's API (``GET /schemas/ids/{id}``), and Avro decoded by
 them.
 
-A schema never changes, so it is asked for once; one that cannot be read is asked for again after 30 s.
+A schema never changes, so it is asked for once; one that cannot be read is asked for again after 30 s. A
+registry that does not answer is asked for no schema for 10 s: a page of records waits for it once.
 Answers are bounded in time and size; whatever goes wrong is one sentence for the reader of the record.
 
 Avro bytes come from whoever may write to a dead letter topic. Fastavro's compiled reader ends the process
@@ -35,10 +36,15 @@ MOST_SCHEMAS: Final = 1_000
 MOST_BYTES: Final = 1 << 20
 MOST_REFERENCES: Final = 50
 AGAIN_MS: Final = 30_000
+AWAY_MS: Final = 10_000
 
 
 class RegistryError(Exception):
     """A schema cannot be read; the text says why, without address and password."""
+
+
+class _AwayError(RegistryError):
+    """The registry does not answer, whatever it is asked."""
 
 
 class _Reference(BaseModel):
@@ -71,6 +77,7 @@ class Registry:
         self._lock = threading.Lock()
         self._known: OrderedDict[int, tuple[Schema | RegistryError, int]] = OrderedDict()
         """Schemas, and errors with the time from which the schema is asked for again."""
+        self._away, self._away_until_ms = "", 0
         self._client = client(settings.timeout_ms, MOST_BYTES, ca_location=settings.ca_location)
 
     def schema(self, schema_id: int) -> Schema:
@@ -80,6 +87,8 @@ class Registry:
         if found is None or (isinstance(found, RegistryError) and self._now_ms() >= again_ms):
             try:
                 found = self._asked(schema_id)
+            except _AwayError:
+                raise
             except RegistryError as error:
                 found = RegistryError(str(error))  # as it was raised it would hold the whole answer
             with self._lock:
@@ -117,6 +126,8 @@ class Registry:
             parse_schema(json.loads(other.schema_), named_schemas=named)
 
     def _get(self, path: str) -> _Answer:
+        if self._now_ms() < self._away_until_ms:
+            raise _AwayError(self._away)
         settings = self._settings
         auth = None
         if settings.username is not None:
@@ -126,7 +137,9 @@ class Registry:
         try:
             answer = self._client.get(settings.url + path, auth=auth, headers=accept)
         except httpx2.HTTPError as error:
-            raise RegistryError(f"the schema registry does not answer: {type(error).__name__}") from error
+            self._away = f"the schema registry does not answer: {type(error).__name__}"
+            self._away_until_ms = self._now_ms() + AWAY_MS
+            raise _AwayError(self._away) from error
         if answer.status_code == HTTPStatus.NOT_FOUND:
             raise RegistryError("the schema registry does not know the schema")
         if answer.status_code != HTTPStatus.OK:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from api.browsing.payload import Format, Renderer
-from api.browsing.registry import AGAIN_MS, MOST_BYTES, Registry, RegistryError
+from api.browsing.registry import AGAIN_MS, AWAY_MS, MOST_BYTES, Registry, RegistryError
 from api.settings import SchemaRegistry
 from tests.http_server import QuietHandler, running
 
@@ -22,12 +22,13 @@ ORDER = {"type": "record", "name": "shop.Order", "fields": FIELDS}
 
 
 class Double(ThreadingHTTPServer):
-    """``answers`` by path: a status and a body; what was asked is in ``asked``."""
+    """``answers`` by path: a status and a body; none while ``silent``; what was asked is in ``asked``."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.asked: list[tuple[str, str]] = []
+        self.silent = False
 
     @property
     def url(self) -> str:
@@ -42,6 +43,8 @@ class _Handler(QuietHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Double)
         self.server.asked.append((self.path, self.headers.get("Authorization", "")))
+        if self.server.silent:
+            return
         unknown = {"error_code": 40403, "message": "Schema not found"}
         status, body = self.server.answers.get(self.path, (404, json.dumps(unknown).encode()))
         self.send(status, body, content_type="application/vnd.schemaregistry.v1+json")
@@ -127,6 +130,21 @@ def test_a_schema_that_was_not_there_is_asked_for_again_later(double: Double) ->
     double.schema(1, "string")
     now[0] = 2 * AGAIN_MS
     assert asking.schema(1).kind == "AVRO"
+
+
+def test_a_registry_that_does_not_answer_is_asked_once_in_ten_seconds(double: Double) -> None:
+    now = [0]
+    asking = Registry(SchemaRegistry(url=double.url, timeout_ms=20_000), lambda: now[0])
+    double.silent = True
+    for moment, asked in ((0, 1), (AWAY_MS - 1, 1), (AWAY_MS, 2)):
+        now[0] = moment
+        for schema_id in (1, 2, 1):
+            with pytest.raises(RegistryError, match=r"^the schema registry does not answer: \w+$"):
+                asking.schema(schema_id)
+        assert len(double.asked) == asked
+    double.silent, now[0] = False, 2 * AWAY_MS
+    double.schema(1, "string")
+    assert asking.schema(1).kind == "AVRO", "nothing is remembered of the schema"
 
 
 def test_a_refusal_that_is_remembered_holds_nothing_of_the_answer(double: Double) -> None:
