@@ -1,11 +1,13 @@
 """The answers of ``/api/v1/dead-letters/records``: rendered, and masked unless the caller may see them.
 
-A file, JSON Lines or CSV that no spreadsheet takes for formulas, is written while the records are read. Where
-it ends early, its last line says why and how to continue: of JSON Lines an object with ``next`` or
-``problem``, of CSV a row whose first cell begins with ``#``.
+A file, JSON Lines or CSV that no spreadsheet takes for formulas, is written while the records are read. Its
+last lines say more, of JSON Lines an object each, of CSV a row whose first cell begins with ``#``:
+``filter_problems`` why the filter could not be evaluated, and how often; then, where the file ends early,
+``next`` or ``problem`` how to continue.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -150,7 +152,8 @@ PLACE: Final = (
 )
 PAYLOADS: Final = ("key", "value")
 COLUMNS: Final = (*PLACE, *(f"{one}{of}" for one in PAYLOADS for of in ("", "_format", "_bytes")), "headers")
-Pages = Callable[[str | None, int], RecordPage | None]
+Pages = Callable[[str | None, int, int], RecordPage | None]
+"""The page after a cursor, of a file for which so many records are written and so many were read."""
 
 
 class File(StrEnum):
@@ -169,27 +172,31 @@ def lines(file: File, shows: RecordRenderer, first: RecordPage | None, pages: Pa
     """The file in pieces; each piece holds one page."""
     if file is File.CSV:
         yield csv_row(COLUMNS)
-    found, written, after = first, 0, ""
+    problems: Counter[str] = Counter()
+    found, after, written, read, ended = first, "", 0, 0, ""
     try:
         while found is not None:
             yield "".join(_row(file, shows.record(record)) for record in found.records)
-            written += len(found.records)
-            if found.next is None:
-                return
-            after = found.next
-            found = pages(after, written)
-        if after:
-            yield _last(file, "next", after)
+            problems.update(found.problems)
+            written, read, after = written + len(found.records), read + found.read, found.next or ""
+            found = pages(after, written, read) if after else None
+        ended = _last(file, "next", after) if after else ""
     except (ApiError, RequestError) as error:
-        yield _last(file, "problem", f"{error}; go on with after={after}")
+        ended = _last(file, "problem", f"{error}; go on with after={after}")
+    if problems:
+        yield _last(file, "filter_problems", dict(problems.most_common(10)))
+    if ended:
+        yield ended
 
 
 def _row(file: File, record: DeadLetterRecord) -> str:
     return _csv_row(record) if file is File.CSV else f"{record.model_dump_json()}\n"
 
 
-def _last(file: File, name: str, text: str) -> str:
-    return csv_row([f"# {name}: {text}"]) if file is File.CSV else f"{json.dumps({name: text})}\n"
+def _last(file: File, name: str, told: str | dict[str, int]) -> str:
+    if file is File.JSONL:
+        return f"{json.dumps({name: told})}\n"
+    return csv_row([f"# {name}: {told if isinstance(told, str) else json.dumps(told)}"])
 
 
 def _csv_row(record: DeadLetterRecord) -> str:

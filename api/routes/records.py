@@ -68,6 +68,8 @@ MOST_CHARS: Final = 249
 MOST_OFFSET: Final = 2**63 - 1
 MOST_PARTITION: Final = 2**31 - 1
 PAGE: Final = 500
+MOST_PAGES_READ: Final = 20
+"""How many full pages are read at most for a file, however few of their records are in it."""
 FILES: Final = {file.media_type: {"schema": {"type": "string"}} for file in File}
 router = APIRouter(prefix="/dead-letters/records", tags=["records"], dependencies=[Searching])
 
@@ -150,14 +152,18 @@ def download(action: Acting, asked: Annotated[Downloading, Query()]) -> Streamin
     """
     query, record_filter = _query_and_filter(action, asked)
     allow_look(action, asked, query.topic)
-    most = action.service.settings.browse_download_max_records
+    settings = action.service.settings
+    most = settings.browse_download_max_records
+    most_read = max(most, MOST_PAGES_READ * settings.browse_max_records)
 
-    def page(after: str | None, written: int) -> RecordPage | None:
-        """The next page of a file that has so many records already; None when it may have no more."""
+    def page(after: str | None, written: int, read: int) -> RecordPage | None:
+        """The next page of a file; None when it may have no more."""
         left = min(PAGE, most - written)
-        return action.service.browser.page(query, record_filter, after, left) if left > 0 else None
+        if left <= 0 or read >= most_read:
+            return None
+        return action.service.browser.page(query, record_filter, after, left)
 
-    first = page(asked.after, 0)  # an error is answered before the file begins
+    first = page(asked.after, 0, 0)  # an error is answered before the file begins
     content = lines(asked.file, _presentation(action, asked), first, page)
     return StreamingResponse(
         content,

@@ -3,14 +3,19 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import httpx2
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from api.browsing.browser import RecordPage
 from api.browsing.payload import Format, Renderer, View
 from api.browsing.records import File, RecordRenderer, lines
 from api.errors import BrowseBusyError
+from api.routes.records import MOST_PAGES_READ
+from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
 
 RECORDS = "/api/v1/dead-letters/records"
@@ -94,7 +99,8 @@ def test_half_a_surrogate_pair_is_shown_escaped_and_cuts_no_file() -> None:
 
 
 def test_a_file_that_is_cut_holds_the_cursor_and_one_that_fails_the_problem() -> None:
-    def fails(_: str | None, written: int) -> RecordPage:
+    def fails(_: str | None, written: int, read: int) -> RecordPage:
+        assert read == written
         raise BrowseBusyError(written)
 
     for file in File:
@@ -106,6 +112,40 @@ def test_a_file_that_is_cut_holds_the_cursor_and_one_that_fails_the_problem() ->
         else:
             assert cut == "# next: C1\r\n"
             assert failed.startswith(("# problem: 1 readings", '"# problem: 1 readings'))
+
+
+def test_a_file_tells_at_its_end_how_often_the_filter_could_not_be_evaluated() -> None:
+    first = replace(page(["a"], "C1"), problems={"divide by zero": 2, 'no key "x"': 1})
+    rest = replace(page([], None), problems={"divide by zero": 3})
+    (*_, told) = lines(File.JSONL, renderer(), first, lambda *_: rest)
+    assert json.loads(told) == {"filter_problems": {"divide by zero": 5, 'no key "x"': 1}}
+    (*_, told) = lines(File.CSV, renderer(), first, lambda *_: rest)
+    assert [*csv.reader([told])] == [['# filter_problems: {"divide by zero": 5, "no key \\"x\\"": 1}']]
+    (*_, told, following) = lines(File.JSONL, renderer(), first, lambda *_: None)
+    assert json.loads(told) == {"filter_problems": {"divide by zero": 2, 'no key "x"': 1}}
+    assert json.loads(following) == {"next": "C1"}, "how to go on is the last line"
+
+
+class Endless:
+    """A topic of which every page says that there is more; none of its records matches."""
+
+    def __init__(self, read: int) -> None:
+        self._read, self.pages = read, 0
+
+    def page(self, *_: object) -> RecordPage:
+        self.pages += 1
+        return RecordPage([], self._read, {}, f"C{self.pages}")
+
+
+def test_a_download_that_finds_nothing_ends_and_says_how_to_go_on(
+    app: FastAPI, client: TestClient, store_url: str
+) -> None:
+    del store_url
+    topic = Endless(ApiSettings().browse_max_records)
+    app.state.service = replace(app.state.service, browser=topic)
+    answer = client.get(f"{RECORDS}/download", params={"topic": "dlq.t", "filter": "attempts > 99"})
+    assert json.loads(answer.text) == {"next": f"C{topic.pages}"}
+    assert topic.pages == MOST_PAGES_READ
 
 
 @pytest.mark.parametrize(("key", "shown"), [(b"84", "<number>"), (b"8a", None), (b"\x08\x01", None)])
