@@ -1,6 +1,8 @@
 """What a key or a value is, as something that can be shown: JSON, Avro, Protobuf, text or bytes in hex.
 
-Nothing here fails: what cannot be read as one thing is shown as the next, down to hex, and says why.
+Nothing here fails: what cannot be read as one thing is shown as the next, down to hex, and says why. So
+is JSON that would be shown as something else than the record holds: a name that an object has twice, a number
+that would be rounded.
 
 Callers who may not read payloads see their structure, never a value. Of JSON, Avro and Protobuf the names
 and the types stay; a name that looks like data (a map by address or by number) is masked as well. Of text and
@@ -10,6 +12,7 @@ bytes only the size is shown. Headers that describe the failure are no payload: 
 import json
 import re
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
@@ -122,13 +125,16 @@ def plain(raw: bytes) -> Shown:
     text = _text(raw)
     if text is None:
         return Shown(Format.HEX, raw.hex())
+    note = ""
     try:
-        content = json.loads(text, parse_constant=_refuse)
+        content = json.loads(text, parse_constant=_refuse, parse_float=_exact, object_pairs_hook=_named_once)
         if _depth_within(content, MOST_DEPTH):
             return Shown(Format.JSON, _escaped(content) if HALF_PAIR.search(text) else content)
+    except _InexactError as error:
+        note = f"shown as text: as JSON, {error}"
     except (ValueError, RecursionError):
         pass
-    return Shown(Format.TEXT, text)
+    return Shown(Format.TEXT, text, note=note)
 
 
 def _text(raw: bytes, *, cut: bool = False) -> str | None:
@@ -145,10 +151,31 @@ def _text(raw: bytes, *, cut: bool = False) -> str | None:
 def _escaped(content: Any) -> Any:  # noqa: ANN401 -- JSON
     r"""The content with half surrogate pairs written as ``\ud800``: no encoding has them."""
     if isinstance(content, dict):
-        return {_escaped(name): _escaped(value) for name, value in content.items()}
+        return _named_once([(_escaped(name), _escaped(value)) for name, value in content.items()])
     if isinstance(content, list):
         return [_escaped(item) for item in content]
     return content.encode(errors="backslashreplace").decode() if isinstance(content, str) else content
+
+
+class _InexactError(ValueError):
+    """Python's JSON would drop or round something; the text says what, without naming it."""
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise _InexactError("a name that an object has twice would be shown once")
+    return content
+
+
+def _exact(digits: str) -> float:
+    number = float(digits)
+    try:
+        if Decimal(digits) == Decimal(repr(number)):
+            return number
+    except InvalidOperation:
+        pass
+    raise _InexactError("a number would be rounded")
 
 
 def _refuse(constant: str) -> Any:  # noqa: ANN401 -- never returns

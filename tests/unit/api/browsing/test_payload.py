@@ -63,6 +63,35 @@ def test_a_payload_is_shown_as_what_it_is(raw: bytes | None, format_: Format, co
     assert renderer.show(raw) == Shown(format_, content)
 
 
+@pytest.mark.parametrize(
+    ("raw", "note"),
+    [
+        (b'{"id": 1, "id": 2}', "a name that an object has twice would be shown once"),
+        (
+            b'[{"a": {"ada@example.org": 1, "ada@example.org": 1}}]',
+            "a name that an object has twice would be shown once",
+        ),
+        (rb'{"\ud800": 1, "\\ud800": 2}', "a name that an object has twice would be shown once"),
+        (b'{"sum": 12345678901234567.89}', "a number would be rounded"),
+        (b"1e999", "a number would be rounded"),
+        (b"-1e999", "a number would be rounded"),
+        (b"1e-400", "a number would be rounded"),
+        (b"0e99999999999999999999", "a number would be rounded"),
+    ],
+)
+def test_json_that_would_be_shown_as_something_else_is_text(raw: bytes, note: str) -> None:
+    shown = renderer.show(raw)
+    assert shown == Shown(Format.TEXT, raw.decode(), note=f"shown as text: as JSON, {note}")
+    assert masked(shown).content is None
+
+
+@pytest.mark.parametrize(
+    "raw", [b"0.1", b"1.10", b"-0.0", b"1E5", b"1e23", b"5e-324", b"1.7976931348623157e308"]
+)
+def test_a_number_that_keeps_its_digits_is_json(raw: bytes) -> None:
+    assert renderer.show(raw) == Shown(Format.JSON, float(raw))
+
+
 def test_a_long_payload_is_cut_and_says_so() -> None:
     shown = renderer.show("ü".encode() * LIMIT)
     assert (shown.format, shown.content, shown.cut) == (Format.TEXT, "ü" * (LIMIT // 2), True)
