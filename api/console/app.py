@@ -36,7 +36,7 @@ PATH: Final = "/console"
 STATIC: Final = Path(__file__).parent / "static"
 COMPRESSED_FROM_BYTES: Final = 1_000
 VIEWS: Final = (overview, groups, records, redrives, policies, lists, administration, live)
-"""Modules whose routes need at least the role viewer; the sign-in needs none."""
+"""Modules whose routes need at least the role viewer; the sign-in needs none, a look its own."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -63,6 +63,7 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     _install_error_pages(console)
     for view in VIEWS:
         console.include_router(view.router, dependencies=[Depends(admitted)])
+    console.include_router(records.looks)
     console.include_router(sign_in.router)
     console.mount("/static", StaticFiles(directory=STATIC), name="static")
     return console

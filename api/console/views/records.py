@@ -11,6 +11,7 @@ from pydantic import Field
 from api.answers import Question
 from api.audit import Acting, Action
 from api.auth.role import Role
+from api.auth.roles import Calling, checked
 from api.browsing.records import DeadLetterRecord, Payload
 from api.console.forms import validated
 from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
@@ -18,14 +19,20 @@ from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
 from api.routes import records
 from api.routes.records import MOST_CHARS, Browsing, Looking, place
-from api.service import Searching
+from api.service import Searching, Serving
 from api.validation import TOPIC
 from deadwatch.deadletter.filter import MAX_CHARS
 from deadwatch.deadletter.filter.errors import FUNCTIONS, FilterError
 from deadwatch.deadletter.filter.fields import FIELDS
 
-router = APIRouter(prefix="/records", dependencies=[Searching])
 
+async def _may_unmask(service: Serving, who: Calling) -> None:
+    checked(who, Role(service.settings.unmask_role))
+
+
+router = APIRouter(prefix="/records", dependencies=[Searching])
+looks = APIRouter(prefix="/records", dependencies=[Depends(_may_unmask), Searching])
+"""The form that shows a record unmasked: it changes nothing, so a viewer sends it where viewers may look."""
 PAGE = 25
 Position = Annotated[tuple[str, int, int], Depends(place)]
 """Topic, partition and offset of a record."""
@@ -68,7 +75,7 @@ def masked(action: Acting, where: Position) -> HTMLResponse:
     return _record(action, where, Looking())
 
 
-@router.post("/{topic}/{partition}/{offset}")
+@looks.post("/{topic}/{partition}/{offset}")
 def unmasked(action: Acting, where: Position, form: SubmittedForm) -> HTMLResponse:
     """One record as it is; the audit keeps the reason before it is shown."""
     if not form.get("why"):
