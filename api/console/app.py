@@ -8,7 +8,7 @@ import logging
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.auth.roles import READING, admitted
 from api.checks.api_checks import Doctor
 from api.console import sessions
-from api.console.rendering import path_in_console, redirect, render, root, validation_text
+from api.console.rendering import page_to_return_to, redirect, render, validation_text
 from api.console.sessions import CookieCipher, SessionMiddleware
 from api.console.views import administration, groups, lists, overview, policies, records, redrives, sign_in
 from api.console.visitor import ConsoleError
@@ -122,7 +122,7 @@ def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
     request.state.problem = error.kind
     if "hx-request" in request.headers or EVENT_STREAM in request.headers.get("accept", ""):
         return _error_page(request, error.kind, 401, error.title, "sign in, then do it again")
-    query = {"next": _page_to_return_to(request)} | ({"ended": "1"} if error.invalid else {})
+    query = {"next": page_to_return_to(request)} | ({"ended": "1"} if error.invalid else {})
     address = f"/sign-in?{urlencode(query)}"
     if request.method in READING:
         answer: Response = redirect(request, address)
@@ -132,18 +132,6 @@ def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
     if error.invalid:
         sessions.end(answer)
     return answer
-
-
-def _page_to_return_to(request: Request) -> str:
-    """The requested page; for a form, the page that has sent it."""
-    if request.method in READING:
-        page = urlsplit(str(request.url))
-    else:
-        page = urlsplit(request.headers.get("referer", ""))
-        if page.netloc != request.headers.get("host") or not page.path.startswith(f"{root(request)}/"):
-            return "/"
-    query = f"?{page.query}" if page.query else ""
-    return path_in_console(request, page.path) + query
 
 
 def _known(request: Request, error: ApiError | RequestError | ConsoleError) -> HTMLResponse:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -19,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from api.answers import instant
+from api.auth.roles import READING
 from api.console.visitor import visitor
 from api.validation import reason
 from deadwatch.runtime.version import VERSION
@@ -209,6 +211,7 @@ def render(request: Request, template: str, status: int = 200, **context: object
         version=VERSION,
         visitor=here,
         path=path_in_console(request, request.url.path),
+        place=page_to_return_to(request),
         **context,
     )
     answer = HTMLResponse(text, status)
@@ -229,3 +232,20 @@ def root(request: Request) -> str:
 def path_in_console(request: Request, path: str) -> str:
     """A path of the server without the console's mount point; at least "/"."""
     return path.removeprefix(root(request)) or "/"
+
+
+MAX_ADDRESS_CHARS: Final = 8_000
+"""A longer address of a page to return to is cut before its query."""
+
+
+def page_to_return_to(request: Request) -> str:
+    """The requested page; for a form, the page that has sent it."""
+    if request.method in READING:
+        page = urlsplit(str(request.url))
+    else:
+        page = urlsplit(request.headers.get("referer", ""))
+        if page.netloc != request.headers.get("host") or not page.path.startswith(f"{root(request)}/"):
+            return "/"
+    path = path_in_console(request, page.path)
+    address = f"{path}?{page.query}" if page.query else path
+    return address if len(address) <= MAX_ADDRESS_CHARS else path

@@ -18,7 +18,7 @@ from api.audit import Action
 from api.auth.sign_in import Attempt, Person, Session, SignIn, SignInError
 from api.auth.tokens import SIGN_OUT
 from api.console import sessions
-from api.console.rendering import SEE_OTHER, UNAUTHORIZED, redirect, render, root
+from api.console.rendering import MAX_ADDRESS_CHARS, SEE_OTHER, UNAUTHORIZED, redirect, render, root
 from api.console.visitor import BROWSER_COOKIE, CSRF_CHECKED, ConsoleError, SubmittedForm, secure, visitor
 from api.errors import STATUSES, ApiError
 from api.service import Service, Serving
@@ -50,7 +50,7 @@ UNQUOTED: Final = "/?&=%#+,;:@!$'()*~"
 class SignInQuery(Question):
     """The page to show afterwards, and whether a session has ended."""
 
-    next: str = Field("/", max_length=8_000)
+    next: str = Field("/", max_length=MAX_ADDRESS_CHARS)
     ended: bool = False
 
 

@@ -201,6 +201,21 @@ def test_a_revoked_token_ends_the_session_and_the_page_is_kept(
     assert COOKIE not in console.client.cookies
 
 
+@pytest.mark.usefixtures("filled")
+def test_who_signs_in_comes_back_to_what_was_filtered(console: Console) -> None:
+    def back(asked: str) -> str:
+        (link,) = re.findall(r'<a href="/console(/sign-in\?[^"]+)">Sign in</a>', console.get(asked).text)
+        return form_of(console.get(link).text, "/sign-in")["next"]
+
+    for page in (
+        "/redrives",
+        "/groups?state=quiet&filter=attempts+%3C+3%26a",
+        "/records?topic=dlq.t&order=x",
+    ):
+        assert back(page) == page
+    assert back("/groups?filter=" + "a" * 8_000) == "/groups"
+
+
 @pytest.mark.parametrize(
     ("path", "headers"), [("/live", {"Accept": "text/event-stream"}), ("/redrives", {"HX-Request": "true"})]
 )
