@@ -204,7 +204,7 @@ def _csv_row(record: DeadLetterRecord) -> str:
     cells = [fields[name] for name in PLACE]
     for payload in (record.key, record.value):
         cells += [_content(payload), payload.format, payload.size_bytes]
-    headers = {header.name: header.value.content for header in record.headers}
+    headers = [(header.name, header.value.content) for header in record.headers]
     return csv_row([*cells, json.dumps(headers, ensure_ascii=False)])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -162,9 +162,9 @@ class TracePart:
     lines: tuple[str, ...]
 
 
-def is_trace(text: str) -> bool:
-    """Whether one of the first 50 lines is a stack frame of a JVM."""
-    return any(_FRAME.match(line) for line in text.splitlines()[:50])
+def is_trace(value: object) -> TypeGuard[str]:
+    """Whether it is a text, one of whose first 50 lines is a stack frame of a JVM."""
+    return isinstance(value, str) and any(_FRAME.match(line) for line in value.splitlines()[:50])
 
 
 def folded(text: str) -> list[TracePart]:
@@ -174,7 +174,7 @@ def folded(text: str) -> list[TracePart]:
 
 def traces_among(headers: Iterable[tuple[str, object]]) -> list[tuple[str, list[TracePart]]]:
     """The headers, given by name and value, whose values are stack traces."""
-    return [(name, folded(value)) for name, value in headers if isinstance(value, str) and is_trace(value)]
+    return [(name, folded(value)) for name, value in headers if is_trace(value)]
 
 
 def _kind(line: str) -> str:
@@ -201,6 +201,7 @@ _TEMPLATES: Final = Environment(
 _TEMPLATES.filters.update(
     {write.__name__: write for write in (time, clock, number, size, duration, short_class, sentence, counted)}
 )
+_TEMPLATES.tests["trace"] = is_trace
 
 
 def render(request: Request, template: str, status: int = 200, **context: object) -> HTMLResponse:

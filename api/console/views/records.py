@@ -12,9 +12,9 @@ from api.answers import Question
 from api.audit import Acting, Action
 from api.auth.role import Role
 from api.auth.roles import Calling, checked
-from api.browsing.records import DeadLetterRecord, Payload
+from api.browsing.records import Payload
 from api.console.forms import validated
-from api.console.rendering import UNPROCESSABLE, TracePart, render, traces_among
+from api.console.rendering import UNPROCESSABLE, render, traces_among
 from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
 from api.routes import records
@@ -93,15 +93,9 @@ def _record(action: Action, where: tuple[str, int, int], looking: Looking) -> HT
         record=record,
         unmasked=looking.unmasked,
         may_unmask=action.caller.may(Role(action.service.settings.unmask_role)),
-        traces=_traces(record),
+        traces=traces_among((header.name, header.value.content) for header in record.headers),
         payload_text=_payload_text,
     )
-
-
-def _traces(record: DeadLetterRecord) -> dict[str, list[TracePart]]:
-    """The stack traces among the headers; of a repeated header the last value counts."""
-    values = {header.name: header.value.content for header in record.headers}
-    return dict(traces_among(values.items()))
 
 
 def _payload_text(payload: Payload) -> str:

@@ -10,6 +10,8 @@ import httpx2
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from deadwatch.deadletter.record import DeadLetter, parse_record
+
 
 class Console:
     """A visitor that follows no redirect, keeps cookies and finds the CSRF token of a page."""
@@ -31,6 +33,16 @@ class Console:
 
     def sign_in(self, token: str, place: str = "/") -> httpx2.Response:
         return self.post("/sign-in", token=token, next=place)
+
+
+class OneRecord:
+    """Stands for Kafka: a record with the key ``ada`` and these headers, wherever one looks."""
+
+    def __init__(self, *headers: tuple[str, bytes]) -> None:
+        self._headers = headers
+
+    def record(self, topic: str, partition: int, offset: int) -> DeadLetter:
+        return parse_record(topic, partition, offset, 0, b"ada", None, self._headers)
 
 
 @contextmanager

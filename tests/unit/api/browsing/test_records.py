@@ -84,6 +84,13 @@ def test_no_cell_of_a_csv_is_a_formula() -> None:
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
 
+def test_every_value_of_a_repeated_header_is_in_a_csv() -> None:
+    record = parse_record("dlq.t", 0, 0, 0, None, None, [("h", b"1"), ("h", b"2"), ("i", None)])
+    text = "".join(lines(File.CSV, renderer(), RecordPage([record], 1, {}, None), lambda *_: None))
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert json.loads(row["headers"]) == [["h", "1"], ["h", "2"], ["i", None]]
+
+
 def test_half_a_surrogate_pair_is_shown_escaped_and_cuts_no_file() -> None:
     half = rb'{"a\ud800": "\udfff"}'
     records = [parse_record("dlq.t", 0, 0, 0, half, half, [("h\ud800", half)])] * 2

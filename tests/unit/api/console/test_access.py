@@ -21,10 +21,9 @@ from api.app import MAX_SEARCHES, create_app
 from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.settings import ApiSettings
-from deadwatch.deadletter.record import DeadLetter, parse_record
 from tests import console_store
 from tests.unit.api.console.conftest import token_for
-from tests.unit.api.console_visit import Console, form_of, visiting, words
+from tests.unit.api.console_visit import Console, OneRecord, form_of, visiting, words
 from tests.waiting import until
 
 PEPPER = SecretStr("p" * 32)
@@ -97,13 +96,6 @@ def test_a_text_that_cannot_be_kept_is_refused_by_its_name(
     assert (answer.status_code, named in words(answer.text)) == (400, True)
 
 
-class OneLetter:
-    """Kafka with a single record, wherever one looks."""
-
-    def record(self, topic: str, partition: int, offset: int) -> DeadLetter:
-        return parse_record(topic, partition, offset, 0, b"ada", None, [])
-
-
 @pytest.mark.parametrize(
     ("needed", "role", "status"),
     [("viewer", Role.VIEWER, 200), ("operator", Role.VIEWER, 403), ("admin", Role.OPERATOR, 403)],
@@ -112,7 +104,7 @@ def test_who_has_the_role_to_unmask_sees_the_button_and_what_is_behind_it(
     store_url: str, needed: Literal["viewer", "operator", "admin"], role: Role, status: int
 ) -> None:
     app = create_app(ApiSettings(store_url=store_url, unmask_role=needed))
-    app.state.service = replace(app.state.service, browser=OneLetter())
+    app.state.service = replace(app.state.service, browser=OneRecord())
     with visiting(app) as console:
         console.sign_in(token_for(app, role))
         page, csrf = console.get(LETTER).text, console.token("/")

@@ -1,15 +1,18 @@
 """The console's pages as a browser gets them: what they show, and that foreign texts are inert."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from sqlalchemy import Engine
 
+from api.app import create_app
 from api.console.app import POLICY
+from api.settings import ApiSettings
 from deadwatch.store import schema
 from tests import console_store
-from tests.unit.api.console_visit import Console, Elements, words
+from tests.unit.api.console_visit import Console, Elements, OneRecord, visiting, words
 from tests.unit.api.routes.conftest import Add
 
 PAGES = (
@@ -160,6 +163,20 @@ def test_a_stack_trace_is_folded_and_own_frames_are_marked(reader: Console) -> N
     assert len(values) > 1
     assert len(set(values)) > 1, "and which samples differ, without the values"
     assert "globex" not in text
+
+
+def test_every_value_of_a_repeated_header_is_on_the_page_of_a_record(store_url: str) -> None:
+    name = "__connect.errors.exception.stacktrace"
+    values = [f"E: {number}\n\tat my.App.run(App.java:{number})" for number in (1, 2)]
+    record = OneRecord(*((name, value.encode()) for value in values), (name, b"no trace at all"))
+    app = create_app(ApiSettings(store_url=store_url))
+    app.state.service = replace(app.state.service, browser=record)
+    with visiting(app) as console:
+        page = console.get("/records/dlq.orders/0/1").text
+    assert page.index("my.App.run(App.java:1)") < page.index("my.App.run(App.java:2)")
+    assert "2 of 2, the latest" in words(page)
+    (headers,) = re.findall(r"<h2>Headers</h2>.*?</table>", page, re.DOTALL)
+    assert words(headers).endswith(f"{name} no trace at all")
 
 
 def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: Console) -> None:
