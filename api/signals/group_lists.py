@@ -171,9 +171,11 @@ def _search(
     facts, matches = matcher(request.filter)
     waits = WAITS.get(request.state)
     found: list[Key] = []
-    looked_at, until_ms = 0, monotonic_ms() + SEARCH_MS
+    looked_at, until_ms = 0, 0
     for candidate in _candidates(connection, request, waiting, facts, after, now_ms):
         looked_at += 1
+        if looked_at == 1:  # to rank all of them by what waits is no part of the search
+            until_ms = monotonic_ms() + SEARCH_MS
         if waits in {None, candidate.waits > 0} and matches(*candidate.facts):
             found.append(candidate.key)
         if len(found) > request.limit:

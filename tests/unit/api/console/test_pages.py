@@ -239,6 +239,7 @@ def test_a_search_that_finds_little_goes_on_where_it_stopped(
         )
     text = console.get('/groups?filter=error_class+==+"B"').text
     assert "20 causes were searched" in text
+    assert "No match so far." in text
     following = NEXT.search(text)
     assert following
     again = NEXT.search(console.get(unescape(following[1])).text)

@@ -239,6 +239,25 @@ def test_causes_are_searched_in_the_order_of_what_waits(client: httpx2.Client, f
     assert [group["waiting"] for group in (*first, *rest)] == [5, 3, 1]
 
 
+def test_to_rank_causes_takes_no_time_from_the_search(
+    store: Engine, add_row: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0]
+
+    class Slow(Waiting):
+        def of(self, cause: CauseFigures | GroupRow) -> int:
+            clock[0] += group_lists.SEARCH_MS
+            return super().of(cause)
+
+    monkeypatch.setattr(group_lists, "monotonic_ms", lambda: clock[0])
+    for number in range(3):
+        add_row(schema.groups, fingerprint=f"f{number}", records=number + 1)
+    asked = group_lists.GroupListRequest(GroupOrder.WAITING, filter='fingerprint != "f2"')
+    with store.connect() as connection:
+        found = group_lists.find(connection, asked, Slow([], {}, {}), now_ms=0)
+    assert ([row.fingerprint for row in found.rows], found.complete) == (["f1", "f0"], True)
+
+
 @pytest.fixture
 def console(app: FastAPI, store: Engine) -> Iterator[Console]:
     del store
