@@ -244,13 +244,13 @@ def resume(action: Acting, order: OrderId) -> Redrive:
     return answer(action.service, action.service.orders.resume(order, action.witness()))
 
 
-def page_of(service: Service, query: PageQuery, policy: str = "") -> Redrives:
+def page_of(service: Service, query: PageQuery, policy: str = "", *, dry_runs: bool = True) -> Redrives:
     """A page of the orders, the newest first; with ``policy`` of those that it made, also if deleted."""
     after = None if query.after is None else cursor.decode(query.after, names=1)
     with service.store.read() as connection:
         if policy:
             policies.changes(connection, policy)
-        rows = orders.page(connection, after, query.limit + 1, policy)
+        rows = orders.page(connection, after, query.limit + 1, policy, dry_runs=dry_runs)
     page, following = cursor.cut(rows, query.limit)
     return Redrives(items=answers(service, page), next=following)
 

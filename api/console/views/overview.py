@@ -232,9 +232,8 @@ def _happened(service: Service, now: Overview) -> Iterator[Event]:
         yield task.last_seen, "abandoned", f"{task.kind} {name} on {task.worker}", "/tasks#abandoned"
     for finding in signals.findings(service, newest).items:
         yield finding.first_seen, "finding", f"{finding.subject}: {finding.message}", "/findings"
-    for order in redrives.listed(service, newest).items:
+    for order in redrives.page_of(service, newest, dry_runs=False).items:
         text = f"{order.dlq_topic}: {order.status.lower()}, {order.progress.text}"
-        if not order.dry_run:
-            yield order.finished_at or order.created_at, "redrive", text, f"/redrives/{order.id}"
+        yield order.finished_at or order.created_at, "redrive", text, f"/redrives/{order.id}"
     for source in now.sources.down:
         yield source.down_since, "source down", f"{source.name}: {source.message}", "/health"

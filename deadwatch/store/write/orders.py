@@ -161,14 +161,23 @@ def add(connection: Connection, order: Order, plan: str, idempotency_key: str = 
 
 
 def page(
-    connection: Connection, after: tuple[int | str, ...] | None, limit: int, policy: str = ""
+    connection: Connection,
+    after: tuple[int | str, ...] | None,
+    limit: int,
+    policy: str = "",
+    *,
+    dry_runs: bool = True,
 ) -> list[StoredOrder]:
-    """Up to ``limit`` orders after the key ``after``, the newest first; of one policy or of all."""
+    """Up to ``limit`` orders after the key ``after``, the newest first; of one policy or of all, with dry
+    runs or without.
+    """
     query = select(table).order_by(table.c.created_at_ms.desc(), table.c.id.desc()).limit(limit)
     if after is not None:
         query = query.where(tuple_(table.c.created_at_ms, table.c.id) < after)
     if policy:
         query = query.where(table.c.policy == policy)
+    if not dry_runs:
+        query = query.where(table.c.dry_run.is_(False))
     return [stored(row) for row in connection.execute(query).mappings()]
 
 

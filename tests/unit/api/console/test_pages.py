@@ -9,8 +9,12 @@ from sqlalchemy import Engine
 
 from api.app import create_app
 from api.console.app import POLICY
+from api.console.views.overview import MAX_OF_A_KIND
 from api.settings import ApiSettings
+from deadwatch.orders.order import Order, OrderRequest, Selection
 from deadwatch.store import schema
+from deadwatch.store.write.orders import OrderBook
+from redrive.plan.plan import Plan
 from tests import console_store
 from tests.unit.api.console_visit import Console, Elements, OneRecord, visiting, words
 from tests.unit.api.routes.conftest import Add
@@ -107,6 +111,24 @@ def test_the_overview_leads_with_what_waits_and_the_causes_that_grow(
     redrive = f'href="/console/redrives/new?dlq_topic=dlq.payments&amp;group={console_store.NEW_GROUP}"'
     assert redrive not in page, "a viewer is not offered it"
     assert redrive in reader.get("/").text
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_overview_tells_of_a_redrive_however_many_dry_runs_are_newer(
+    console: Console, store: Engine, now_ms: int
+) -> None:
+    asked = OrderRequest(dlq_topic="dlq.t", selection=Selection(all=True), reason="r")
+    for number in range(MAX_OF_A_KIND):
+        made = Order(
+            id=f"{number:x}",
+            request=asked,
+            requested_by="ann",
+            created_at_ms=now_ms,
+            begin={0: 0},
+            cut_off={0: 9},
+        )
+        OrderBook(store).create(made, Plan().model_dump_json())
+    assert f'href="/console/redrives/{console_store.RUNNING}"' in console.get("/").text
 
 
 def test_causes_are_filtered_by_the_filter_language(reader: Console) -> None:

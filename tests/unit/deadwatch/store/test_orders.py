@@ -103,6 +103,15 @@ def test_a_dry_run_is_over_and_nobody_s_work(place: Place) -> None:
         assert count_by_status(connection) == {Status.RUNNING: 1}
 
 
+def test_dry_runs_take_no_place_on_a_page_without_them(place: Place) -> None:
+    place.add("a")
+    for created_at_ms, name in enumerate("bcd", 2):
+        place.book.create(order(name, created_at_ms, dry_run=True), "{}")
+    with place.engine.connect() as connection:
+        assert [one.order.id for one in page(connection, None, 2)] == ["d", "c"]
+        assert [one.order.id for one in page(connection, None, 2, dry_runs=False)] == ["a"]
+
+
 def test_of_dry_runs_only_the_newest_are_kept(place: Place) -> None:
     book = OrderBook(place.engine, max_dry_runs=2)
     place.add("f", 1)
