@@ -50,9 +50,12 @@ def main() -> None:
     except RebuiltError as error:
         logger.warning("%s", error)
         sys.exit(process.AGAIN)
-    except (StoreError, JarsError, session.SessionError) as error:
+    except (StoreError, JarsError, session.WrongSettingError) as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
+    except session.SessionError as error:  # the next JVM may have the memory, or meet the master
+        logger.error("%s", error)  # noqa: TRY400 -- as above
+        sys.exit(process.AGAIN)
     except SQLAlchemyError as error:
         logger.error("%s", line(error))  # noqa: TRY400 -- as above
         sys.exit(process.AGAIN if is_passing(error) else process.REFUSED)

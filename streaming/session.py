@@ -48,6 +48,10 @@ CAUSE = re.compile(r"^\s*Caused by: (?P<text>.+)$", re.MULTILINE)
 JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 KAFKA = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010\.|Kafka|\[KAFKA_")
+WRONG = re.compile(r"SparkIllegalArgumentException: \[INVALID_|Could not parse Master URL")
+"""What Spark says of a setting that it does not take."""
+MASTERS = ("local", "spark://", "yarn", "k8s://")
+"""How a master begins: with any other, and with nothing but an exit code, the JVM does not start."""
 NO_SPACE = "No space left on device"
 DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
 MAX_CHARS = 500
@@ -89,19 +93,26 @@ class SessionError(Exception):
     """Spark does not start; the text says why, in the words of Java."""
 
 
+class WrongSettingError(SessionError):
+    """Spark does not take a setting: it will not start the next time either."""
+
+
 def start(settings: StreamingSettings) -> SparkSession:
     """The session of this process.
 
     Raises:
         JarsError: the jars of Spark's Kafka source are not there.
-        SessionError: a setting is wrong, or the master does not answer.
+        WrongSettingError: Spark does not take a setting.
+        SessionError: the JVM cannot be started, or the master does not answer.
     """
     try:
         return _start(settings)
     except (Py4JError, PySparkException) as error:
         thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
         why = thrown["text"] if thrown else str(error).partition("\n")[0]
-        raise SessionError(f"Spark does not start with master {settings.master}: {why}") from error
+        known = not settings.master or settings.master.startswith(MASTERS)
+        kind = SessionError if known and not WRONG.search(why) else WrongSettingError
+        raise kind(f"Spark does not start with master {settings.master}: {why}") from error
 
 
 @contextmanager
