@@ -5,9 +5,9 @@ children get SIGTERM first and are then waited for within one total limit, not o
 killed with its process group and named at ERROR. Asking a second time kills at once.
 
 A child is expected to run until it is asked to stop; any other end is a failure, exit code 0 included. It is
-answered with a restart after a delay that grows as KIP-580 says. A child that had run for
-``settled_ms`` begins again at the first failure. Refused settings do not get better by trying: exit code 2
-stops everything.
+answered with a restart after a delay that grows as KIP-580 says, and so is a start that the machine refuses
+(no memory, too many processes). A child that had run for ``settled_ms`` begins again at the first failure.
+Refused settings do not get better by trying: exit code 2 stops everything.
 """
 
 import logging
@@ -66,9 +66,14 @@ def next_step(
     ended = f"ended with exit code {exit_code}{killed}"
     if exit_code == REFUSED:
         return Step(f"{ended}: its settings were refused, stopping everything", exit_code=REFUSED)
-    failures = 1 if ran_ms >= policy.settled_ms else failures + 1
+    return _once_more(ended, 0 if ran_ms >= policy.settled_ms else failures, policy, rng)
+
+
+def _once_more(what: str, failures: int, policy: Policy, rng: Random) -> Step:
+    """A restart after what has happened; ``failures`` are those in a row before it."""
+    failures += 1
     delay_ms = policy.backoff.delay_ms(failures, rng)
-    return Step(f"{ended}, restarting in {delay_ms} ms (failure {failures})", delay_ms, failures)
+    return Step(f"{what}, restarting in {delay_ms} ms (failure {failures})", delay_ms, failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +133,18 @@ class Supervisor:
         """Start the child when it is due, or decide what follows its end; other than 0 stops everything."""
         if child.process is None:
             if self.clock_ms() >= child.due_ms:
-                self._start(child)
+                self._try_to_start(child)
             return 0
         exit_code = child.process.poll()
         return 0 if exit_code is None else self._ended(child, exit_code)
+
+    def _try_to_start(self, child: _Child) -> None:
+        """Start it; where the machine refuses, once more later: the others run on."""
+        try:
+            self._start(child)
+        except OSError as error:
+            what = f"could not be started ({error.strerror})"
+            self._wait(child, _once_more(what, child.failures, self.policy, self.rng))
 
     def _start(self, child: _Child) -> None:
         program = child.program
@@ -156,9 +169,12 @@ class Supervisor:
             policy=self.policy,
             rng=self.rng,
         )
+        self._wait(child, step)
+        return step.exit_code
+
+    def _wait(self, child: _Child, step: Step) -> None:
         log.warning("%s %s", child.program.name, step.text)
         child.failures, child.due_ms = step.failures, self.clock_ms() + step.delay_ms
-        return step.exit_code
 
     def _end(self, children: Sequence[_Child]) -> None:
         """SIGTERM to all, then wait for each within what is left of the one limit."""

@@ -149,6 +149,20 @@ def test_refused_settings_stop_the_others_too(modules: Path) -> None:
     assert supervisor.requests == 0
 
 
+def test_a_child_that_cannot_be_started_is_tried_again_and_the_others_run_on(
+    modules: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = modules / "not there yet"
+    later = Program("obedient", ("later",), place / "later.log")
+    with running(Supervisor([program(modules, "obedient"), later], policy=QUICK)) as alive:
+        until(lambda: "could not be started (No such file or directory), restarting in" in caplog.text)
+        until(lambda: "(failure 2)" in caplog.text and bool(words(modules, "obedient")))
+        place.mkdir()
+        until(lambda: bool(words(place, "later")))
+        assert alive()
+    assert words(modules, "obedient")[1:] == words(place, "later")[1:] == [["stopped"]]
+
+
 def test_children_end_with_a_supervisor_that_was_killed(modules: Path) -> None:
     code = (
         "from pathlib import Path\n"
