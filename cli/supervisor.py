@@ -8,6 +8,8 @@ A child is expected to run until it is asked to stop; any other end is a failure
 answered with a restart after a delay that grows as KIP-580 says, and so is a start that the machine refuses
 (no memory, too many processes). A child that had run for ``settled_ms`` begins again at the first failure.
 Refused settings do not get better by trying: exit code 2 stops everything.
+
+No child, and no Python that it starts, imports what lies in the working directory.
 """
 
 import logging
@@ -29,6 +31,8 @@ from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.process import REFUSED, Interrupted
 
 POLL_S = 0.05
+IMPORTS_NOTHING_HERE = {"PYTHONSAFEPATH": "1"}
+"""Unless told so, Python looks for modules in the working directory first, Spark's workers too."""
 KILL = 2
 """So many requests to stop are one to kill."""
 
@@ -155,6 +159,7 @@ class Supervisor:
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
+                env=os.environ | IMPORTS_NOTHING_HERE,
                 start_new_session=True,
             )
         child.started_ms = self.clock_ms()

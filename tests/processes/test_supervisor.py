@@ -37,6 +37,11 @@ print("started", os.getpid(), grandchild.pid, flush=True)
 signal.pause()
 signal.pause()
 """
+STARTING = """
+import signal, subprocess, sys
+subprocess.run([sys.executable, "-m", "started"], check=True)
+signal.pause()
+"""
 REFUSING = "import sys; sys.exit(2)"
 
 
@@ -161,6 +166,22 @@ def test_a_child_that_cannot_be_started_is_tried_again_and_the_others_run_on(
         until(lambda: bool(words(place, "later")))
         assert alive()
     assert words(modules, "obedient")[1:] == words(place, "later")[1:] == [["stopped"]]
+
+
+def test_no_child_imports_what_lies_in_the_working_directory(
+    modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = modules / "theirs"
+    for name in ("cli", "starting", "started"):
+        (theirs / name).mkdir(parents=True)
+        for file in ("__init__.py", "__main__.py"):
+            (theirs / name / file).write_text("print('theirs', flush=True)")
+    (modules / "starting.py").write_text(STARTING)
+    (modules / "started.py").write_text("print('ours', flush=True)")
+    monkeypatch.chdir(theirs)
+    with running(Supervisor([program(modules, "starting")], policy=QUICK)):
+        until(lambda: bool(words(modules, "starting")))
+    assert words(modules, "starting") == [["ours"]]
 
 
 def test_children_end_with_a_supervisor_that_was_killed(modules: Path) -> None:
