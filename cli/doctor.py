@@ -33,6 +33,8 @@ OLDEST_PYTHON = (3, 11)
 LITTLE_DISK_BYTES = 1 << 30
 WITHIN_S = 5
 CLOCKS_APART_MS = 5_000
+ALIVE = {"alive": True}
+"""What the api answers at /livez."""
 
 
 def run(service: Service) -> int:
@@ -140,13 +142,23 @@ def data(service: Service) -> Iterator[Finding]:
 
 
 def port(service: Service) -> Iterator[Finding]:
-    """Check that the port of the api is free."""
+    """Check that the port of the api is free, or is Deadwatch's already."""
     address = f"{service.api.host}:{service.api.port}"
     try:
         require_free(service.api.host, service.api.port)
         yield ok("port", f"{address} is free")
     except SettingsError:
-        yield fail("port", f"{address} is taken", "stop what listens there or give another --port")
+        if _is_deadwatch(service.url):
+            yield ok("port", f"Deadwatch answers at {service.url}")
+        else:
+            yield fail("port", f"{address} is taken", "stop what listens there or give another --port")
+
+
+def _is_deadwatch(url: str) -> bool:
+    try:
+        return bool(_get(f"{url}/livez").json() == ALIVE)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError):
+        return False
 
 
 def logs(service: Service) -> Iterator[Finding]:

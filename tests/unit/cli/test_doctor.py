@@ -136,10 +136,23 @@ def test_what_is_there_is_told_from_what_is_not(tmp_path: Path) -> None:
         told(doctor.connect(service(tmp_path, away)), f"FAIL  Connect: {url} does not answer")
 
 
-def test_a_taken_port_fails(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        taken = ApiSettings(port=server.getsockname()[1])
-        told(doctor.port(service(tmp_path, api=taken)), "FAIL  port: .*is taken")
+@pytest.mark.parametrize(
+    ("status", "body", "found"),
+    [
+        (200, b'{"alive": true}', "ok    port: Deadwatch answers at http://127.0.0.1:{port}$"),
+        (200, b'{"status": "UP"}', "FAIL  port: 127.0.0.1:{port} is taken; stop what listens there"),
+        (404, b'{"alive": true}', "FAIL  port: 127.0.0.1:{port} is taken"),
+        (200, b"<html>", "FAIL  port: 127.0.0.1:{port} is taken"),
+    ],
+)
+def test_a_port_where_deadwatch_answers_is_no_trouble(
+    status: int, body: bytes, found: str, serve: Serve, tmp_path: Path
+) -> None:
+    def answer(method: str, path: str, _: bytes) -> tuple[int, bytes]:
+        return (status, body) if (method, path) == ("GET", "/livez") else (404, b"")
+
+    port = serve(answer)
+    told(doctor.port(service(tmp_path, api=ApiSettings(port=port))), found.format(port=port))
 
 
 @pytest.fixture
@@ -159,6 +172,11 @@ def _hang_up(server: socket.socket) -> None:
             server.accept()[0].close()
         except OSError:
             return
+
+
+def test_a_port_that_somebody_else_has_taken_fails(mute_server: int, tmp_path: Path) -> None:
+    taken = ApiSettings(port=mute_server)
+    told(doctor.port(service(tmp_path, api=taken)), "FAIL  port: .*is taken")
 
 
 def test_a_kafka_that_is_not_there_is_told_from_one_that_speaks_no_tls(
