@@ -120,6 +120,7 @@ def lab() -> None:
 
     deadwatch lab
     """
+    from jars import JarsError, JavaError
     from lab import Lab, LabError
 
     def run() -> int:
@@ -127,7 +128,7 @@ def lab() -> None:
             with interruptible(), Lab() as running:
                 print(running.describe(), "Ctrl-C ends it.", sep="\n", flush=True)
                 threading.Event().wait()
-        except LabError as error:
+        except (LabError, JarsError, JavaError) as error:
             raise RefusedError(str(error)) from error
         except Interrupted:
             pass

@@ -45,6 +45,7 @@ from cli.service import Service, configure, forget_variables
 from cli.supervisor import Supervisor, running
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.runtime import process
+from jars import JarsError, JavaError
 from lab import Lab, LabError, share
 from lab.connect import FILESINK_DLQ
 from lab.processes import until
@@ -79,7 +80,7 @@ def run(*, once: bool, port: int, picture: Path | None = None) -> int:
             print("starting Kafka, Connect and Streams", flush=True)
             with Lab(sasl=False) as lab:
                 return _serve(lab, Path(directory), once=once, port=port, picture=picture)
-    except LabError as error:
+    except (LabError, JarsError, JavaError) as error:
         raise RefusedError(str(error)) from error
     except process.Interrupted:
         return INTERRUPTED if once else DONE
