@@ -2,7 +2,8 @@
 
 Every child leads a session of its own, so a Ctrl-C at the terminal reaches the supervisor alone. To stop, all
 children get SIGTERM first and are then waited for within one total limit, not one each; what still runs is
-killed with its process group and named at ERROR. Asking a second time kills at once.
+killed with its process group and named at ERROR. Asking a second time kills at once; a terminal that is
+closed asks once, however often it tells it (SIGHUP).
 
 A child is expected to run until it is asked to stop; any other end is a failure, exit code 0 included. It is
 answered with a restart after a delay that grows as KIP-580 says, and so is a start that the machine refuses
@@ -28,7 +29,7 @@ from typing import IO
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.clock import monotonic_ms
-from deadwatch.runtime.process import REFUSED, Interrupted
+from deadwatch.runtime.process import REFUSED, Interrupted, stop_signals
 
 POLL_S = 0.05
 IMPORTS_NOTHING_HERE = {"PYTHONSAFEPATH": "1"}
@@ -117,9 +118,13 @@ class Supervisor:
         self.requests += 1
 
     def stop_on_signals(self) -> None:
-        """Let SIGINT and SIGTERM ask; call this from the main thread."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self.stop())
+        """Let signals ask; call this from the main thread."""
+        for number in stop_signals():
+            signal.signal(number, self._asked)
+
+    def _asked(self, number: int, _frame: object) -> None:
+        if number != signal.SIGHUP or not self.requests:
+            self.stop()
 
     def run(self) -> int:
         """Start everything, keep it running, stop it; the exit code of the whole."""

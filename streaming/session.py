@@ -117,8 +117,8 @@ def start(settings: StreamingSettings) -> SparkSession:
 
 @contextmanager
 def starting(stop: threading.Event) -> Iterator[None]:
-    """Inside, SIGTERM and SIGINT kill Spark and raise ``Interrupted``: nothing has to be finished. Processes
-    that were there before run on.
+    """Inside, what asks for the end kills Spark and raises ``Interrupted``: nothing has to be finished.
+    Processes that were there before run on.
 
     So does ``stop`` that is set before: Spark would start for as long as a stop may take.
     """

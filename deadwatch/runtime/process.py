@@ -16,7 +16,8 @@ AGAIN = 75
 """Exit code of a process that ends so that its supervisor starts it again (EX_TEMPFAIL)."""
 OTHERS = 0o077
 """The umask: nobody but the owner may read what a process writes, since it holds payloads."""
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What asks for the end; the last one says that the terminal was closed."""
 
 QUIET = {
     "kafka": logging.CRITICAL,  # logs each attempt; our callers log each change
@@ -47,34 +48,45 @@ def configure_logging(process: str, form: LogFormat = "text") -> None:
     logging.captureWarnings(capture=True)
 
 
+def stop_signals() -> Iterator[signal.Signals]:
+    """What asks this process for its end: SIGHUP does not where it is ignored, as under ``nohup``."""
+    for number in STOP_SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            yield number
+
+
 def stop_on_signals() -> threading.Event:
-    """An event that SIGTERM or SIGINT sets; call it from the main thread."""
+    """An event that a signal sets which asks for the end; call it from the main thread."""
     stop = threading.Event()
 
     def ask(_number: int, _frame: object) -> None:
         threading.Thread(target=stop.set).start()  # the main thread may hold the event's lock right now
 
-    for number in STOP_SIGNALS:
+    for number in stop_signals():
         signal.signal(number, ask)
     return stop
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, SIGTERM and SIGINT raise ``Interrupted``; afterwards they do what they did before, also where
-    a library has taken them meanwhile. Call it from the main thread.
+    """Inside, what asks for the end raises ``Interrupted``; afterwards it does what it did before, also where
+    a library has taken the signal meanwhile. Call it from the main thread.
+
+    A terminal that is closed tells it more than once: what follows the first is no impatience, and ignored.
 
     It is raised at the end where it did not arrive before: in a finalizer it is ignored, and a library may
     swallow it or raise something else instead.
     """
     came = False
 
-    def interrupt(_number: int, _frame: object) -> None:
+    def interrupt(number: int, _frame: object) -> None:
         nonlocal came
+        if came and number == signal.SIGHUP:
+            return
         came = True
         raise Interrupted
 
-    before = {number: signal.signal(number, interrupt) for number in STOP_SIGNALS}
+    before = {number: signal.signal(number, interrupt) for number in stop_signals()}
     try:
         yield
     except Exception:

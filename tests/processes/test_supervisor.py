@@ -184,6 +184,43 @@ def test_no_child_imports_what_lies_in_the_working_directory(
     assert words(modules, "starting") == [["ours"]]
 
 
+SUPERVISED = """
+import sys
+from pathlib import Path
+from cli.supervisor import Program, Supervisor
+supervisor = Supervisor([Program("obedient", (), Path(sys.argv[1]))])
+supervisor.stop_on_signals()
+sys.exit(supervisor.run())
+"""
+
+
+def supervised(modules: Path, *, ignored: bool) -> "subprocess.Popen[bytes]":
+    """A supervisor in a process of its own, where SIGHUP may be ignored as under nohup."""
+    log = modules / "obedient.log"
+    beforehand = "trap '' HUP; " if ignored else ""
+    command = ["/bin/sh", "-c", f'{beforehand}exec "$@"', "sh"]
+    started = subprocess.Popen([*command, sys.executable, "-c", SUPERVISED, log])
+    until(lambda: bool(words(modules, "obedient")))
+    return started
+
+
+def test_a_terminal_that_is_closed_asks_to_stop_and_does_not_kill(modules: Path) -> None:
+    with supervised(modules, ignored=False) as supervisor:
+        supervisor.send_signal(signal.SIGHUP)
+        supervisor.send_signal(signal.SIGHUP)
+        assert supervisor.wait(LIMIT_MS / 1_000) == 0
+    assert words(modules, "obedient")[1:] == [["stopped"]]
+
+
+def test_a_terminal_that_is_closed_stops_nothing_that_was_started_by_nohup(modules: Path) -> None:
+    with supervised(modules, ignored=True) as supervisor:
+        supervisor.send_signal(signal.SIGHUP)
+        os.kill(int(words(modules, "obedient")[0][1]), signal.SIGKILL)
+        until(lambda: len(words(modules, "obedient")) == 2)
+        supervisor.terminate()
+        assert supervisor.wait(LIMIT_MS / 1_000) == 0
+
+
 def test_children_end_with_a_supervisor_that_was_killed(modules: Path) -> None:
     code = (
         "from pathlib import Path\n"

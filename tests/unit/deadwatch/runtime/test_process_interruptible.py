@@ -18,6 +18,31 @@ def test_a_signal_ends_what_is_inside(number: signal.Signals) -> None:
     assert signal.getsignal(number) is before
 
 
+def test_a_closed_terminal_ends_nothing_where_that_is_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with process.interruptible():
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_closed_terminal_that_tells_it_again_interrupts_no_tidying_up() -> None:
+    tidied = list[str]()
+
+    def work() -> None:
+        try:
+            signal.raise_signal(signal.SIGHUP)
+        finally:
+            signal.raise_signal(signal.SIGHUP)
+            tidied.append("everything")
+
+    with pytest.raises(process.Interrupted), process.interruptible():
+        work()
+    assert tidied == ["everything"]
+
+
 def test_what_a_library_takes_is_given_back() -> None:
     before = signal.getsignal(signal.SIGINT)
 
