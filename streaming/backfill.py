@@ -7,6 +7,7 @@ once. The exit code is 0 when that was done, 1 when nothing was changed, 2 when 
 import argparse
 import logging
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -84,7 +85,7 @@ def run(
             rebuild = Rebuild(settings, store, stop, clock_ms, Random())
             work = rebuild.plan(since_ms)
             logger.info("%s", described(work, since_ms))
-            if work.forgotten and not ask(question(work, since_ms)):
+            if work.forgotten and not _agreed(ask, question(work, since_ms), stop):
                 return NOT_DONE
             with session.starting(stop):
                 spark = session.start(settings)
@@ -100,6 +101,13 @@ def run(
         raise BackfillError(line(error)) from error
     logger.info("%s", "the new counts are in place" if done else "stopped: nothing was changed")
     return DONE if done else NOT_DONE
+
+
+def _agreed(ask: Callable[[str], bool], text: str, stop: threading.Event) -> bool:
+    """The answer; a signal ends the wait for it."""
+    with process.interruptible():
+        process.interrupt_if(stop)
+        return ask(text)
 
 
 def described(work: Work, since_ms: int) -> str:
