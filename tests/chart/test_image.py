@@ -14,6 +14,7 @@ import yaml
 
 from cli.generate.chart import OWN_VALUES
 from cli.generate.settings_page import PROCESSES as MODELS
+from deadwatch.runtime.settings_file import load
 from tests.chart import linked
 from tests.chart.tools import CHART, ROOT, tool
 
@@ -116,6 +117,23 @@ def test_compose_gives_settings_that_the_processes_have(tmp_path: Path) -> None:
         for variable in services[model.section]["environment"]:
             name = variable.removeprefix(f"{model.section}_".upper()).partition("__")[0].lower()
             assert name in model.model_fields or name in OWN_VALUES
+
+
+def test_compose_hands_over_the_passwords_that_the_page_shows_where_there_are_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for service in parsed(tmp_path)["services"].values():
+        (file,) = service["env_file"]
+        assert (Path(file["path"]).name, file["required"]) == ("passwords.env", False)
+    page = (ROOT / "docs" / "operations.md").read_text()
+    for variable in re.findall(r"^(\w+_KAFKA__SASL_PASSWORD)='…'$", page, re.MULTILINE):
+        monkeypatch.setenv(variable, "s3cret")
+    settings = tmp_path / "mine.yaml"
+    settings.write_text(
+        "kafka: {security_protocol: SASL_SSL, sasl_mechanism: SCRAM-SHA-512, sasl_username: deadwatch}"
+    )
+    for model in MODELS:
+        assert load(model, settings).kafka.librdkafka()["sasl.password"] == "s3cret"
 
 
 @pytest.fixture(

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -21,6 +22,9 @@ KUBERNETES = "1.37"
 SAME = ("image", "resources", "securityContext")
 """What a container has that works in the place of one of the chart's."""
 PEPPER = re.search(r"^\$ (.+>docker/\.env\))$", PAGE, re.MULTILINE)
+INSTALLED = re.findall(r"^\$ (install -m [^#\n]*[^#\s])", PAGE, re.MULTILINE)
+MADE = {"docker/.env", "docker/mine.yaml", "docker/passwords.env"}
+"""What an operator makes beside the compose file."""
 SCALED = re.compile(r"^\$ kubectl -n deadwatch scale (.+) --replicas=(\d+)$", re.MULTILINE)
 
 
@@ -145,14 +149,28 @@ def test_the_pepper_of_compose_is_kept_for_its_owner_and_is_made_once(tmp_path: 
     assert PEPPER[1] in compose
 
 
+@pytest.mark.parametrize("umask", ["077", "022"])
+def test_the_containers_user_may_read_the_settings_and_only_their_owner_the_passwords(
+    umask: str, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "docker", tmp_path / "docker", ignore=lambda *_: MADE)
+    for line in INSTALLED:
+        subprocess.run(["/bin/sh", "-c", f"umask {umask}; {line}"], cwd=tmp_path, check=True)
+    made = {name: tmp_path / name for name in MADE - {"docker/.env"}}
+    modes = {name: stat.S_IMODE(file.stat().st_mode) for name, file in made.items()}
+    assert modes == {"docker/mine.yaml": 0o644, "docker/passwords.env": 0o600}
+    assert INSTALLED[0] in (ROOT / "docker" / "compose.yaml").read_text()
+
+
 def test_what_compose_is_told_is_in_no_commit_and_in_no_image() -> None:
-    assert {".env", "docker/mine.yaml"} <= set((ROOT / ".gitignore").read_text().splitlines())
+    ignored = {".env", "docker/mine.yaml", "docker/passwords.env"}
+    assert ignored <= set((ROOT / ".gitignore").read_text().splitlines())
     lines = (ROOT / ".dockerignore").read_text().splitlines()
-    for name in ("docker/.env", "docker/mine.yaml"):
+    for name in MADE:
         assert lines.index(name) > lines.index("!docker")  # the last line that matches counts
 
 
 def test_files_that_the_page_names_are_there() -> None:
     named = set(re.findall(r"\b((?:docker|helm)/[\w./-]+\w)", PAGE))
     assert named
-    assert {file for file in named if not (ROOT / file).exists()} <= {"docker/mine.yaml", "docker/.env"}
+    assert {file for file in named if not (ROOT / file).exists()} <= MADE
