@@ -2,7 +2,7 @@
 
 Two calls at a time do not meet: the second waits for the first and finds everything there. Ivy is the one
 that pyspark bundles, and verifies checksums on every download; what it has downloaded stays in its own cache,
-so a run that was interrupted is continued by the next one.
+so a run that was interrupted is continued by the next one. What is damaged there is downloaded anew.
 """
 
 import fcntl
@@ -37,11 +37,23 @@ def resolve(progress: Progress = lambda _: None, confs: Sequence[Conf] = CONFS) 
     if not cache.is_complete(confs):
         with _locked(progress) as lock:
             if not cache.is_complete(confs):
-                draft = _run_ivy(progress, lock, confs)
-                compare(Manifest.read().of_confs(confs), draft)
+                draft = _bring(progress, lock, confs)
                 discard()
                 draft.rename(cache.home())
     return cache.home()
+
+
+def _bring(progress: Progress, lock: int, confs: Sequence[Conf]) -> Path:
+    """What Ivy has brought, and the manifest names; Ivy itself does not look at what lies in its cache."""
+    manifest = Manifest.read().of_confs(confs)
+    draft = _run_ivy(progress, lock, confs)
+    damaged = [path for path in manifest.damaged(draft) if (draft / path).is_file()]
+    if damaged:
+        progress(f"jars: downloading all anew, damaged in Ivy's cache: {', '.join(damaged)}")
+        shutil.rmtree(_ivy_home())
+        draft = _run_ivy(progress, lock, confs)
+    compare(manifest, draft)
+    return draft
 
 
 def compare(manifest: Manifest, directory: Path) -> None:
@@ -51,7 +63,8 @@ def compare(manifest: Manifest, directory: Path) -> None:
         shutil.rmtree(directory)
         raise JarsError(
             f"not what jars/manifest.txt names: {', '.join(unlike)}; if jars/ivy.xml was changed, "
-            "`python -m jars --lock` writes the manifest anew; if not, somebody has changed them on their way"
+            "`python -m jars --lock` writes the manifest anew; if not, they were changed on their way here, "
+            "by a proxy or where they come from"
         )
 
 
@@ -74,7 +87,7 @@ def _run_ivy(progress: Progress, lock: int, confs: Sequence[Conf]) -> Path:
     reason = ""
     for attempt in range(1, _ATTEMPTS + 1):
         shutil.rmtree(draft, ignore_errors=True)
-        if run_ivy(cache.cache_root() / "ivy", draft, log, progress, lock=lock, confs=confs):
+        if run_ivy(_ivy_home(), draft, log, progress, lock=lock, confs=confs):
             return draft
         reason = complaint(log.read_text(encoding="utf-8", errors="replace"))
         if attempt < _ATTEMPTS:
@@ -143,6 +156,10 @@ def complaint(log: str) -> str:
     lines = [line for line in (line.strip(" :\t") for line in log.splitlines()) if line]
     telling = [line for line in lines if "not found" in line or "Exception" in line]
     return (telling or lines[-1:] or ["Ivy said nothing"])[0]
+
+
+def _ivy_home() -> Path:
+    return cache.cache_root() / "ivy"
 
 
 def _ivy_jar() -> Path:
