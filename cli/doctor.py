@@ -121,7 +121,8 @@ def archives() -> Iterator[Finding]:
     manifest = Manifest.read().of_confs(present())
     damaged = manifest.damaged(home)
     if damaged:
-        advice = "run `python -m jars --verify`, then `python -m jars`"
+        command = f"{sys.executable} -m jars"
+        advice = f"run `{command} --verify`, then `{command}`"
         yield fail("jars", f"damaged: {', '.join(damaged)}", advice)
     else:
         yield ok("jars", f"{len(manifest.jars)} verified")

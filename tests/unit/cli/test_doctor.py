@@ -1,5 +1,6 @@
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from cli.service import Service
 from collector.settings import CollectorSettings, ConnectSettings, LogSettings, LogTopicSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import versions
+from jars import cache
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 from tests.http_server import Serve
@@ -134,6 +136,21 @@ def test_what_is_there_is_told_from_what_is_not(tmp_path: Path) -> None:
     for url in ("http://127.0.0.1:1", "http://c:port"):
         away = CollectorSettings(connect=(ConnectSettings(url=url),))
         told(doctor.connect(service(tmp_path, away)), f"FAIL  Connect: {url} does not answer")
+
+
+def test_damaged_jars_are_made_anew_by_the_python_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADWATCH_CACHE", str(tmp_path))
+    jar = cache.home() / "spark" / "a.jar"
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(b"whole")
+    locked = cache.Manifest.of(cache.home())
+    monkeypatch.setattr(cache.Manifest, "read", lambda: locked)
+    told(doctor.archives(), "ok    jars: 1 verified")
+    jar.write_bytes(b"wrong")
+    command = re.escape(f"{sys.executable} -m jars")
+    told(doctor.archives(), f"FAIL  jars: damaged: spark/a.jar; run `{command} --verify`, then `{command}`")
 
 
 @pytest.mark.parametrize(
