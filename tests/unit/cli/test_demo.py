@@ -153,7 +153,8 @@ def test_a_redrive_that_does_not_complete_ends_the_demo_with_its_reason(
     progress = {"total": 10, "done": 0, "text": "", "counted": False}
     order = {"id": "r1", "status": "PAUSED", "status_reason": "Kafka refuses", "records_per_second": None}
     plan = Plan(to_move=10).model_dump(mode="json") | {"at_most": 10}
-    answers = iter([{"dlq_topic": "dlq.t", "plan": plan, "cut_off": {"0": 9}}, order, {**order, "progress": progress}])
+    tried = {"dlq_topic": "dlq.t", "plan": plan, "cut_off": {"0": 9}}
+    answers = iter([tried, order, {**order, "progress": progress}])
     api = api_that(lambda _: httpx2.Response(202, json=next(answers)))
     with pytest.raises(RefusedError, match="redrive r1 is PAUSED: Kafka refuses"):
         redrive(api, Console(), {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"})
