@@ -83,6 +83,8 @@ class TopicTracker:
         described = self._read_topics()
         self._left_out = self._unreadable(described)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
+        if not self._looked_ms:
+            self._whole_ms = _whole_before(self._store.figures())
         readable = self._readable(described)
         ids, ends = ids_of(readable), self._offsets(partitions_of(readable), OffsetSpec.LATEST)
         now = data_loss.Topics(ids, ends, self._gone(ids))
@@ -174,45 +176,49 @@ class TopicTracker:
         changed = self._recreated(ids)
         if not changed:
             self._pass(passed, ids)
-        reached = self._reached
         ends = self._offsets(partitions, OffsetSpec.LATEST)
-        changed |= {topic for topic, _ in data_loss.truncated(reached, ends)}
-        if not ends.keys() <= reached.keys():
-            reached = {**self._offsets(partitions, OffsetSpec.EARLIEST), **reached}
+        changed |= {topic for topic, _ in data_loss.truncated(self._reached, ends)}
         self._ends |= {partition: end for partition, end in ends.items() if partition[0] not in changed}
-        unread = {partition[0] for partition, end in self._ends.items() if end > reached.get(partition, end)}
-        changed |= unread & self._gone(ids)
+        changed |= self._unread() & self._gone(ids)
         if changed:
             raise TopicsEndedError(changed)
+        merged: Offsets = self._store.offsets()  # without what is being merged, however long that takes
+        if not ends.keys() <= merged.keys():
+            merged = {**self._offsets(partitions, OffsetSpec.EARLIEST), **merged}
         behind = Counter(dict.fromkeys(ids, 0))
         for partition, end in ends.items():
-            behind[partition[0]] += max(0, end - reached.get(partition, end))
-        self._note_whole(ends, reached)
+            behind[partition[0]] += max(0, end - merged.get(partition, end))
+        self._note_whole(ends, merged)
         return behind
+
+    def _unread(self) -> set[str]:
+        """The topics that had records at the last look which no batch has had yet."""
+        reached = self._reached
+        return {partition[0] for partition, end in self._ends.items() if end > reached.get(partition, end)}
 
     @property
     def figures(self) -> Figures:
         """When the last look was, and how long before it each stream had last read all that was there; at
-        most, and not known of a stream that has not read all since this tracker was made.
+        most, and not known of a stream that no look has ever found so.
         """
         behind_for = {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
         return {LOOKED_AT: {"": self._looked_ms}, BEHIND_FOR: behind_for}
 
-    def _note_whole(self, ends: Offsets, reached: Offsets) -> None:
-        """Note which streams have read by now what this look sees, ``ends``, or what the one before has seen.
+    def _note_whole(self, ends: Offsets, merged: Offsets) -> None:
+        """Note which streams have merged by now what this look sees, ``ends``, or what the one before saw.
 
         A stream under load never stands at the end. The times of records do not tell this: Connect gives a
         dead letter the time of the record that failed.
         """
         before = {place: end for place, end in self._looked_at.items() if place in ends}
         if self._looked_ms:
-            self._whole_ms |= dict.fromkeys(self._whole(before, reached), self._looked_ms)
+            self._whole_ms |= dict.fromkeys(self._whole(before, merged), self._looked_ms)
         self._looked_ms, self._looked_at = self._clock_ms(), dict(ends)
-        self._whole_ms |= dict.fromkeys(self._whole(ends, reached), self._looked_ms)
+        self._whole_ms |= dict.fromkeys(self._whole(ends, merged), self._looked_ms)
 
-    def _whole(self, ends: Offsets, reached: Offsets) -> set[str]:
-        """The streams that have read up to these ends."""
-        missing = {place[0] for place, end in ends.items() if reached.get(place, end) < end}
+    def _whole(self, ends: Offsets, merged: Offsets) -> set[str]:
+        """The streams that have merged all records before these ends."""
+        missing = {place[0] for place, end in ends.items() if merged.get(place, end) < end}
         events = self._settings.events_topic
         behind = {EVENTS if topic == events else DEAD_LETTERS for topic in missing}
         return set(STREAMS) - behind
@@ -285,6 +291,12 @@ class TopicTracker:
             return {}
         with self._asking:
             return cluster.offsets(self._admin, places, spec)
+
+
+def _whole_before(figures: Figures) -> dict[str, int]:
+    """When each stream had last read all that was there, as the process before this one has seen it."""
+    looked_ms = figures.get(LOOKED_AT, {}).get("", 0)
+    return {stream: looked_ms - behind_ms for stream, behind_ms in figures.get(BEHIND_FOR, {}).items()}
 
 
 def _other(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

@@ -164,6 +164,7 @@ class Store:
     offsets = _reading(progress.read_offsets)
     topic_ids = _reading(progress.read_topic_ids)
     last_commit_ms = _reading(progress.read_last_commit)
+    figures = _reading(progress.read_figures)
     awaits_returns = _reading(share_returns.awaited)
     redriven_topics = _reading(handled.topics)
 

@@ -128,6 +128,29 @@ def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_
         assert query.tracker.figures[LOOKED_AT] == {"": now_ms}
 
 
+def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
+    batch = query.tracker.complete(read({HERE: 10, THERE: 0}, {HERE: 50}))
+    for now_ms in (1_000, 6_000):  # the merge hangs
+        query.clock.now_ms = now_ms
+        assert query.tracker.check({}) == {TOPIC: 40}
+        assert DEAD_LETTERS not in query.tracker.figures[BEHIND_FOR]
+    query.store.apply(batch)
+    assert query.tracker.check({}) == {TOPIC: 0}
+    assert query.tracker.figures[BEHIND_FOR][DEAD_LETTERS] == 0
+
+
+def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
+    for now_ms, end in ((6_000, 50), (11_000, 60)):
+        query.clock.now_ms, query.kafka.end[HERE] = now_ms, end
+        query.tracker.check({HERE: 50, THERE: 0})
+    query.store.note_figures(query.tracker.figures)
+    query.clock.now_ms = 20_000
+    with TopicTracker(StreamingSettings(), query.store, query.clock) as tracker:
+        tracker.settle()
+        tracker.check({})
+        assert tracker.figures[BEHIND_FOR][DEAD_LETTERS] == 14_000
+
+
 def test_between_two_checks_markers_are_passed_too(query: Query) -> None:
     for topic_id, end in (("one", 11), ("another", 12)):
         query.kafka.topic_id = topic_id
