@@ -40,6 +40,13 @@ READABLE_WITHIN_MS: Final = 2_000
 A transaction of somebody else may hide what was committed, too: sent again, it is counted once.
 """
 ASK_AGAIN_MS: Final = 10
+LEAST_TRANSACTION_MS: Final = 60_000
+"""The shortest ``transaction.timeout.ms``, Kafka's default. A broker ends what takes longer by a new epoch;
+a producer cannot tell that from another one with its name, so it has to give up before.
+"""
+TIMEOUT_REFUSED: Final = (
+    "delivery_timeout_ms, {}, is more than the brokers' transaction.max.timeout.ms: lower it, or raise theirs"
+)
 ANSWER_WITHIN_MS: Final = 5_000
 """How long a broker may take to say where readers come to an end."""
 
@@ -156,6 +163,7 @@ class KafkaEventProducer:
             "acks": "all",
             "linger_ms": settings.linger_ms,
             "delivery_timeout_ms": settings.delivery_timeout_ms,
+            "transaction_timeout_ms": max(settings.delivery_timeout_ms, LEAST_TRANSACTION_MS),
             "max_block_ms": settings.request_timeout_ms,
             "retry_backoff_ms": settings.retry_backoff_ms,
         }
@@ -191,7 +199,12 @@ class KafkaEventProducer:
             self._admin = opened.enter_context(closing(Admin(**self._admin_options)))
             self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
             opened.callback(self._producer.close, timeout=0)
-            self._producer.init_transactions()
+            try:
+                self._producer.init_transactions()
+            except KafkaError as error:
+                if errors.InvalidTransactionTimeoutError.__name__ in str(error):  # kafka-python has no class
+                    raise KafkaError(TIMEOUT_REFUSED.format(self._delivery_timeout_ms)) from None
+                raise
             self._opened = opened.pop_all()
 
     def _connect(self, **options: object) -> ProducerClient:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from kafka.errors import KafkaError
 
 from collector.publish.producer import FencedError, KafkaEventProducer, Record
 from collector.settings import CollectorSettings
 from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.runtime.kafka_topics import Admin
 from lab import Lab
 from lab.topics import Topics
 from lab.truth import abandonments
@@ -163,6 +165,18 @@ def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: La
         with pytest.raises(FencedError):
             first.transact(Records())
         second.transact([(b"a", b"3")])
+
+
+def test_a_broker_ends_no_transaction_before_the_time_of_its_delivery(lab: Lab) -> None:
+    kafka, name = KafkaConnection(bootstrap_servers=lab.bootstrap_servers), fresh("lasting-")
+    settings = CollectorSettings(name=name, kafka=kafka, events_topic=fresh("events-"))
+    with closing(Admin(bootstrap_servers=lab.bootstrap_servers)) as admin:
+        for given_ms, lasts_ms in ((settings.delivery_timeout_ms, 120_000), (31_000, 60_000)):
+            with closing(KafkaEventProducer(settings.model_copy(update={"delivery_timeout_ms": given_ms}))):
+                assert admin.describe_transactions([name])[name].transaction_timeout_ms == lasts_ms
+    too_long = settings.model_copy(update={"delivery_timeout_ms": 900_001})
+    with pytest.raises(KafkaError, match=r"transaction\.max\.timeout\.ms: lower it"):
+        KafkaEventProducer(too_long)
 
 
 def test_a_collector_told_to_stop_ends_well_and_publishes_what_it_read(
