@@ -48,7 +48,10 @@ CAUSE = re.compile(r"^\s*Caused by: (?P<text>.+)$", re.MULTILINE)
 JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 KAFKA = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010\.|Kafka|\[KAFKA_")
-WRONG = re.compile(r"SparkIllegalArgumentException: \[INVALID_|Could not parse Master URL")
+WRONG = re.compile(
+    r"SparkIllegalArgumentException: \[INVALID_|Could not parse Master URL"
+    r"|NumberFormatException|ClassNotFoundException"
+)
 """What Spark says of a setting that it does not take."""
 MASTERS = ("local", "spark://", "yarn", "k8s://")
 """How a master begins: with any other, and with nothing but an exit code, the JVM does not start."""

@@ -29,6 +29,8 @@ NO_MASTER_SEEN = (
     " getServletHandlers on a running MetricsSystem\n\tat x"
 )
 NO_SUCH_MASTER = ": org.apache.spark.SparkException: Could not parse Master URL: 'local[x]'"
+NUMBER = ": java.lang.NumberFormatException: Size must be specified as bytes (b), kibibytes (k).\n\tat x"
+NO_CLASS = "An error occurred\n: java.lang.ClassNotFoundException: no.such.Serializer\n\tat x"
 CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
@@ -36,6 +38,8 @@ CASES = {
     "the master is in the submission": ("", NO_JVM, process.AGAIN),
     "a setting that Spark refuses": ("local[3]", REFUSED, process.REFUSED),
     "a master of which the JVM tells nothing": ("locl", NO_JVM, process.REFUSED),
+    "a number that is none": ("local[3]", NUMBER, process.REFUSED),
+    "a class that is nowhere": ("local[3]", NO_CLASS, process.REFUSED),
     "a master that is none": ("local[x]", NO_SUCH_MASTER, process.REFUSED),
 }
 
