@@ -4,10 +4,11 @@ They are resolved once by Ivy into a cache outside the repository; everything el
 """
 
 from jars.cache import Conf, JarsError, classpath, directory, files
-from jars.java import JavaError, find_java
+from jars.java import BrokenJavaError, JavaError, find_java
 from jars.resolve import resolve
 
 __all__ = [
+    "BrokenJavaError",
     "Conf",
     "JarsError",
     "JavaError",

@@ -19,6 +19,10 @@ class JavaError(Exception):
     """No Java that fits; the message names the command that installs one."""
 
 
+class BrokenJavaError(JavaError):
+    """It is there and does not start, or does not answer: another time it may, where memory was short."""
+
+
 @dataclass(frozen=True, slots=True)
 class Java:
     """A Java launcher and its feature release (17, 21)."""
@@ -28,7 +32,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The Java to use; raises JavaError where none or another version is installed."""
+    """The Java to use; raises JavaError where none or another version is installed, or it is broken."""
     java_home, install = os.environ.get("JAVA_HOME"), install_command(sys.platform)
     found = shutil.which("java", path=str(Path(java_home) / "bin")) if java_home else shutil.which("java")
     if found is None:
@@ -59,8 +63,8 @@ def _ask_version(path: Path, install: str) -> str:
             [path, "-version"], capture_output=True, text=True, timeout=_ANSWER_WITHIN_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise JavaError(f"{path} does not start ({error}): {install}") from error
+        raise BrokenJavaError(f"{path} does not start ({error}): {install}") from error
     if answer.returncode:
         first = next(iter(answer.stderr.splitlines()), "without a word")
-        raise JavaError(f"{path} does not start ({first}): {install}")
+        raise BrokenJavaError(f"{path} does not start ({first}): {install}")
     return answer.stderr + answer.stdout

@@ -19,7 +19,7 @@ import psutil
 import pyspark
 from kafka.errors import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -28,6 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 import jars
 from deadwatch.runtime import process
 from deadwatch.store.trouble import line
+from streaming import jvm
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
@@ -53,8 +54,6 @@ WRONG = re.compile(
     r"|NumberFormatException|ClassNotFoundException"
 )
 """What Spark says of a setting that it does not take."""
-MASTERS = ("local", "spark://", "yarn", "k8s://")
-"""How a master begins: with any other, and with nothing but an exit code, the JVM does not start."""
 NO_SPACE = "No space left on device"
 DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
 MAX_CHARS = 500
@@ -105,16 +104,17 @@ def start(settings: StreamingSettings) -> SparkSession:
 
     Raises:
         JarsError: the jars of Spark's Kafka source are not there.
-        WrongSettingError: Spark does not take a setting.
+        WrongSettingError: Spark does not take a setting, or there is no Java that it runs on.
         SessionError: the JVM cannot be started, or the master does not answer.
     """
     try:
         return _start(settings)
+    except jvm.RefusedError as error:
+        raise WrongSettingError(f"Spark does not start: {error}") from error
     except (Py4JError, PySparkException) as error:
         thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
         why = thrown["text"] if thrown else str(error).partition("\n")[0]
-        known = not settings.master or settings.master.startswith(MASTERS)
-        kind = SessionError if known and not WRONG.search(why) else WrongSettingError
+        kind = WrongSettingError if WRONG.search(why) else SessionError
         raise kind(f"Spark does not start with master {settings.master}: {why}") from error
 
 
@@ -172,7 +172,7 @@ def _launch(conf: Mapping[str, str]) -> None:
     session hands them over later.
     """
     shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(shown))  # noqa: SLF001 -- PySpark starts it so itself
+    jvm.start(SparkConf(loadDefaults=False).setAll(shown))
 
 
 class _JvmOnly:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jars.java import JavaError, find_java, install_command, parse_version
+from jars.java import BrokenJavaError, JavaError, find_java, install_command, parse_version
 
 VERSIONS = [
     ('openjdk version "17.0.15" 2025-04-15', 17),
@@ -33,22 +33,23 @@ def test_java_home_is_taken_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 SCRIPTS = [
-    ("echo 'openjdk version \"11.0.2\"' >&2", "is Java 11: .*install"),
-    ("echo hello", "is Java of an unknown version: .*install"),
-    ("echo 'no libjvm' >&2; exit 1", r"does not start \(no libjvm\): .*install"),
-    ("", r"Java 17 or 21 is needed and none was found: .*install"),
+    ("echo 'openjdk version \"11.0.2\"' >&2", JavaError, "is Java 11: .*install"),
+    ("echo hello", JavaError, "is Java of an unknown version: .*install"),
+    ("echo 'no libjvm' >&2; exit 1", BrokenJavaError, r"does not start \(no libjvm\): .*install"),
+    ("", JavaError, r"Java 17 or 21 is needed and none was found: .*install"),
 ]
 
 
-@pytest.mark.parametrize(("script", "message"), SCRIPTS)
+@pytest.mark.parametrize(("script", "kind", "message"), SCRIPTS)
 def test_a_java_that_does_not_fit_is_one_line_that_says_what_to_install(
-    script: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, kind: type[JavaError], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if script:
         put_java(tmp_path, script)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaError, match=message) as raised:
         find_java()
+    assert type(raised.value) is kind
     assert "\n" not in str(raised.value)
 
 

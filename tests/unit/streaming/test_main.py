@@ -37,7 +37,6 @@ CASES = {
     "a master that goes while Spark starts": ("spark://spark:7077", NO_MASTER_SEEN, process.AGAIN),
     "the master is in the submission": ("", NO_JVM, process.AGAIN),
     "a setting that Spark refuses": ("local[3]", REFUSED, process.REFUSED),
-    "a master of which the JVM tells nothing": ("locl", NO_JVM, process.REFUSED),
     "a number that is none": ("local[3]", NUMBER, process.REFUSED),
     "a class that is nowhere": ("local[3]", NO_CLASS, process.REFUSED),
     "a master that is none": ("local[x]", NO_SUCH_MASTER, process.REFUSED),

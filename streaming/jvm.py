@@ -1,0 +1,66 @@
+"""Spark's JVM, and why it does not start: its standard error tells, of which PySpark knows nothing."""
+
+import re
+import tempfile
+from contextlib import suppress
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+
+import jars
+
+REFUSED = re.compile(
+    r"^.*(?:"
+    r"Improperly specified VM option|Unrecognized (?:VM )?option|VM option '.+' is \w+ and must be enabled"
+    r"|Invalid \w+ (?:heap|stack) size|Initial heap size set to a larger value|Multiple garbage collectors"
+    r"|Error opening zip file or JAR manifest missing|Not allowed to specify"  # an agent; a setting's place
+    r"|NumberFormatException|must be a positive number|Master must "
+    r").*$",
+    re.MULTILINE,
+)
+"""A line about a setting, which is the same the next time. Nothing of it is said where memory is short."""
+
+
+class RefusedError(Exception):
+    """No JVM starts with this Java or these settings; the text says why, in one line."""
+
+
+def start(conf: SparkConf) -> None:
+    """Start the JVM of this process.
+
+    Raises:
+        RefusedError: it will not start the next time either.
+        PySparkRuntimeError: it does not start now.
+    """
+    try:
+        SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001 -- PySpark starts it so itself
+    except PySparkRuntimeError as error:
+        _find_java()
+        refused = REFUSED.search(_last_words(conf))
+        if refused:
+            raise RefusedError(refused[0].strip()) from error
+        raise
+
+
+def _find_java() -> None:
+    try:
+        with suppress(jars.BrokenJavaError):  # it may have had no memory
+            jars.find_java()
+    except jars.JavaError as error:
+        raise RefusedError(str(error)) from error
+
+
+def _last_words(conf: SparkConf) -> str:
+    """What the JVM says when it is started once more, and does not start; "" where it does."""
+    with tempfile.TemporaryFile() as said:
+        try:
+            heard = {"stdout": said, "stderr": said}
+            gateway = launch_gateway(conf, heard)  # type: ignore[no-untyped-call]  # of PySpark, without types
+        except PySparkRuntimeError:
+            said.seek(0)
+            return said.read().decode(errors="replace")
+        gateway.shutdown()
+        gateway.proc.kill()
+        gateway.proc.wait()
+        return ""
