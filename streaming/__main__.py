@@ -8,7 +8,6 @@ import threading
 from contextlib import AbstractContextManager
 from random import Random
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.deadletter.dialects import read_as
@@ -94,8 +93,7 @@ def work(settings: StreamingSettings, job: Job, stop: threading.Event) -> None:
         logger.info("stopped while Spark was starting")
         return
     job.run(spark, Random())
-    with contextlib.suppress(Py4JError, OSError):  # a signal to the group may have ended the JVM
-        spark.stop()
+    session.end(spark)
     logger.info("stopped after the last batch")
 
 

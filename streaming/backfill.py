@@ -92,7 +92,7 @@ def run(
             try:
                 done = rebuild.run(spark, work, progress)
             finally:
-                spark.stop()
+                session.end(spark)
     except process.Interrupted:
         done = False
     except (StoreError, JarsError, session.SessionError) as error:

@@ -44,6 +44,10 @@ class BackfillError(Exception):
     """The backfill cannot be done; the text says why and what to do. The live store is as it was."""
 
 
+FAILURES: Final = (KafkaError, BackfillError, Py4JError, PySparkException, ConnectionError)
+"""Of what is counted; the last one is py4j's for a call of a JVM that has ended."""
+
+
 class ShadowStore(Store):
     """The store that is filled. It has no orders, so a redrive may have written any range at any time."""
 
@@ -165,7 +169,7 @@ class Rebuild:
                 return
             try:
                 call()
-            except (KafkaError, BackfillError, Py4JError, PySparkException) as error:
+            except FAILURES as error:
                 failure = failure_of(error)
                 if self._stop.is_set():
                     return

@@ -118,6 +118,12 @@ def start(settings: StreamingSettings) -> SparkSession:
         raise kind(f"Spark does not start with master {settings.master}: {why}") from error
 
 
+def end(spark: SparkSession) -> None:
+    """Stop Spark; a signal to the whole group, as of a closed terminal, may have ended its JVM before."""
+    with suppress(Py4JError, OSError):
+        spark.stop()
+
+
 @contextmanager
 def starting(stop: threading.Event) -> Iterator[None]:
     """Inside, what asks for the end kills Spark and raises ``Interrupted``: nothing has to be finished.
