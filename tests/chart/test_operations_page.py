@@ -23,6 +23,7 @@ SAME = ("image", "resources", "securityContext")
 """What a container has that works in the place of one of the chart's."""
 PEPPER = re.search(r"^\$ (.+>docker/\.env\))$", PAGE, re.MULTILINE)
 INSTALLED = re.findall(r"^\$ (install -m [^#\n]*[^#\s])", PAGE, re.MULTILINE)
+PASSWORDS = re.search(r"^\$ (.+>docker/passwords\.env\))", PAGE, re.MULTILINE)
 MADE = {"docker/.env", "docker/mine.yaml", "docker/passwords.env"}
 """What an operator makes beside the compose file."""
 SCALED = re.compile(r"^\$ kubectl -n deadwatch scale (.+) --replicas=(\d+)$", re.MULTILINE)
@@ -154,12 +155,23 @@ def test_the_containers_user_may_read_the_settings_and_only_their_owner_the_pass
     umask: str, tmp_path: Path
 ) -> None:
     shutil.copytree(ROOT / "docker", tmp_path / "docker", ignore=lambda *_: MADE)
-    for line in INSTALLED:
+    assert PASSWORDS
+    for line in (*INSTALLED, PASSWORDS[1]):
         subprocess.run(["/bin/sh", "-c", f"umask {umask}; {line}"], cwd=tmp_path, check=True)
     made = {name: tmp_path / name for name in MADE - {"docker/.env"}}
     modes = {name: stat.S_IMODE(file.stat().st_mode) for name, file in made.items()}
     assert modes == {"docker/mine.yaml": 0o644, "docker/passwords.env": 0o600}
     assert INSTALLED[0] in (ROOT / "docker" / "compose.yaml").read_text()
+
+
+def test_passwords_that_are_there_stay(tmp_path: Path) -> None:
+    assert PASSWORDS
+    kept = tmp_path / "docker" / "passwords.env"
+    kept.parent.mkdir()
+    kept.write_text("API_KAFKA__SASL_PASSWORD='s3cret'\n")
+    again = subprocess.run(["/bin/sh", "-c", PASSWORDS[1]], cwd=tmp_path, capture_output=True, check=False)
+    assert again.returncode != 0
+    assert "s3cret" in kept.read_text()
 
 
 def test_what_compose_is_told_is_in_no_commit_and_in_no_image() -> None:
