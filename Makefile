@@ -79,6 +79,7 @@ lock: $(DEV) ## resolve the dependencies anew, with hashes
 	@$(BIN)/uv pip compile $(COMPILE) --extra build --extra dev -c requirements.lock -o requirements-dev.lock pyproject.toml
 	@$(BIN)/uv pip compile $(COMPILE) -o benchmarks/quix.lock benchmarks/quix.in
 	@$(BIN)/uv pip compile $(COMPILE) -o tests/mutants.lock tests/mutants.in
+	@$(BIN)/uv pip compile $(COMPILE) -o docker/sbom.lock docker/sbom.in
 
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 

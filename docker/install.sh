@@ -28,7 +28,8 @@ install -m 0644 docker/spark_streaming.py "$target/bin/spark_streaming.py"
 install -m 0644 streaming/log4j2.properties "$target/bin/log4j2.properties"
 
 "$target/venv/bin/python" -m venv "$work/sbom"
-"$work/sbom/bin/python" -m pip --disable-pip-version-check --quiet install cyclonedx-bom==7.5.0
+"$work/sbom/bin/python" -m pip --disable-pip-version-check --quiet install \
+    --require-hashes --requirement docker/sbom.lock
 "$work/sbom/bin/cyclonedx-py" environment --pyproject pyproject.toml --mc-type application --of JSON \
     --output-file "$work/python.json" "$target/venv/bin/python"
 "$target/venv/bin/python" docker/sbom.py "$work/python.json" "$target" >"$target/sbom.cdx.json"
