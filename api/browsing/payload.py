@@ -2,15 +2,17 @@
 
 Nothing here fails: what cannot be read as one thing is shown as the next, down to hex, and says why. So
 is JSON that would be shown as something else than the record holds: a name that an object has twice, a number
-that would be rounded.
+that would be rounded or is too long.
 
 Callers who may not read payloads see their structure, never a value. Of JSON, Avro and Protobuf the names
-and the types stay; a name that looks like data (a map by address or by number) is masked as well. Of text and
-bytes only the size is shown. Headers that describe the failure are no payload: they stay.
+and the types stay; a name that looks like data (a map by address or by number) is masked as well. A name that
+an object of JSON has twice is there twice, the second time with its place in the object. Of text and bytes
+only the size is shown. Headers that describe the failure are no payload: they stay.
 """
 
 import json
 import re
+import sys
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -72,8 +74,12 @@ class Renderer:
     def __init__(self, most_bytes: int, registry: Registry | None) -> None:
         self._most_bytes, self._registry = most_bytes, registry
 
-    def show(self, raw: bytes | None, view: View = View.AUTO) -> Shown:
-        """The payload in the requested view."""
+    def show(self, raw: bytes | None, view: View = View.AUTO, *, masks: bool = False) -> Shown:
+        """The payload in the requested view; without its values if it ``masks`` them."""
+        shown = self._whole(raw, view, masks=masks)
+        return _masked(shown) if masks else shown
+
+    def _whole(self, raw: bytes | None, view: View, *, masks: bool) -> Shown:
         if raw is None:
             return Shown(Format.NULL, None)
         if len(raw) > self._most_bytes:
@@ -84,10 +90,14 @@ class Renderer:
             return Shown(Format.TEXT, raw.decode(errors="replace"))
         if view is View.PROTOBUF:
             return _protobuf(_after_indexes(raw[1 + ID_BYTES :]) if _is_framed(raw) else raw)
-        return self._framed(raw) if _is_framed(raw) else plain(raw)
+        return self._framed(raw, masks=masks) if _is_framed(raw) else _plain(raw, masks=masks)
 
-    def header(self, raw: bytes | None) -> Shown:
-        """A header's value: as text where it is text, else as hex."""
+    def header(self, raw: bytes | None, *, masks: bool = False) -> Shown:
+        """A header's value: as text where it is text, else as hex; nothing of it if it is masked."""
+        shown = self._header(raw)
+        return _masked(shown) if masks else shown
+
+    def _header(self, raw: bytes | None) -> Shown:
         if raw is None:
             return Shown(Format.NULL, None)
         if len(raw) > self._most_bytes:
@@ -103,7 +113,7 @@ class Renderer:
             return Shown(Format.HEX, beginning.hex(), note=note, cut=True)
         return Shown(Format.TEXT, text, note=note, cut=True)
 
-    def _framed(self, raw: bytes) -> Shown:
+    def _framed(self, raw: bytes, *, masks: bool) -> Shown:
         """A payload in the registry's wire format: a zero, the schema's id, the data."""
         schema_id = int.from_bytes(raw[1 : 1 + ID_BYTES], "big")
         body = raw[1 + ID_BYTES :]
@@ -116,20 +126,20 @@ class Renderer:
                 return Shown(Format.AVRO, decode_avro(body, schema.avro), schema_id)
         except (RegistryError, AvroError) as error:
             return Shown(Format.HEX, raw.hex(), schema_id, str(error))
-        shown = plain(body) if schema.kind == "JSON" else _protobuf(_after_indexes(body))
+        shown = _plain(body, masks=masks) if schema.kind == "JSON" else _protobuf(_after_indexes(body))
         return replace(shown, schema_id=schema_id)
 
 
-def plain(raw: bytes) -> Shown:
+def _plain(raw: bytes, *, masks: bool) -> Shown:
     """Bytes without a schema: JSON, else text, else hex."""
     text = _text(raw)
     if text is None:
         return Shown(Format.HEX, raw.hex())
     note = ""
     try:
-        content = json.loads(text, parse_constant=_refuse, parse_float=_exact, object_pairs_hook=_named_once)
+        content = _structure(text) if masks else _content(text)
         if _depth_within(content, MOST_DEPTH):
-            return Shown(Format.JSON, _escaped(content) if HALF_PAIR.search(text) else content)
+            return Shown(Format.JSON, content)
     except _InexactError as error:
         note = f"shown as text: as JSON, {error}"
     except (ValueError, RecursionError):
@@ -148,6 +158,29 @@ def _text(raw: bytes, *, cut: bool = False) -> str | None:
     return None
 
 
+def _structure(text: str) -> Any:  # noqa: ANN401 -- JSON
+    """The JSON with its objects masked, without the digits of its numbers. Raises ``ValueError``."""
+    return json.loads(
+        text,
+        parse_constant=_refuse,
+        parse_float=lambda _: 0,
+        parse_int=lambda _: 0,
+        object_pairs_hook=_names,
+    )
+
+
+def _content(text: str) -> Any:  # noqa: ANN401 -- JSON
+    """The JSON as what it is. Raises ``ValueError``: ``_InexactError`` where it cannot be shown so."""
+    content = json.loads(
+        text,
+        parse_constant=_refuse,
+        parse_float=_exact,
+        parse_int=_exact_whole,
+        object_pairs_hook=_named_once,
+    )
+    return _escaped(content) if HALF_PAIR.search(text) else content
+
+
 def _escaped(content: Any) -> Any:  # noqa: ANN401 -- JSON
     r"""The content with half surrogate pairs written as ``\ud800``: no encoding has them."""
     if isinstance(content, dict):
@@ -158,7 +191,7 @@ def _escaped(content: Any) -> Any:  # noqa: ANN401 -- JSON
 
 
 class _InexactError(ValueError):
-    """Python's JSON would drop or round something; the text says what, without naming it."""
+    """Python's JSON would drop, round or refuse something; the text says what, without naming it."""
 
 
 def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -176,6 +209,14 @@ def _exact(digits: str) -> float:
     except InvalidOperation:
         pass
     raise _InexactError("a number would be rounded")
+
+
+def _exact_whole(digits: str) -> int | float:
+    try:
+        return -0.0 if digits == "-0" else int(digits)
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        raise _InexactError(f"a number of more than {most} digits would not be read") from None
 
 
 def _refuse(constant: str) -> Any:  # noqa: ANN401 -- never returns
@@ -242,7 +283,11 @@ _NAME_CHARS: Final = 64
 _STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
 
 
-def masked(shown: Shown) -> Shown:
+class _Masked(dict[str, Any]):
+    """An object whose names and values are masked."""
+
+
+def _masked(shown: Shown) -> Shown:
     """The payload without its values."""
     if shown.format is Format.PROTOBUF:
         fields = [
@@ -255,7 +300,7 @@ def masked(shown: Shown) -> Shown:
 
 def _hidden(content: Any) -> Any:  # noqa: ANN401 -- JSON
     if isinstance(content, dict):
-        return _names(content)
+        return content if isinstance(content, _Masked) else _names(list(content.items()))
     if isinstance(content, list):
         shown = [_hidden(item) for item in content[:MOST_NAMES]]
         rest = len(content) - len(shown)
@@ -267,12 +312,13 @@ def _hidden(content: Any) -> Any:  # noqa: ANN401 -- JSON
     return f"<text of {len(content)}>" if isinstance(content, str) else content
 
 
-def _names(content: dict[str, Any]) -> dict[str, Any]:
-    hidden: dict[str, Any] = {}
-    for number, (name, value) in enumerate(content.items(), 1):
+def _names(pairs: list[tuple[str, Any]]) -> _Masked:
+    hidden = _Masked()
+    for number, (name, value) in enumerate(pairs, 1):
         if number > MOST_NAMES:
-            hidden["<more>"] = f"<{len(content) - MOST_NAMES} more>"
+            hidden["<more>"] = f"<{len(pairs) - MOST_NAMES} more>"
             break
         plain = len(name) <= _NAME_CHARS and _NAME.fullmatch(name)
-        hidden[name if plain else f"<name {number}>"] = _hidden(value)
+        shown = name if plain else f"<name {number}>"
+        hidden[f"{shown} <{number}>" if shown in hidden else shown] = _hidden(value)
     return hidden

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from api.answers import TIME, Answer, answer_of
 from api.browsing.browser import RecordPage
-from api.browsing.payload import Format, Renderer, Shown, View, masked
+from api.browsing.payload import Format, Renderer, Shown, View
 from api.errors import ApiError
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.record import DeadLetter, describes_failure
@@ -129,21 +129,18 @@ class RecordRenderer:
     def _payload(self, raw: bytes | None) -> Payload:
         """Masked bytes are Protobuf only if the registry says so: else their values become field numbers."""
         by_registry = self.view is View.PROTOBUF and not self.unmasked
-        view = View.AUTO if by_registry else self.view
-        return _answer(raw, self.renderer.show(raw, view), masks=not self.unmasked)
+        view, masks = View.AUTO if by_registry else self.view, not self.unmasked
+        return _answer(raw, self.renderer.show(raw, view, masks=masks), masked=masks)
 
     def _header(self, name: str, raw: bytes | None) -> RecordHeader:
         masks = not self.unmasked and not describes_failure(name)
-        shown = self.renderer.header(raw)
-        return RecordHeader(
-            name=name.encode(errors="replace").decode(), value=_answer(raw, shown, masks=masks)
-        )
+        value = _answer(raw, self.renderer.header(raw, masks=masks), masked=masks)
+        return RecordHeader(name=name.encode(errors="replace").decode(), value=value)
 
 
-def _answer(raw: bytes | None, shown: Shown, *, masks: bool) -> Payload:
-    visible = masked(shown) if masks else shown
+def _answer(raw: bytes | None, shown: Shown, *, masked: bool) -> Payload:
     size = None if raw is None else len(raw)
-    return answer_of(Payload, visible, size_bytes=size, masked=masks and raw is not None)
+    return answer_of(Payload, shown, size_bytes=size, masked=masked and raw is not None)
 
 
 PLACE: Final = (

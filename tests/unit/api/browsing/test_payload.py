@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.answers import answer_of
-from api.browsing.payload import MOST_NAMES, Format, Renderer, Shown, View, masked
+from api.browsing.payload import MOST_NAMES, Format, Renderer, Shown, View
 from api.browsing.records import Payload
 from api.browsing.registry import AvroError, decode_avro, may_be_endless
 from deadwatch.deadletter.dialects import Dialect, Reading
@@ -77,19 +77,50 @@ def test_a_payload_is_shown_as_what_it_is(raw: bytes | None, format_: Format, co
         (b"-1e999", "a number would be rounded"),
         (b"1e-400", "a number would be rounded"),
         (b"0e99999999999999999999", "a number would be rounded"),
+        (b"[-" + b"1" * 5_000 + b"]", "a number of more than 4300 digits would not be read"),
     ],
 )
 def test_json_that_would_be_shown_as_something_else_is_text(raw: bytes, note: str) -> None:
-    shown = renderer.show(raw)
+    shown = Renderer(10_000, None).show(raw)
     assert shown == Shown(Format.TEXT, raw.decode(), note=f"shown as text: as JSON, {note}")
-    assert masked(shown).content is None
 
 
 @pytest.mark.parametrize(
-    "raw", [b"0.1", b"1.10", b"-0.0", b"1E5", b"1e23", b"5e-324", b"1.7976931348623157e308"]
+    ("raw", "content"),
+    [
+        (
+            b'{"id": 1, "name": "Ada", "id": 2}',
+            {"id": "<number>", "name": "<text of 3>", "id <3>": "<number>"},
+        ),
+        (
+            b'[{"a": {"ada@example.org": 1, "ada@example.org": 1}}]',
+            [{"a": dict.fromkeys(("<name 1>", "<name 2>"), "<number>")}],
+        ),
+        (
+            b'{"id": [{"id": null, "id": true}], "id": "x"}',
+            {"id": [{"id": None, "id <2>": "<boolean>"}], "id <2>": "<text of 1>"},
+        ),
+        (rb'{"\ud800": "\ud800", "\\ud800": 2}', {"<name 1>": "<text of 1>", "<name 2>": "<number>"}),
+        (
+            b'{"sum": 12345678901234567.89, "ids": [-0, 1e999]}',
+            {"sum": "<number>", "ids": ["<number>", "<number>"]},
+        ),
+        (b"1" * 5_000, "<number>"),
+        (b"[" * 65 + b"]" * 65, None),
+        (b'{"a":' * 65 + b"1" + b"}" * 65, None),
+    ],
+)
+def test_masked_it_keeps_its_structure_and_every_field(raw: bytes, content: object) -> None:
+    shown = Renderer(10_000, None).show(raw, masks=True)
+    assert shown == Shown(Format.TEXT if content is None else Format.JSON, content)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"0.1", b"1.10", b"-0.0", b"-0", b"1E5", b"1e23", b"5e-324", b"1.7976931348623157e308"]
 )
 def test_a_number_that_keeps_its_digits_is_json(raw: bytes) -> None:
-    assert renderer.show(raw) == Shown(Format.JSON, float(raw))
+    shown = renderer.show(raw)
+    assert (shown.format, repr(shown.content)) == (Format.JSON, repr(float(raw)))
 
 
 def test_a_long_payload_is_cut_and_says_so() -> None:
@@ -113,24 +144,29 @@ def test_protobuf_is_shown_by_field_numbers() -> None:
         {"field": 2, "value": "testing"},
         {"field": 3, "value": {"hex": "fffe"}},
     ]
-    values = [field["value"] for field in masked(shown).content]
+    hidden = renderer.show(b"\x08\x96\x01\x12\x07testing\x1a\x02\xff\xfe", View.PROTOBUF, masks=True)
+    values = [field["value"] for field in hidden.content]
     assert values == ["<number>", "<text of 7>", {"hex": "<text of 4>"}]
     assert renderer.show(b"\xff", View.PROTOBUF).note == "is no Protobuf message"
 
 
 def test_of_a_message_with_many_fields_the_first_are_shown_and_the_rest_is_counted() -> None:
-    shown = Renderer(10_000, None).show(b"\x08\x01" * (MOST_NAMES + 2), View.PROTOBUF)
+    fields, large = b"\x08\x01" * (MOST_NAMES + 2), Renderer(10_000, None)
+    shown = large.show(fields, View.PROTOBUF)
     assert shown.cut
     assert shown.content == [*[{"field": 1, "value": 1}] * MOST_NAMES, "<2 more>"]
-    assert masked(shown).content == [*[{"field": 1, "value": "<number>"}] * MOST_NAMES, "<2 more>"]
-    whole = Renderer(10_000, None).show(b"\x08\x01" * MOST_NAMES, View.PROTOBUF)
+    assert large.show(fields, View.PROTOBUF, masks=True).content == [
+        *[{"field": 1, "value": "<number>"}] * MOST_NAMES,
+        "<2 more>",
+    ]
+    whole = large.show(b"\x08\x01" * MOST_NAMES, View.PROTOBUF)
     assert (len(whole.content), whole.cut) == (MOST_NAMES, False)
 
 
 @settings(max_examples=30)
 @given(raw=st.binary(max_size=300), view=st.sampled_from(View))
 def test_any_bytes_can_be_shown_and_masked(raw: bytes, view: View) -> None:
-    for shown in (renderer.show(raw, view), masked(renderer.show(raw, view)), renderer.header(raw)):
+    for shown in (renderer.show(raw, view), renderer.show(raw, view, masks=True), renderer.header(raw)):
         json.dumps(shown.content).encode("ascii")
         assert answer_of(Payload, shown, size_bytes=1, masked=False).model_dump_json()
 
@@ -143,7 +179,7 @@ def test_masking_keeps_the_structure_and_no_value() -> None:
             "lines": ["secret", 3.5],
         }
     ).encode()
-    assert masked(renderer.show(raw)).content == {
+    assert renderer.show(raw, masks=True).content == {
         "customer": {"name": "<text of 12>", "vip": "<boolean>", "age": "<number>", "mail": None},
         "by_mail": {"<name 1>": "<number>", "<name 2>": "<number>"},
         "lines": ["<text of 6>", "<number>"],
@@ -152,7 +188,7 @@ def test_masking_keeps_the_structure_and_no_value() -> None:
 
 @pytest.mark.parametrize("raw", [b"plain text", b"\xff\x00", b"x" * 5_000])
 def test_of_text_and_bytes_nothing_stays(raw: bytes) -> None:
-    assert masked(renderer.show(raw)).content is None
+    assert renderer.show(raw, masks=True).content is None
 
 
 def test_headers_of_the_failure_are_open_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
