@@ -13,7 +13,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from deadwatch.orders.errors import IdempotencyError, UnreadHistoryError
+from deadwatch.orders.errors import IdempotencyError, RefusedOrderError, UnreadHistoryError
 from deadwatch.orders.handled import NOTHING
 from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.orders.selection import Extents, Intervals, intervals, within
@@ -126,19 +126,27 @@ class OrderService:
             requested_by=wanted.requested_by,
             created_at_ms=self.now_ms(),
             begin=dict(extents.begin),
-            cut_off=cut_off(extents, wanted.request.cut_off),
+            cut_off=cut_off(topic, extents, wanted.request.cut_off),
             policy=wanted.policy,
         )
 
 
-def cut_off(extents: Extents, latest: Mapping[int, int] | None) -> dict[int, int]:
+def cut_off(topic: str, extents: Extents, latest: Mapping[int, int] | None) -> dict[int, int]:
     """Where an order ends in each partition: where that ends, or at ``latest``; one that is not in it has no
     record of the order.
+
+    Raises:
+        RefusedOrderError: a partition ends before ``latest``: its records are not those that were looked at.
     """
     if latest is None:
         return dict(extents.end)
-    ends = {at: min(end, latest.get(at, 0)) for at, end in extents.end.items()}
-    return {at: max(end, extents.begin.get(at, 0)) for at, end in ends.items()}
+    for at, end in extents.end.items():
+        if end < latest.get(at, 0):
+            raise RefusedOrderError(
+                f"partition {at} of {topic} ends at {end}, before {latest[at]}, where the dry run has ended: "
+                "the topic was made anew, or has lost records; look at a new dry run"
+            )
+    return {at: max(latest.get(at, 0), extents.begin.get(at, 0)) for at in extents.end}
 
 
 def _origins(cluster: Cluster, rules: TargetRules) -> Callable[[str], Extents]:
