@@ -77,7 +77,7 @@ router = APIRouter(prefix="/dead-letters/records", tags=["records"], dependencie
 class Looking(Unmasking):
     """How payloads are shown."""
 
-    view: View = Field(View.AUTO, description="How keys and values are shown.")
+    view: View = Field(View.AUTO, description="How keys and values are shown; masked, `protobuf` is `auto`.")
 
 
 class Selecting(Looking):

@@ -101,7 +101,9 @@ class Redrive(Answer):
     dry_run: bool = Field(examples=[False])
     dlq_topic: str = Field(examples=["dlq.orders"])
     cut_off: dict[str, int] = Field(
-        description="End offsets at its creation; what came later is not part of it.", examples=[{"0": 6667}]
+        description="Where it ends: at the `cut_off` of its request, else at the end offsets at its "
+        "creation; what came later is not part of it.",
+        examples=[{"0": 6667}],
     )
     progress: RedriveProgress
     to_move: int = Field(description="As planned; see `progress`.", examples=[20000])

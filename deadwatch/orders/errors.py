@@ -79,10 +79,10 @@ class RefusedOrderError(RequestError):
 
 
 class ConfirmError(RequestError):
-    """The order would move more records than are confirmed, or than may go without that."""
+    """The order may move more records than are confirmed, or than may go without that."""
 
     kind = "redrive-unconfirmed"
-    title = "The redrive moves many records and is not confirmed"
+    title = "The redrive may move more records than are confirmed"
 
     def __init__(self, at_most: int, limit: int, confirmed: int | None) -> None:
         found = f"this may move {at_most} records"

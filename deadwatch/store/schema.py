@@ -198,7 +198,7 @@ redrive_orders = _table(
     "redrive_orders",  # what was requested; what was moved is in Kafka, and counted in series
     "*id dlq_topic "
     "request "  # JSON of deadwatch.orders.order.OrderRequest
-    "begin cut_off "  # JSON: first and end offsets at its creation, by partition
+    "begin cut_off "  # JSON, by partition: the first offset at its creation, and where it ends
     "plan "  # JSON: what the scan at its creation has shown
     "dry_run:flag "  # nobody moves anything for it
     "requested_by "

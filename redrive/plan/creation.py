@@ -1,8 +1,9 @@
 """Makes an order: what Kafka holds is looked at, the selection is scanned, then the order is stored.
 
-``OrderService.read`` has the steps. The first and the end offsets are taken there: what arrives later is not
-part of the order. The scan reads committed records by assignment, so that no group's offset moves; it ends at
-the order's cut-off, after so many records or after so long, whichever comes first.
+``OrderService.read`` has the steps. The first and the end offsets are taken there, or the end is what the
+request says (``cut_off``): what arrives later is not part of the order. The scan reads committed records by
+assignment, so that no group's offset moves; it ends at the order's cut-off, after so many records or after so
+long, whichever comes first.
 """
 
 from collections.abc import Callable, Mapping
