@@ -244,7 +244,10 @@ def page_to_return_to(request: Request) -> str:
     if request.method in READING:
         page = urlsplit(str(request.url))
     else:
-        page = urlsplit(request.headers.get("referer", ""))
+        try:
+            page = urlsplit(request.headers.get("referer", ""))
+        except ValueError:
+            return "/"
         if page.netloc != request.headers.get("host") or not page.path.startswith(f"{root(request)}/"):
             return "/"
     path = path_in_console(request, page.path)

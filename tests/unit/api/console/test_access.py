@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 import pytest
 from fastapi import FastAPI
@@ -206,6 +207,20 @@ def test_who_signs_in_comes_back_to_what_was_filtered(console: Console) -> None:
     ):
         assert back(page) == page
     assert back("/groups?filter=" + "a" * 8_000) == "/groups"
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    "sender", ["http://[", "http://[::1/console/groups", "http://evil.example/console/groups"]
+)
+def test_a_form_that_no_page_of_ours_has_sent_leads_back_to_the_first_page(
+    console: Console, sender: str
+) -> None:
+    form = {"csrf": console.token(), "topic": "dlq.t"}
+    refused = console.client.post("/console/redrives/new", data=form, headers={"Referer": sender})
+    assert refused.status_code == 401
+    places = re.findall(r'href="/console/sign-in\?next=([^"]+)"', refused.text)
+    assert {unquote(place) for place in places} == {"/"}
 
 
 @pytest.mark.parametrize(
