@@ -19,7 +19,7 @@ from cli.commands import tables
 from cli.commands.api import Limit, Output, completion, option
 from cli.commands.output import Answer, Format, shown, write
 from deadwatch.orders import options as order_options
-from deadwatch.orders.options import OPTIONS, SET, SETTING, Option
+from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
 from deadwatch.orders.texts import SWITCH
 
 if TYPE_CHECKING:
@@ -137,8 +137,7 @@ def redrive(
     unseen = not (output is Format.TABLE and sys.stdout.isatty())
     if not yes and not ask_terminal(question, would if unseen else ""):
         return _end(tried, output, UNDONE)
-    shown = {"dry_run": False, "confirm": at_most, "cut_off": tried["cut_off"]}
-    order = api.post(PATH, {**request, **shown}, str(uuid.uuid4()))
+    order = api.post(PATH, {**request, **next_step(tried)}, str(uuid.uuid4()))
     console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
     return watch(api, order["id"], console, output)
 

@@ -44,6 +44,7 @@ from cli.options import Options
 from cli.service import Service, configure, forget_variables
 from cli.supervisor import Supervisor, running
 from deadwatch.contract.topics import PARKED_SUFFIX
+from deadwatch.orders.options import next_step
 from deadwatch.runtime import process
 from jars import JarsError, JavaError
 from lab import Lab, LabError, share
@@ -237,8 +238,7 @@ def redrive(api: Api, console: Console, request: Mapping[str, object]) -> None:
     """A dry run, then the order; returns when it is completed. Raises ``RefusedError`` when it is not."""
     dry_run = api.post(PATH, {**request, "dry_run": True})
     console.print(plan(dry_run))
-    step = {"dry_run": False, "confirm": dry_run["plan"]["at_most"], "cut_off": dry_run["cut_off"]}
-    made = api.post(PATH, {**request, **step}, str(uuid.uuid4()))
+    made = api.post(PATH, {**request, **next_step(dry_run)}, str(uuid.uuid4()))
     order = follow(api, made["id"], Console(quiet=True))
     if order["status"] != "COMPLETED":
         raise RefusedError(f"redrive {order['id']} is {order['status']}: {order['status_reason']}")

@@ -69,6 +69,12 @@ def gathered(fields: Fields) -> dict[str, Any]:
     return document
 
 
+def next_step(dry_run: Mapping[str, Any]) -> Fields:
+    """The fields of ``STEPS`` for the order after a dry run, of the answer to that, as in JSON."""
+    ends = {int(partition): offset for partition, offset in dry_run["cut_off"].items()}
+    return {"dry_run": False, "confirm": dry_run["plan"]["at_most"], "cut_off": ends}
+
+
 def setting(path: str, value: object) -> str:
     """The text ``PATH=VALUE``, in ASCII."""
     return f"{path}={json.dumps(value)}"

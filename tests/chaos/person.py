@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from api.problems import ProblemResponse
 from cli.api_client import PREFIX
+from deadwatch.orders.options import next_step
 from tests.chaos.deployment import Deployment
 from tests.chaos.exchanges import Client
 from tests.unit.api.console_visit import Console
@@ -39,9 +40,7 @@ class Person(RuleBasedStateMachine):
         if not dry.is_success:
             return
         key = {"Idempotency-Key": str(uuid.uuid4())}
-        shown = dry.json()
-        step = {"dry_run": False, "confirm": shown["plan"]["at_most"], "cut_off": shown["cut_off"]}
-        real = {**body, **step}
+        real = {**body, **next_step(dry.json())}
         made = [self.ask("POST", "/redrives", json=real, headers=key) for _ in range(2)]
         if all(one.is_success for one in made) and made[0].json()["id"] != made[1].json()["id"]:
             self.place.book.remark(f"one key has made two orders: {key}")

@@ -19,6 +19,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from cli.api_client import Api, NoAnswerError
 from deadwatch.contract.topics import EVENTS, OWN_DLQ
+from deadwatch.orders.options import next_step
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ, FLUSH_INTERVAL_MS, json_sink, pipe_source
 from lab.topics import Topics
@@ -267,8 +268,7 @@ class Failures:
 def _ordered(api: Api, topic: str, selection: Mapping[str, object], **more: object) -> Mapping[str, Any]:
     request = {"dlq_topic": topic, "selection": selection, "reason": "test", **more}
     dry = _accepted(api, {**request, "dry_run": True})
-    step = {"dry_run": False, "confirm": dry["plan"]["at_most"], "cut_off": dry["cut_off"]}
-    return _accepted(api, {**request, **step})
+    return _accepted(api, {**request, **next_step(dry)})
 
 
 def _accepted(api: Api, request: Mapping[str, object]) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from api.routes import dead_letters, overview, redrives
 from api.routes.redrives import OrderId, Redrive
 from api.service import Searching, Service, Serving
 from deadwatch.contract.errors import RequestError
-from deadwatch.orders.options import words
+from deadwatch.orders.options import next_step, words
 from deadwatch.orders.order import OrderRequest, Selection
 from deadwatch.orders.texts import INTERVALS, LINES, NUMBER, PLACES, SECONDS, TIME, WHOLE, choice
 
@@ -130,9 +130,7 @@ def start(action: Acting, order: OrderId, form: SubmittedForm) -> Response:
     if form.get("confirm", "").replace(",", "").replace(" ", "") != str(at_most):
         problem = f"type {at_most} to confirm; nothing was moved"
         return _order(action.request, action.service, dry_run, problem, UNPROCESSABLE)
-    cut_off = {int(partition): offset for partition, offset in dry_run.cut_off.items()}
-    step = {"dry_run": False, "confirm": at_most, "cut_off": cut_off}
-    asked = dry_run.request.model_copy(update=step)
+    asked = dry_run.request.model_copy(update=next_step(dry_run.model_dump(include={"plan", "cut_off"})))
     try:
         made = redrives.create(action, asked, f"console-{dry_run.id}")
     except RequestError as error:

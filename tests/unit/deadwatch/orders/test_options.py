@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from deadwatch.orders import texts
-from deadwatch.orders.options import OPTIONS, add_setting, gathered, request, spread, words
+from deadwatch.orders.options import OPTIONS, STEPS, add_setting, gathered, next_step, request, spread, words
 from deadwatch.orders.order import OrderRequest, Selection
 from deadwatch.orders.texts import Kind
 
@@ -50,7 +50,13 @@ def test_a_topic_comes_first_unless_it_looks_like_an_option() -> None:
     asked = OrderRequest(dlq_topic="dlq.t", selection=Selection(all=True), reason="test")
     assert words(asked) == ["dlq.t", "--all", "--reason", "test"]
     assert "limits.max_in_flight" in spread(asked, (), defaults=True)
-    assert not {"dry_run", "confirm", "cut_off"} & spread(asked, (), defaults=True).keys()
+    assert not STEPS & spread(asked, (), defaults=True).keys()
+
+
+def test_the_order_of_a_dry_run_moves_what_that_has_shown() -> None:
+    step = next_step({"plan": {"at_most": 7, "to_move": 5}, "cut_off": {"0": 9, "1": 0}})
+    assert step == {"dry_run": False, "confirm": 7, "cut_off": {0: 9, 1: 0}}
+    assert step.keys() == STEPS
 
 
 KINDS: list[tuple[Kind, str, object]] = [
