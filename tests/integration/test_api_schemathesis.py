@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from api.auth.credentials import issue
+from cli import local_token
 from deadwatch.contract import headers as names
 from deadwatch.store.store import Store
 from lab import Lab
@@ -32,9 +32,8 @@ ENDLESS = "/api/v1/live"
 
 @pytest.fixture
 def token(tmp_path: Path) -> Path:
-    file = tmp_path / "token"
-    file.touch(0o600)
-    file.write_text(issue().text)
+    file = tmp_path / local_token.NAME
+    local_token.make(file)
     return file
 
 
@@ -61,7 +60,7 @@ def url(lab: Lab, tmp_path: Path, token: Path) -> Iterator[str]:
 def test_no_request_gets_an_answer_that_is_not_documented(url: str, token: Path, tmp_path: Path) -> None:
     command = [
         *(sys.executable, "-c", SCHEMATHESIS, "run", f"{url}/openapi.json"),
-        *("--header", f"Authorization: Bearer {token.read_text()}", "--exclude-path", ENDLESS),
+        *("--header", f"Authorization: Bearer {local_token.find(token, url)}", "--exclude-path", ENDLESS),
         *("--checks", CHECKS, "--max-time", str(TIME_S), "--max-examples", "15", "--no-color"),
         *("--phases", "examples,coverage,fuzzing", "--generation-deterministic", "--warnings", "off"),
         *("--request-timeout", "60", "--suppress-health-check", "all"),

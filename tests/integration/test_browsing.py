@@ -17,10 +17,10 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.audit import UNMASKED
-from api.auth.credentials import issue
 from api.auth.role import Role
 from api.browsing.merge import GROUP
 from api.settings import ApiSettings
+from cli import local_token
 from deadwatch.contract import headers as names
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.store import Store
@@ -28,6 +28,7 @@ from lab import Lab
 from lab.topics import Topics
 from tests.kafka_topics import producing
 from tests.names import fresh
+from tests.operators import AT
 
 pytestmark = pytest.mark.integration
 
@@ -77,17 +78,16 @@ def serve(lab: Lab, tmp_path: Path) -> Iterator[Serve]:
     with Store(url):
         pass
 
-    token = issue().text
-    file = tmp_path / "token"
-    file.touch(0o600)
-    file.write_text(token)
+    file = tmp_path / local_token.NAME
+    local_token.make(file)
+    token = local_token.find(file, AT)
 
     def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
         kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
         told = {"browse_timeout_ms": 30_000, "local_token_file": file, **settings}
         client = TestClient(
             create_app(ApiSettings(store_url=url, kafka=kafka, **told)),
-            "http://127.0.0.1:8000",
+            AT,
             headers={} if role is Role.VIEWER else {"Authorization": f"Bearer {token}"},
             client=("127.0.0.1", 50_000),
         )

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import create_app
-from api.auth.credentials import issue
 from api.settings import ApiSettings
-from tests.operators import client_of, operator
+from cli import local_token as token_file
+from tests.operators import AT, client_of, operator
 
 
 @pytest.fixture
@@ -27,9 +27,8 @@ def store_url(store: Engine, store_file: Path) -> str:
 
 @pytest.fixture
 def local_token_file(tmp_path: Path) -> Path:
-    file = tmp_path / "token"
-    file.touch(0o600)
-    file.write_text(issue().text)
+    file = tmp_path / token_file.NAME
+    token_file.make(file)
     return file
 
 
@@ -41,7 +40,7 @@ def me() -> str:
 
 @pytest.fixture
 def local_token(local_token_file: Path) -> str:
-    return local_token_file.read_text()
+    return token_file.find(local_token_file, AT)
 
 
 @pytest.fixture

@@ -72,9 +72,9 @@ BROKEN = (
 
 @pytest.mark.usefixtures("store")
 def test_a_wrong_header_breaks_nothing_and_its_log_is_json_and_holds_no_token(
-    store_file: Path, tmp_path: Path, local_token_file: Path
+    store_file: Path, tmp_path: Path, local_token_file: Path, local_token: str
 ) -> None:
-    log, token, wrong = tmp_path / "api.log", local_token_file.read_text(), issue().text
+    log, token, wrong = tmp_path / "api.log", local_token, issue().text
     variables = {"API_STORE_URL": f"sqlite:///{store_file}", "API_LOCAL_TOKEN_FILE": str(local_token_file)}
     with serving(log, API_LOG_FORMAT="json", **variables) as client:
         for line in BROKEN:

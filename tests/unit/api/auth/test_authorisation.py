@@ -268,12 +268,12 @@ def test_who_is_on_this_machine_reads_without_saying_who_they_are(app: FastAPI) 
 
 
 def test_a_local_token_that_others_can_read_opens_nothing(
-    store_url: str, local_token_file: Path, caplog: pytest.LogCaptureFixture
+    store_url: str, local_token_file: Path, local_token: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     local_token_file.chmod(0o640)
     settings = ApiSettings(store_url=store_url, local_token_file=local_token_file)
-    headers = {"Authorization": f"Bearer {local_token_file.read_text()}"}
+    headers = {"Authorization": f"Bearer {local_token}"}
     client = TestClient(create_app(settings), "http://127.0.0.1", headers=headers, client=("127.0.0.1", 1))
     assert client.post(f"{V1}/redrives/0/cancel").status_code == 401
     assert "readable by its owner only" in caplog.text
-    assert local_token_file.read_text() not in caplog.text
+    assert local_token not in caplog.text
