@@ -1,4 +1,4 @@
-"""``python -m api``: metrics and answers over HTTP until SIGTERM or SIGINT.
+"""``python -m api``: metrics and answers over HTTP until a signal asks for the end.
 
 Connections are bounded in number, and each in the time and the size of the headers it sends. A client that
 sends its request slowly, or none at all, holds a connection and no more, and not for long. When there are too
@@ -26,7 +26,7 @@ from api.settings import ApiSettings
 from api.telemetry import HEADER
 from deadwatch.deadletter.dialects import read_as
 from deadwatch.runtime.clock import monotonic_ms
-from deadwatch.runtime.process import REFUSED, leave_records_alone
+from deadwatch.runtime.process import REFUSED, leave_records_alone, stop_signals
 from deadwatch.runtime.settings_file import begin
 
 GRACEFUL_SHUTDOWN_S = 3
@@ -43,13 +43,18 @@ def main() -> None:
     logging.getLogger("uvicorn.error").addFilter(BoundedWarnings())
     listener = _listen(settings)
     server = uvicorn.Server(server_config(settings))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+    end_on_signals(server)
     gc.collect()
     gc.freeze()  # what is loaded stays: to look through all of it again takes longer than most answers
     host, port = listener.getsockname()[:2]
     logger.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     server.run(sockets=[listener])
+
+
+def end_on_signals(server: uvicorn.Server) -> None:
+    """The server ends when a signal asks for it; uvicorn alone knows nothing of a closed terminal."""
+    for number in stop_signals():
+        signal.signal(number, lambda *_: setattr(server, "should_exit", True))
 
 
 def server_config(settings: ApiSettings) -> uvicorn.Config:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, select
 
-from api.__main__ import server_config
+from api.__main__ import end_on_signals, server_config
 from api.auth.credentials import issue
 from api.settings import ApiSettings
+from deadwatch.runtime.process import STOP_SIGNALS
 from deadwatch.store.schema import audit
 from lab.ports import free_port
 from tests.waiting import WITHIN_S, until
@@ -42,6 +45,33 @@ def serving(log: Path, **variables: str) -> Iterator[httpx2.Client]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def given_back() -> Iterator[None]:
+    """Every signal that asks for the end does so inside, and afterwards what it did before."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in STOP_SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("given_back")
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_what_asks_for_the_end_ends_the_server(number: signal.Signals) -> None:
+    server = uvicorn.Server(uvicorn.Config(""))
+    end_on_signals(server)
+    signal.raise_signal(number)
+    assert server.should_exit
+
+
+@pytest.mark.usefixtures("given_back")
+def test_a_closed_terminal_ends_no_server_where_that_is_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    server = uvicorn.Server(uvicorn.Config(""))
+    end_on_signals(server)
+    signal.raise_signal(signal.SIGHUP)
+    assert not server.should_exit
 
 
 @pytest.mark.parametrize(("trusted", "address"), [(("127.0.0.1",), "203.0.113.9"), ((), "127.0.0.1")])
