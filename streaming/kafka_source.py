@@ -164,7 +164,11 @@ def _split(offsets: Offsets, settings: StreamingSettings) -> tuple[Offsets, Offs
 
 
 def _options(settings: StreamingSettings) -> dict[str, str]:
-    """A silent broker is noticed within two attempts; records that were deleted are not waited for."""
+    """A silent broker is noticed within two attempts; records that were deleted are not waited for.
+
+    A broker answers a connection's requests in their order. When Spark has read a partition, its consumer has
+    asked for more already, and Spark asks for offsets: that waited for records which nobody had written yet.
+    """
     return {
         **settings.kafka.spark(),
         "includeHeaders": "true",
@@ -172,7 +176,7 @@ def _options(settings: StreamingSettings) -> dict[str, str]:
         "fetchOffset.numRetries": "1",
         "fetchOffset.retryIntervalMs": "200",
         "kafkaConsumer.pollTimeoutMs": str(settings.default_api_timeout_ms),
-        "kafka.fetch.max.wait.ms": "10",  # a batch ends with a transaction's marker: nothing comes after it
+        "kafka.fetch.max.wait.ms": "0",
         "kafka.isolation.level": "read_committed",
         "kafka.allow.auto.create.topics": "false",
         "kafka.request.timeout.ms": str(settings.request_timeout_ms),

@@ -65,7 +65,7 @@ SQL = {
     "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
     "spark.sql.catalogImplementation": "in-memory",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
-    "spark.kafka.consumer.cache.capacity": "512",  # a partition each: to connect by TLS costs 50 ms
+    "spark.kafka.consumer.cache.capacity": "4096",  # a partition each: to connect by TLS costs 50 ms
     "spark.sql.execution.arrow.maxBytesPerBatch": "67108864",  # a dead letter may have a megabyte
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
