@@ -128,7 +128,10 @@ def _same_origin(request: Request) -> bool:
     origin = request.headers.get("origin")
     if request.headers.get("sec-fetch-site", "none") not in _SAME_SITE:
         return False
-    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    try:
+        return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    except ValueError:
+        return False
 
 
 MAX_BYTES: Final = 524_288

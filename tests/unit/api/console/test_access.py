@@ -151,6 +151,7 @@ def test_a_change_needs_the_csrf_token(operator: Console) -> None:
         operator.client.post(path, data={"order": "mine"}),
         operator.client.post(path, data={"csrf": "0" * 64}),
         operator.client.post(path, data={"csrf": csrf}, headers={"Origin": "http://evil.example"}),
+        operator.client.post(path, data={"csrf": csrf}, headers={"Origin": "http://["}),
         operator.client.post(path, data={"csrf": csrf}, headers={"Sec-Fetch-Site": "cross-site"}),
         operator.client.post(path, data={"csrf": csrf}, headers={"Sec-Fetch-Site": "same-site"}),
     ]
