@@ -176,19 +176,20 @@ class TopicTracker:
         changed = self._recreated(ids)
         if not changed:
             self._pass(passed, ids)
+        looked_ms = self._clock_ms()
         ends = self._offsets(partitions, OffsetSpec.LATEST)
         changed |= {topic for topic, _ in data_loss.truncated(self._reached, ends)}
         self._ends |= {partition: end for partition, end in ends.items() if partition[0] not in changed}
         changed |= self._unread() & self._gone(ids)
         if changed:
             raise TopicsEndedError(changed)
-        merged: Offsets = self._store.offsets()  # without what is being merged, however long that takes
+        merged: Offsets = self._store.offsets()  # without what is being merged; waits while the store is away
         if not ends.keys() <= merged.keys():
             merged = {**self._offsets(partitions, OffsetSpec.EARLIEST), **merged}
         behind = Counter(dict.fromkeys(ids, 0))
         for partition, end in ends.items():
             behind[partition[0]] += max(0, end - merged.get(partition, end))
-        self._note_whole(ends, merged)
+        self._note_whole(looked_ms, ends, merged)
         return behind
 
     def _unread(self) -> set[str]:
@@ -204,16 +205,17 @@ class TopicTracker:
         behind_for = {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
         return {LOOKED_AT: {"": self._looked_ms}, BEHIND_FOR: behind_for}
 
-    def _note_whole(self, ends: Offsets, merged: Offsets) -> None:
+    def _note_whole(self, looked_ms: int, ends: Offsets, merged: Offsets) -> None:
         """Note which streams have merged by now what this look sees, ``ends``, or what the one before saw.
 
+        ``looked_ms`` is before Kafka was asked: what comes while an answer is awaited is not in ``ends``.
         A stream under load never stands at the end. The times of records do not tell this: Connect gives a
         dead letter the time of the record that failed.
         """
         before = {place: end for place, end in self._looked_at.items() if place in ends}
         if self._looked_ms:
             self._whole_ms |= dict.fromkeys(self._whole(before, merged), self._looked_ms)
-        self._looked_ms, self._looked_at = self._clock_ms(), dict(ends)
+        self._looked_ms, self._looked_at = looked_ms, dict(ends)
         self._whole_ms |= dict.fromkeys(self._whole(ends, merged), self._looked_ms)
 
     def _whole(self, ends: Offsets, merged: Offsets) -> set[str]:

@@ -139,6 +139,24 @@ def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
     assert query.tracker.figures[BEHIND_FOR][DEAD_LETTERS] == 0
 
 
+def test_what_comes_while_the_store_is_away_is_not_read(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offsets = query.store.offsets
+
+    def back_after_an_hour() -> Mapping[tuple[str, int], int]:
+        monkeypatch.setattr(query.store, "offsets", offsets)
+        query.clock.now_ms, query.kafka.end[HERE] = 3_606_000, 900
+        return offsets()
+
+    monkeypatch.setattr(query.store, "offsets", back_after_an_hour)
+    for now_ms, behind_for_ms in ((6_000, 0), (3_611_000, 3_605_000), (3_616_000, 3_610_000)):
+        query.clock.now_ms = now_ms
+        query.tracker.check({HERE: 50, THERE: 0})
+        assert query.tracker.figures[LOOKED_AT] == {"": now_ms}
+        assert query.tracker.figures[BEHIND_FOR][DEAD_LETTERS] == behind_for_ms
+
+
 def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
     for now_ms, end in ((6_000, 50), (11_000, 60)):
         query.clock.now_ms, query.kafka.end[HERE] = now_ms, end
