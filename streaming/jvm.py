@@ -13,7 +13,10 @@ import jars
 REFUSED = re.compile(
     r"^.*(?:"
     r"Improperly specified VM option|Unrecognized (?:VM )?option|VM option '.+' is \w+ and must be enabled"
+    r"|(?:Missing|Unexpected) \+/- setting|is outside the allowed range|must be \w+ than or equal to"
     r"|Invalid \w+ (?:heap|stack) size|Initial heap size set to a larger value|Multiple garbage collectors"
+    r"|Too small (?:initial|maximum) heap|stack size specified is too small|Invalid -Xlog option"
+    r"|Could not find (?:agent library|or load main class)|is no longer a supported option"
     r"|Error opening zip file or JAR manifest missing|Not allowed to specify"  # an agent; a setting's place
     r"|NumberFormatException|must be a positive number|Master must "
     r").*$",

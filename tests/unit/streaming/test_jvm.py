@@ -25,6 +25,31 @@ SAID = {
         "Unrecognized VM option 'UseFoo'\nError: Could not create the Java Virtual Machine.",
         "Unrecognized VM option 'UseFoo'",
     ),
+    "an option without its sign": (
+        "Missing +/- setting for VM option 'UseSerialGC'\nError: Could not create the Java Virtual Machine.",
+        "Missing +/- setting for VM option 'UseSerialGC'",
+    ),
+    "a sign at an option that takes a value": (
+        "Unexpected +/- setting in VM option 'MaxHeapFreeRatio=3'",
+        "Unexpected +/- setting in VM option 'MaxHeapFreeRatio=3'",
+    ),
+    "a value that another one forbids": (
+        "MinHeapFreeRatio (90) must be less than or equal to MaxHeapFreeRatio (40)\n"
+        "MaxHeapFreeRatio (40) must be greater than or equal to MinHeapFreeRatio (90)",
+        "MinHeapFreeRatio (90) must be less than or equal to MaxHeapFreeRatio (40)",
+    ),
+    "a heap that is too small": (
+        "Error occurred during initialization of VM\nToo small maximum heap",
+        "Too small maximum heap",
+    ),
+    "a stack that is too small": (
+        "\nThe Java thread stack size specified is too small. Specify at least 136k",
+        "The Java thread stack size specified is too small. Specify at least 136k",
+    ),
+    "what is no option": (
+        "Error: Could not find or load main class foo\nCaused by: java.lang.ClassNotFoundException: foo",
+        "Error: Could not find or load main class foo",
+    ),
     "a heap that begins larger than it may be": (
         "Error occurred during initialization of VM\n"
         "Initial heap size set to a larger value than the maximum heap size",
