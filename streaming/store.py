@@ -91,6 +91,7 @@ class RetryingStore(Store):
     redriven_topics = _retried(Store.redriven_topics)
     offsets = _retried(Store.offsets)
     topic_ids = _retried(Store.topic_ids)
+    figures = _retried(Store.figures)
     end_topics = _retried(Store.end_topics)
     last_commit_ms = _retried(Store.last_commit_ms)
     replace_with = _retried(Store.replace_with)

@@ -1,6 +1,7 @@
 """The batch waits while the store is away; a disk that is full is one line of the log."""
 
 import logging
+import sqlite3
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -98,6 +99,18 @@ def test_a_stream_that_is_asked_to_stop_waits_no_longer(
     assert line(caught.value) == FULL
     disk.room()
     assert store.apply(LARGE)
+
+
+@pytest.mark.parametrize("reading", ["offsets", "topic_ids", "figures"])
+def test_what_a_query_begins_with_is_waited_for(reading: str, store: RetryingStore, beats: list[int]) -> None:
+    def away(*_: object) -> None:
+        if len(beats) < before + 3:
+            raise OperationalError("", {}, sqlite3.OperationalError("database is locked"))
+
+    before = len(beats)
+    event.listen(store._engine, "before_cursor_execute", away)
+    assert getattr(store, reading)() == {}
+    assert len(beats) == before + 3
 
 
 def test_what_does_not_pass_by_itself_is_raised(tmp_path: Path, stop: threading.Event) -> None:
