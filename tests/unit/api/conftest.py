@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import create_app
 from api.settings import ApiSettings
 from cli import local_token as token_file
-from tests.operators import AT, client_of, operator
+from tests.caller import Caller
+from tests.operators import AT, caller, caller_of
 
 
 @pytest.fixture
@@ -51,17 +51,17 @@ def app(store_file: Path, local_token_file: Path, now_ms: int) -> FastAPI:
 
 
 @pytest.fixture
-def client(app: FastAPI, local_token: str) -> Iterator[TestClient]:
+def client(app: FastAPI, local_token: str) -> Iterator[Caller]:
     """An operator on the service's own machine."""
-    with client_of(app, local_token) as opened:
+    with caller_of(app, local_token) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def resting(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def resting(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """An operator before an empty store, for requests that are refused or change nothing."""
     directory = tmp_path_factory.mktemp("resting")
     file = directory / "deadwatch.db"
     shutil.copyfile(empty_store, file)
-    with operator(ApiSettings(store_url=f"sqlite:///{file}"), directory) as client:
+    with caller(ApiSettings(store_url=f"sqlite:///{file}"), directory) as client:
         yield client

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 
 import httpx2
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from deadwatch.deadletter.record import DeadLetter, parse_record
+from tests.caller import Caller
 
 
 class Console:
@@ -48,13 +48,7 @@ class OneRecord:
 @contextmanager
 def visiting(app: FastAPI) -> Iterator[Console]:
     """An anonymous visitor on this machine."""
-    with TestClient(
-        app,
-        "http://127.0.0.1:8000",
-        raise_server_exceptions=False,
-        follow_redirects=False,
-        client=("127.0.0.1", 50_000),
-    ) as client:
+    with Caller(app, "http://127.0.0.1:8000", raising=False) as client:
         yield Console(client)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import create_app
@@ -24,6 +23,7 @@ from deadwatch.store.write.audit import Entry, EntryFilter
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
+from tests.caller import Caller
 from tests.unit.api.paging import pages
 
 PATH = "/api/v1/audit"
@@ -43,8 +43,8 @@ def order(store: Engine, now_ms: int) -> str:
     return "a"
 
 
-def anonymous(app: FastAPI) -> TestClient:
-    return TestClient(app, "http://127.0.0.1:8000", client=("127.0.0.1", 1), raise_server_exceptions=False)
+def anonymous(app: FastAPI) -> Caller:
+    return Caller(app, "http://127.0.0.1:8000", raising=False)
 
 
 def entries(client: httpx2.Client, **wanted: str) -> list[dict[str, Any]]:

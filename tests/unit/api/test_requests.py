@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine
 
 from api.app import create_app
@@ -21,6 +20,7 @@ from api.settings import ApiSettings
 from api.store import Store, Writer
 from deadwatch.store.write import tokens
 from deadwatch.store.write.audit import unwitnessed
+from tests.caller import Caller
 from tests.unit.api.paging import pages
 from tests.waiting import until
 
@@ -48,16 +48,13 @@ def admin(elsewhere: TokenService) -> str:
 
 
 @pytest.fixture
-def public(store_url: str, clock: list[int]) -> Iterator[TestClient]:
+def public(store_url: str, clock: list[int]) -> Iterator[Caller]:
     """The api as others reach it."""
     settings = ApiSettings.model_validate(
         {"store_url": store_url, "host": "0.0.0.0", "token_pepper": PEPPER, "max_body_bytes": 2_000}  # noqa: S104
     )
     app = create_app(settings, now_ms=lambda: clock[0])
-    address = ("203.0.113.9", 1)
-    with TestClient(
-        app, "https://deadwatch.example", raise_server_exceptions=False, client=address
-    ) as client:
+    with Caller(app, "https://deadwatch.example", peer="203.0.113.9", raising=False) as client:
         yield client
 
 
@@ -79,9 +76,7 @@ def test_every_token_is_well_formed_and_a_mistyped_one_is_not() -> None:
             assert parse(token.text[:at] + other + token.text[at + 1 :]) is None
 
 
-def test_a_token_is_shown_once_and_stored_as_a_digest(
-    public: TestClient, admin: str, store_file: Path
-) -> None:
+def test_a_token_is_shown_once_and_stored_as_a_digest(public: Caller, admin: str, store_file: Path) -> None:
     body = {"name": "pipeline", "role": "operator", "expires_in_days": 30}
     created = public.post(TOKENS, json=body, headers=bearer(admin))
     assert created.status_code == 201
@@ -100,12 +95,12 @@ def test_a_token_is_shown_once_and_stored_as_a_digest(
 
 def test_another_pepper_opens_nothing(store_url: str, admin: str) -> None:
     settings = ApiSettings.model_validate({"store_url": store_url, "token_pepper": "q" * 40})
-    client = TestClient(create_app(settings), "http://127.0.0.1", client=("127.0.0.1", 1))
+    client = Caller(create_app(settings), "http://127.0.0.1")
     assert problem(client.get(ME, headers=bearer(admin))) == (401, "unauthenticated")
 
 
 def test_a_revoked_token_opens_nothing_here_at_once_and_elsewhere_a_second_later(
-    public: TestClient, elsewhere: TokenService, admin: str, clock: list[int]
+    public: Caller, elsewhere: TokenService, admin: str, clock: list[int]
 ) -> None:
     other = public.post(TOKENS, json={"name": "b", "role": "viewer"}, headers=bearer(admin)).json()
     assert public.get(ME, headers=bearer(other["token"])).status_code == 200
@@ -139,7 +134,7 @@ def test_a_token_that_is_revoked_while_it_is_looked_up_opens_nothing_from_then_o
 
 
 def test_the_last_use_is_shown_and_seldom_written(
-    public: TestClient, admin: str, store: Engine, clock: list[int]
+    public: Caller, admin: str, store: Engine, clock: list[int]
 ) -> None:
     def used() -> int:
         with store.begin() as connection:
@@ -154,9 +149,7 @@ def test_the_last_use_is_shown_and_seldom_written(
     assert used() == first
 
 
-def test_pages_of_tokens_hold_each_of_them_once(
-    public: TestClient, elsewhere: TokenService, admin: str
-) -> None:
+def test_pages_of_tokens_hold_each_of_them_once(public: Caller, elsewhere: TokenService, admin: str) -> None:
     for number in range(4):
         elsewhere.create(f"t{number}", Role.VIEWER, 0, "root", unwitnessed)
     public.headers.update(bearer(admin))
@@ -165,7 +158,7 @@ def test_pages_of_tokens_hold_each_of_them_once(
 
 
 def test_after_too_many_failures_the_answer_is_to_come_again_but_not_to_who_has_a_token(
-    public: TestClient, admin: str, clock: list[int]
+    public: Caller, admin: str, clock: list[int]
 ) -> None:
     answers = [problem(public.get(ME, headers=bearer(issue().text))) for _ in range(MAX_FAILURES + 2)]
     assert answers == [(401, "unauthenticated")] * MAX_FAILURES + [(429, "too-many-failures")] * 2
@@ -200,7 +193,7 @@ BODIES: dict[str, tuple[dict[str, str], bytes, tuple[int, str]]] = {
 
 
 def test_a_wrong_body_is_one_clear_problem_and_who_may_not_send_one_learns_nothing_of_it(
-    public: TestClient, admin: str
+    public: Caller, admin: str
 ) -> None:
     for name, (headers, body, expected) in BODIES.items():
         answer = public.post(TOKENS, content=body, headers={**bearer(admin), **headers})
@@ -210,7 +203,7 @@ def test_a_wrong_body_is_one_clear_problem_and_who_may_not_send_one_learns_nothi
         assert problem(answer) == (expected if expected == TOO_LARGE else (401, "unauthenticated")), name
 
 
-def test_a_body_of_unknown_length_is_cut_at_the_same_size(public: TestClient, admin: str) -> None:
+def test_a_body_of_unknown_length_is_cut_at_the_same_size(public: Caller, admin: str) -> None:
     parts = (b"x" * 100 for _ in range(100))
     assert problem(public.post(TOKENS, content=parts, headers={**bearer(admin), **JSON})) == TOO_LARGE
 
@@ -245,7 +238,7 @@ def test_no_other_site_is_let_in_by_a_browser(resting: httpx2.Client) -> None:
 
 
 def test_a_token_turns_up_in_no_log_no_problem_and_no_audit(
-    public: TestClient, admin: str, caplog: pytest.LogCaptureFixture
+    public: Caller, admin: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     wrong = issue().text

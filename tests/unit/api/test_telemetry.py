@@ -6,24 +6,24 @@ import logging
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 from api.settings import ApiSettings
 from deadwatch.runtime.logs import add_context
-from tests.operators import operator
+from tests.caller import Caller
+from tests.operators import caller
 from tests.unit.collector.test_telemetry import Receiver, receiver, texts
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
-def traced(receiver: Receiver, store_url: str, tmp_path: Path) -> TestClient:
+def traced(receiver: Receiver, store_url: str, tmp_path: Path) -> Caller:
     settings = ApiSettings(store_url=store_url, otel_endpoint=receiver.url)
-    return operator(settings, tmp_path)
+    return caller(settings, tmp_path)
 
 
 def test_a_request_is_a_span_of_its_route_and_of_the_caller_s_trace(
-    receiver: Receiver, traced: TestClient, caplog: pytest.LogCaptureFixture
+    receiver: Receiver, traced: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.handler.addFilter(add_context)
     caplog.set_level(logging.INFO)
@@ -31,7 +31,7 @@ def test_a_request_is_a_span_of_its_route_and_of_the_caller_s_trace(
     def noisy() -> None:
         logging.getLogger("noisy").info("here")
 
-    traced.app.add_api_route("/noisy", noisy)  # type: ignore[attr-defined]  # it is FastAPI
+    traced.app.add_api_route("/noisy", noisy)
     with traced:
         told = traced.get("/api/v1/redrives/ff?x=1", headers={"traceparent": PARENT}).json()
         refused = traced.get("/api/v1/redrives/ff", headers={"traceparent": PARENT}).json()
@@ -54,7 +54,7 @@ def test_a_request_is_a_span_of_its_route_and_of_the_caller_s_trace(
     }
 
 
-def test_no_token_and_no_body_leaves_with_it(receiver: Receiver, traced: TestClient) -> None:
+def test_no_token_and_no_body_leaves_with_it(receiver: Receiver, traced: Caller) -> None:
     with traced:
         traced.post("/api/v1/redrives", json={"reason": "hunter2", "dlq_topic": 7})
         traced.get("/console/sign-in/oidc/back?code=hunter2&state=hunter2")
@@ -66,5 +66,5 @@ def test_no_token_and_no_body_leaves_with_it(receiver: Receiver, traced: TestCli
     assert sent not in written
 
 
-def test_without_an_endpoint_nothing_is_traced(client: TestClient) -> None:
+def test_without_an_endpoint_nothing_is_traced(client: Caller) -> None:
     assert "trace_id" not in client.get("/nothing").json()

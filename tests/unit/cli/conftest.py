@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,7 +16,8 @@ from cli import local_token
 from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
-from tests.operators import operator
+from tests.caller import Caller
+from tests.operators import caller
 from tests.unit.cli.terminal import Served
 
 
@@ -32,9 +32,9 @@ def order(store: Engine) -> str:
 
 
 @pytest.fixture
-def client(store_file: Path, tmp_path: Path, now_ms: int) -> Iterator[TestClient]:
+def client(store_file: Path, tmp_path: Path, now_ms: int) -> Iterator[Caller]:
     """An operator on the service's own machine, at ``now_ms``."""
-    with operator(ApiSettings(store_url=f"sqlite:///{store_file}"), tmp_path, lambda: now_ms) as opened:
+    with caller(ApiSettings(store_url=f"sqlite:///{store_file}"), tmp_path, lambda: now_ms) as opened:
         yield opened
 
 

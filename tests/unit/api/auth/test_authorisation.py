@@ -10,7 +10,6 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
-from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.auth import credentials
@@ -20,6 +19,7 @@ from api.auth.tokens import TokenService
 from api.settings import ApiSettings
 from api.store import Store, Writer
 from deadwatch.store.write.audit import unwitnessed
+from tests.caller import Caller
 
 PEPPER = "p" * 32
 DAY_MS = 86_400_000
@@ -111,7 +111,7 @@ CALLERS = ("none", *VALID, "expired", "revoked", "tampered", "foreign", "no toke
 class Door:
     """The api at one place, and what every caller sends to it."""
 
-    client: TestClient
+    client: Caller
     credentials: dict[str, str]
     place: str
 
@@ -159,7 +159,7 @@ def door(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             settings = ApiSettings(store_url=url, token_pepper=PEPPER, **PLACES[place])  # type: ignore[arg-type]  # as given
             app = create_app(settings, now_ms=lambda: now_ms)
             host, peer = HERE if place in {LOOPBACK, CLOSED, SCRAPED} else ELSEWHERE
-            client = TestClient(app, f"http://{host}", client=(peer, 50_000), follow_redirects=False)
+            client = Caller(app, f"http://{host}", peer=peer)
             return Door(opened.enter_context(client), sent, place)
 
         yield open_at
@@ -241,7 +241,7 @@ BROKEN_HOSTS = (
 
 @pytest.mark.usefixtures("store")
 def test_a_host_that_cannot_be_read_is_refused_and_not_guessed(app: FastAPI) -> None:
-    client = TestClient(app, "http://127.0.0.1:8000", client=("127.0.0.1", 1))
+    client = Caller(app, "http://127.0.0.1:8000")
     for host in BROKEN_HOSTS:
         for sent in ([(b"Host", host.encode("latin-1"))], [(b"Host", b"localhost")] * 2):
             answer = client.get(f"{V1}/overview", headers=sent)
@@ -253,7 +253,7 @@ def test_a_host_that_cannot_be_read_is_refused_and_not_guessed(app: FastAPI) -> 
 def test_who_only_seems_to_be_on_this_machine_has_to_say_who_they_are(app: FastAPI, local_token: str) -> None:
     mine = {"Authorization": f"Bearer {local_token}"}
     for name, (headers, peer) in STRANGERS.items():
-        client = TestClient(app, "http://127.0.0.1:8000", client=(peer, 1), headers=headers)
+        client = Caller(app, "http://127.0.0.1:8000", peer=peer, headers=headers)
         assert client.get(f"{V1}/overview").status_code == 401, name
         refused = client.get(f"{V1}/overview", headers=mine).status_code
         assert refused == 401, "the local token is for this machine only"
@@ -262,7 +262,7 @@ def test_who_only_seems_to_be_on_this_machine_has_to_say_who_they_are(app: FastA
 @pytest.mark.usefixtures("store")
 def test_who_is_on_this_machine_reads_without_saying_who_they_are(app: FastAPI) -> None:
     for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
-        client = TestClient(app, f"http://{host}", client=("127.0.0.1", 1))
+        client = Caller(app, f"http://{host}")
         assert client.get(f"{V1}/overview").status_code == 200, host
         assert client.get(f"{V1}/me").json() == {"name": "anonymous", "role": "viewer", "token": None}
 
@@ -273,7 +273,7 @@ def test_a_local_token_that_others_can_read_opens_nothing(
     local_token_file.chmod(0o640)
     settings = ApiSettings(store_url=store_url, local_token_file=local_token_file)
     headers = {"Authorization": f"Bearer {local_token}"}
-    client = TestClient(create_app(settings), "http://127.0.0.1", headers=headers, client=("127.0.0.1", 1))
+    client = Caller(create_app(settings), "http://127.0.0.1", headers=headers)
     assert client.post(f"{V1}/redrives/0/cancel").status_code == 401
     assert "readable by its owner only" in caplog.text
     assert local_token not in caplog.text

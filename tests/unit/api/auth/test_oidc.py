@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from fastapi.testclient import TestClient
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 
 from api.app import create_app
@@ -21,6 +20,7 @@ from api.settings import ApiSettings
 from deadwatch.runtime.process import SettingsError
 from deadwatch.runtime.settings_file import load
 from tests import identity_provider
+from tests.caller import Caller
 from tests.identity_provider import AUDIENCE, KEY, Claims, Provider
 
 OTHER_RSA = RSAKey.generate_key(2_048, {"kid": "r2"})
@@ -257,7 +257,7 @@ def test_a_key_that_is_no_public_key_is_none(provider: Provider, key: Claims) ->
 
 def test_over_the_api_a_jwt_is_as_good_as_a_token(unchanged: Provider, store_url: str) -> None:
     settings = ApiSettings(store_url=store_url, host="0.0.0.0", oidc=oidc(unchanged))  # noqa: S104 -- nothing listens
-    client = TestClient(create_app(settings), "https://deadwatch.example", client=("203.0.113.9", 1))
+    client = Caller(create_app(settings), "https://deadwatch.example", peer="203.0.113.9")
 
     def ask(path: str, token: str) -> tuple[int, str]:
         answer = client.get(f"/api/v1/{path}", headers={"Authorization": f"Bearer {token}"})
@@ -272,7 +272,7 @@ def test_over_the_api_a_jwt_is_as_good_as_a_token(unchanged: Provider, store_url
 
 def test_a_provider_that_was_never_there_is_503_and_no_reason_to_be_refused_for_long(store_url: str) -> None:
     away = OidcSettings(issuer="http://127.0.0.1:1", audience="deadwatch")
-    client = TestClient(create_app(ApiSettings(store_url=store_url, oidc=away)))
+    client = Caller(create_app(ApiSettings(store_url=store_url, oidc=away)), "http://testserver")
     token = identity_provider.signed({"sub": "x"})
     for _ in range(20):
         answer = client.get("/api/v1/overview", headers={"Authorization": f"Bearer {token}"})

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.audit import FILTERED
@@ -14,6 +13,7 @@ from api.settings import ApiSettings
 from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.audit import unwitnessed
+from tests.caller import Caller
 
 ASKING = 'value.contains("4111")'
 FILTERS = [
@@ -33,17 +33,17 @@ class Away:
 
 
 @pytest.fixture
-def callers(store_url: str) -> Iterator[Callable[[Role], TestClient]]:
+def callers(store_url: str) -> Iterator[Callable[[Role], Caller]]:
     """Clients of an api where payloads are for admins."""
     nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
     app = create_app(ApiSettings(store_url=store_url, unmask_role="admin", kafka=nobody))
     app.state.service = replace(app.state.service, browser=Away())
     desk = app.state.service.desk
 
-    def client(role: Role) -> TestClient:
+    def client(role: Role) -> Caller:
         _, credential = desk.create(role, role, 0, "root", unwitnessed)
         sent = {"Authorization": f"Bearer {credential.text}"}
-        return TestClient(app, "http://127.0.0.1", headers=sent, raise_server_exceptions=False)
+        return Caller(app, "http://127.0.0.1", peer="testclient", headers=sent, raising=False)
 
     yield client
     desk.close()
@@ -65,7 +65,7 @@ def order(expression: str, **changed: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("expression", FILTERS)
 def test_a_filter_over_payloads_needs_the_role_wherever_it_is_taken(
-    callers: Callable[[Role], TestClient], expression: str
+    callers: Callable[[Role], Caller], expression: str
 ) -> None:
     operator = callers(Role.OPERATOR)
     answers = [
@@ -78,13 +78,13 @@ def test_a_filter_over_payloads_needs_the_role_wherever_it_is_taken(
     assert [answer.status_code for answer in answers] == [403] * len(answers)
 
 
-def test_who_has_the_role_and_other_filters_are_let_in(callers: Callable[[Role], TestClient]) -> None:
+def test_who_has_the_role_and_other_filters_are_let_in(callers: Callable[[Role], Caller]) -> None:
     assert callers(Role.ADMIN).post(POLICIES, json=policy(ASKING)).status_code == 201
     assert callers(Role.OPERATOR).post(POLICIES, json=policy("value_size > 3")).status_code == 201
 
 
 def test_an_operator_switches_a_policy_off_whose_filter_is_not_for_them(
-    callers: Callable[[Role], TestClient],
+    callers: Callable[[Role], Caller],
 ) -> None:
     admin, operator = callers(Role.ADMIN), callers(Role.OPERATOR)
     path = f"{POLICIES}/{admin.post(POLICIES, json=policy(ASKING)).json()['id']}"
@@ -95,7 +95,7 @@ def test_an_operator_switches_a_policy_off_whose_filter_is_not_for_them(
 
 
 def test_a_filter_over_payloads_is_in_the_audit_before_its_answer(
-    callers: Callable[[Role], TestClient],
+    callers: Callable[[Role], Caller],
 ) -> None:
     admin = callers(Role.ADMIN)
     for path in (RECORDS, f"{RECORDS}/download"):
@@ -105,7 +105,7 @@ def test_a_filter_over_payloads_is_in_the_audit_before_its_answer(
     assert [(entry["subject"], entry["why"]) for entry in kept] == [("dlq.t", f"filter: {ASKING}")] * 2
 
 
-def test_a_look_at_payloads_says_why(callers: Callable[[Role], TestClient]) -> None:
+def test_a_look_at_payloads_says_why(callers: Callable[[Role], Caller]) -> None:
     admin = callers(Role.ADMIN)
     for path in ("/api/v1/dead-letters/groups/f", f"{RECORDS}/dlq.t/0/0", f"{RECORDS}/dlq.t/0/1"):
         for why in ("", "   "):

@@ -8,7 +8,6 @@ from dataclasses import replace
 import httpx2
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from api.browsing.browser import RecordPage
 from api.browsing.payload import Format, Renderer, View
@@ -17,6 +16,7 @@ from api.errors import BrowseBusyError
 from api.routes.records import MOST_PAGES_READ
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
+from tests.caller import Caller
 
 RECORDS = "/api/v1/dead-letters/records"
 
@@ -145,7 +145,7 @@ class Endless:
 
 
 def test_a_download_that_finds_nothing_ends_and_says_how_to_go_on(
-    app: FastAPI, client: TestClient, store_url: str
+    app: FastAPI, client: Caller, store_url: str
 ) -> None:
     del store_url
     topic = Endless(ApiSettings().browse_max_records)

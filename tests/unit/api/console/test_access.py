@@ -13,7 +13,6 @@ from urllib.parse import unquote
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
-from fastapi.testclient import TestClient
 from pydantic import SecretStr
 from sqlalchemy import Engine, event
 from starlette.routing import Mount
@@ -23,6 +22,7 @@ from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.settings import ApiSettings
 from tests import console_store
+from tests.caller import Caller
 from tests.unit.api.console.conftest import token_for
 from tests.unit.api.console_visit import Console, OneRecord, form_of, visiting, words
 from tests.waiting import until
@@ -384,7 +384,7 @@ def test_away_from_this_machine_every_page_asks_to_sign_in(store_url: str) -> No
         "POST /console/sign-out",
     }
     asked = 0
-    with TestClient(app, "http://deadwatch.example", follow_redirects=False) as client:
+    with Caller(app, "http://deadwatch.example", peer="testclient") as client:
         for route in iter_route_contexts(mounted.routes):
             for method in (route.methods or set()) - {"HEAD"}:
                 path = "/console" + re.sub(r"{(\w+)}", lambda name: PLACES.get(name[1], "0"), str(route.path))

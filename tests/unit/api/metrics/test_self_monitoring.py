@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from fastapi.testclient import TestClient
-
 from deadwatch.contract.events import CollectorCount, CollectorSnapshot, self_report
 from deadwatch.store.store import Store
+from tests.caller import Caller
 from tests.unit.deadwatch.store.suite import apply, origin
 
 
-def test_what_a_collector_counts_is_on_the_metrics_page(store_file: Path, client: TestClient) -> None:
+def test_what_a_collector_counts_is_on_the_metrics_page(store_file: Path, client: Caller) -> None:
     def reported(*counts: tuple[str, str, int, int]) -> CollectorSnapshot:
         found = (
             CollectorCount(name=name, subject=of, current=now, total=all_) for name, of, now, all_ in counts

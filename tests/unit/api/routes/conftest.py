@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import httpx2
 import pytest
-from fastapi.testclient import TestClient
 
 from api.settings import ApiSettings
-from tests.operators import operator, settle
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+from tests.caller import Caller
+from tests.operators import caller, settle
 
 Add = Callable[..., None]
 NOW_MS = 1_800_000_000_000
@@ -24,10 +20,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(directory: Path) -> Iterator[TestClient]:
+def served(directory: Path) -> Iterator[Caller]:
     """An operator on the service's own machine; the api notices that its store file is another one."""
     settings = ApiSettings(store_url=f"sqlite:///{directory / 'deadwatch.db'}")
-    with operator(settings, directory, lambda: NOW_MS) as client:
+    with caller(settings, directory, lambda: NOW_MS) as client:
         yield client
 
 
@@ -40,10 +36,10 @@ def store_file(directory: Path) -> Path:
 
 
 @pytest.fixture
-def client(served: TestClient, store_file: Path) -> Iterator[TestClient]:
+def client(served: Caller, store_file: Path) -> Iterator[Caller]:
     del store_file  # the one of the test before is gone
     yield served
-    settle(cast("FastAPI", served.app))
+    settle(served.app)
 
 
 def problem(client: httpx2.Client, line: str, body: object = None) -> str:

@@ -2,18 +2,14 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import httpx2
 import pytest
-from fastapi.testclient import TestClient
 
 from api.app import MAX_SEARCHES
 from deadwatch.store import schema
+from tests.caller import Caller
 from tests.unit.api.routes.conftest import Add, problem
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 LISTS = (
     "/overview",
@@ -109,8 +105,8 @@ SEARCHES = [
 ]
 
 
-def test_what_reads_kafka_or_evaluates_a_filter_needs_a_place(served: TestClient) -> None:
-    searches = cast("FastAPI", served.app).state.service.searches
+def test_what_reads_kafka_or_evaluates_a_filter_needs_a_place(served: Caller) -> None:
+    searches = served.app.state.service.searches
     with ExitStack() as taken:
         for number in range(MAX_SEARCHES):
             taken.enter_context(searches.place(str(number)))
