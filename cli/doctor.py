@@ -25,6 +25,7 @@ from api.checks import Check, Finding, Level, api_checks, fail, kafka, ok, redri
 from cli.commands.up import require_free
 from cli.service import Service
 from collector.settings import ConnectSettings
+from deadwatch.runtime.http_client import client
 from deadwatch.runtime.process import SettingsError
 from jars.cache import Manifest, present
 
@@ -200,7 +201,8 @@ def connect(service: Service) -> Iterator[Finding]:
 
 
 def _get(url: str) -> httpx2.Response:
-    return httpx2.get(url, timeout=WITHIN_S, trust_env=False).raise_for_status()
+    with client(WITHIN_S * 1_000) as http:
+        return http.get(url).raise_for_status()
 
 
 def _workers(cluster: ConnectSettings) -> list[str]:
