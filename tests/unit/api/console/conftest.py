@@ -42,13 +42,21 @@ def console(served: tuple[FastAPI, Console], app: FastAPI) -> Console:
     return served[1]
 
 
+@pytest.fixture(scope="session")
+def full_store(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store with something for every page: to be copied."""
+    file = tmp_path_factory.mktemp("full") / "deadwatch.db"
+    shutil.copyfile(empty_store, file)
+    console_store.fill(create_engine(f"sqlite:///{file}", poolclass=NullPool), NOW_MS)
+    return file
+
+
 @pytest.fixture(scope="module")
-def reader(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+def reader(full_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """As an operator sees it, on a full store that the tests of a module share: they change nothing."""
     file = tmp_path_factory.mktemp("reader") / "deadwatch.db"
-    shutil.copyfile(empty_store, file)
+    shutil.copyfile(full_store, file)
     url = f"sqlite:///{file}"
-    console_store.fill(create_engine(url, poolclass=NullPool), NOW_MS)
     app = create_app(ApiSettings(store_url=url), lambda: NOW_MS)
     with visiting(app) as visit:
         visit.sign_in(token_for(app, Role.OPERATOR))
@@ -62,8 +70,12 @@ def token_for(app: FastAPI, role: Role) -> str:
 
 
 @pytest.fixture
-def filled(store: Engine, now_ms: int) -> None:
-    console_store.fill(store, now_ms)
+def filled(store: Engine, store_file: Path, full_store: Path) -> None:
+    """The store is full, and nothing was in it."""
+    del store
+    draft = store_file.with_name("draft")
+    shutil.copyfile(full_store, draft)
+    draft.rename(store_file)
 
 
 @pytest.fixture
