@@ -1,7 +1,9 @@
 """Where batches begin, what Spark has passed without a record, and what of it was deleted: counted once."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,9 +75,10 @@ class Query:
 
 
 @pytest.fixture
-def query(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
+def query(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
     kafka, clock = Kafka(), Clock()
     monkeypatch.setattr("streaming.cluster.connect", lambda _settings: kafka)
+    url = f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'store.db')}"
     with Store(url) as store:
         store.apply(replace(EMPTY, offsets={HERE: 10}, topic_ids={TOPIC: "one"}))
         with TopicTracker(StreamingSettings(), store, clock) as tracker:

@@ -64,8 +64,8 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    file, clock = tmp_path / "deadwatch.db", Clock()
+def site(tmp_path: Path, empty_store: Path) -> Iterator[Site]:
+    file, clock = shutil.copyfile(empty_store, tmp_path / "deadwatch.db"), Clock()
     with Store(f"sqlite:///{file}") as store, closing(Heartbeat(store, 60_000, clock)) as heartbeat:
         yield Site(file, store, heartbeat, clock)
 

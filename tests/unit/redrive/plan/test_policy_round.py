@@ -1,5 +1,6 @@
 """A look at the policies without Kafka: why one makes no order is stored, and the next look comes later."""
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,8 +32,8 @@ INTERVAL_MS = 5_000
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
+def engine(tmp_path: Path, empty_store: Path) -> Iterator[Engine]:
+    url = f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'store.db')}"
     with Store(url):
         made = connect(url)
         yield made
