@@ -219,11 +219,12 @@ def _workers(cluster: ConnectSettings) -> list[str]:
 
 def _clock(cluster: ConnectSettings, answer: httpx2.Response) -> Iterator[Finding]:
     """Compare the header Date, whole seconds, with our clock; Kafka's protocol tells no time."""
-    if "date" not in answer.headers:
+    try:
+        theirs_ms = int(parsedate_to_datetime(answer.headers.get("date", "")).timestamp() * 1_000)
+    except (ValueError, OverflowError):
         advice = "compare the clocks by hand: latencies depend on them"
-        yield warn("clock", f"{cluster.url} sends no Date", advice)
+        yield warn("clock", f"{cluster.url} sends no Date that can be read", advice)
         return
-    theirs_ms = int(parsedate_to_datetime(answer.headers["date"]).timestamp() * 1_000)
     apart_ms = abs(time.time_ns() // 1_000_000 - theirs_ms)
     if apart_ms > CLOCKS_APART_MS:
         yield warn("clock", f"{cluster.url} is {apart_ms} ms apart", "synchronise the clocks (NTP)")

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from sqlalchemy import Engine
 
@@ -111,6 +112,21 @@ def test_a_store_of_another_version_fails(change: str, pattern: str, store: Engi
     with store.begin() as connection:
         connection.exec_driver_sql(change)
     told(api_checks.store(f"sqlite:///{store_file}"), pattern)
+
+
+@pytest.mark.parametrize(
+    ("headers", "found"),
+    [
+        ({}, "no Date that can be read; compare"),
+        ({"Date": ""}, "no Date that can be read"),
+        ({"Date": "yesterday"}, "no Date that can be read"),
+        ({"Date": "Mon, 01 Jan 0001 00:00:00 GMT"}, r"\d+ ms apart; synchronise"),
+    ],
+    ids=str,
+)
+def test_a_clock_that_is_not_told_or_is_apart_is_a_warning(headers: dict[str, str], found: str) -> None:
+    answer = httpx2.Response(200, headers=headers)
+    told(doctor._clock(ConnectSettings(url="http://c:8083"), answer), f"warn  clock: http://c:8083 .*{found}")
 
 
 def test_a_store_that_is_not_there_yet_is_no_trouble_and_no_password_is_shown(tmp_path: Path) -> None:
