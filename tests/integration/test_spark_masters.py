@@ -14,6 +14,7 @@ import psutil
 import pyspark
 import pytest
 
+from deadwatch.store.write.progress import EVENTS
 from jars.cache import classpath
 from lab import Lab
 from lab.ports import free_ports
@@ -56,7 +57,7 @@ def test_two_executors_count_the_truth_and_one_may_die(lab: Lab, traffic: Traffi
         settle(streaming, traffic)
         assert eventually(lambda: len(executors(driver.pid)) == 2), streaming.log()
         (directory,) = (tmp_path / "elsewhere" / "checkpoint").iterdir()
-        assert (directory / "events" / "commits").is_dir()
+        assert (directory / EVENTS / "commits").is_dir()
 
 
 def test_settings_that_spark_refuses_are_one_line(lab: Lab, traffic: Traffic, tmp_path: Path) -> None:
