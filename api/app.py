@@ -4,11 +4,12 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
+from starlette.routing import BaseRoute
 
 from api import openapi, problems
 from api.audit import AuditTrail, retain
@@ -57,12 +58,12 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
     """The api on the store of ``settings``, which need not exist yet."""
     telemetry, close_telemetry = telemetry_of(settings.otel_endpoint, os.environ)
     app = FastAPI(
-        title="Deadwatch",
+        title=openapi.TITLE,
         version=VERSION,
-        description="What Kafka gave up on: dead letters, timeouts, abandoned tasks.",
+        description=openapi.DESCRIPTION,
         lifespan=_lifespan,
-        generate_unique_id_function=openapi.operation_id,
         telemetry=telemetry,
+        routes=[*_routes(settings.max_body_bytes)],
         docs_url=None,
         redoc_url=None,
     )
@@ -72,9 +73,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(AnswerHeaders)
     problems.install(app)
-    openapi.install(app)
-    app.include_router(monitoring.router)
-    app.include_router(_version_1(settings.max_body_bytes))
+    openapi.install(app, partial(_document, settings.max_body_bytes))
     app.mount(CONSOLE, create_console(app.state, settings))
     app.add_api_route("/", lambda: RedirectResponse(f"{CONSOLE}/"), include_in_schema=False)
     return app
@@ -124,8 +123,9 @@ def _live(service: Service) -> Live:
 
 
 @cache  # what FastAPI works out of its routes is most of what an app costs
-def _version_1(max_body_bytes: int) -> APIRouter:
-    router = APIRouter(
+def _routes(max_body_bytes: int) -> tuple[BaseRoute, ...]:
+    """Those of every api that takes bodies of this size."""
+    version_1 = APIRouter(
         prefix="/api/v1", max_body_size=max_body_bytes, dependencies=[Depends(admitted), Depends(json_only)]
     )
     for module in (
@@ -139,5 +139,13 @@ def _version_1(max_body_bytes: int) -> APIRouter:
         series,
         tokens,
     ):
-        router.include_router(module.router)
-    return router
+        version_1.include_router(module.router)
+    whole = APIRouter(generate_unique_id_function=openapi.operation_id)
+    whole.include_router(monitoring.router)
+    whole.include_router(version_1)
+    return tuple(whole.routes)
+
+
+@cache
+def _document(max_body_bytes: int) -> dict[str, Any]:
+    return openapi.document(_routes(max_body_bytes))

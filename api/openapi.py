@@ -7,8 +7,8 @@ else.
 
 import json
 import shlex
-from collections.abc import Iterator
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +18,15 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
+from starlette.routing import BaseRoute
 
 from api.errors import STATUSES
 from api.problems import TYPE_PREFIX, Problem, ProblemResponse
+from deadwatch.runtime.version import VERSION
 
 Operation = dict[str, Any]
+TITLE: Final = "Deadwatch"
+DESCRIPTION: Final = "What Kafka gave up on: dead letters, timeouts, abandoned tasks."
 BEARER: Final = {
     "type": "http",
     "scheme": "bearer",
@@ -82,20 +86,20 @@ def operation_id(route: APIRoute) -> str:
     return "_".join([method, *words, *(through if len(through) > 1 else ())]).replace("-", "_")
 
 
-def install(app: FastAPI) -> None:
-    """Let ``app`` answer with the completed document, made at the first request for it, and with its page."""
-    app.openapi = cache(partial(document, app))  # type: ignore[method-assign]  # as FastAPI's manual has it
+def install(app: FastAPI, made: Callable[[], dict[str, Any]]) -> None:
+    """Let ``app`` answer with the document that ``made`` gives, and with its page."""
+    app.openapi = made  # type: ignore[method-assign]  # as FastAPI's manual has it
     for path in PAGES:
         app.add_api_route(path, _page, include_in_schema=False)
 
 
-def document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, completed."""
+def document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    """The OpenAPI document of an api with these routes, completed."""
     spec = get_openapi(
-        title=app.title,
-        version=app.version,
-        description=app.description,
-        routes=app.routes,
+        title=TITLE,
+        version=VERSION,
+        description=DESCRIPTION,
+        routes=routes,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         servers=[{"url": "/"}],
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
@@ -231,4 +235,4 @@ def _command(path: str, method: str, operation: Operation) -> str:
 
 def written(app: FastAPI) -> str:
     """The document as the committed file has it."""
-    return json.dumps(document(app), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"

@@ -5,17 +5,19 @@ The page for a failure says what happened, and what to do.
 """
 
 import logging
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import MutableHeaders, State
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -53,7 +55,7 @@ STATIC_CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
 
 def create_console(state: State, settings: ApiSettings) -> FastAPI:
     """The console of the api with this ``state``, to be mounted at ``PATH``."""
-    console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    console = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, routes=[*_routes()])
     console.state = state
     state.console_cipher = CookieCipher(settings.token_pepper.get_secret_value())
     state.console_doctor = Doctor(settings, state.service.now_ms)
@@ -61,12 +63,18 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     console.add_middleware(SecurityHeaders)
     console.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM_BYTES)
     _install_error_pages(console)
+    console.mount("/static", StaticFiles(directory=STATIC), name="static")
+    return console
+
+
+@cache  # what FastAPI works out of its routes is most of what a console costs
+def _routes() -> tuple[BaseRoute, ...]:
+    console = APIRouter()
     for view in VIEWS:
         console.include_router(view.router, dependencies=[Depends(admitted)])
     console.include_router(records.looks)
     console.include_router(sign_in.router)
-    console.mount("/static", StaticFiles(directory=STATIC), name="static")
-    return console
+    return tuple(console.routes)
 
 
 class SecurityHeaders:
