@@ -12,7 +12,7 @@ A kind is a class in a module of this package, or, where it is only counted, in 
 
 import dataclasses
 import json
-from typing import Final
+from typing import Any, Final
 
 from deadwatch.contract import signals
 from deadwatch.contract.event import Event as Event
@@ -42,11 +42,14 @@ KINDS: Final[dict[str, type[Event]]] = {
 
 def encode(event: Event) -> tuple[bytes, bytes]:
     """Key and value of the event's record; texts are cut to ``MAX_TEXT_CHARS``."""
-    body = {"v": VERSION, "kind": event.kind, **_clipped(dataclasses.asdict(event))}
-    return event.source.encode(), json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _clipped(fields: dict[str, object]) -> dict[str, object]:
-    return {
-        name: value[:MAX_TEXT_CHARS] if isinstance(value, str) else value for name, value in fields.items()
+    body = {"v": VERSION, "kind": event.kind} | {
+        name: value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
+        for name, value in _fields(event).items()
     }
+    value = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_fields)
+    return event.source.encode(), value.encode()
+
+
+def _fields(part: Any) -> dict[str, object]:  # noqa: ANN401 -- an event, or what one holds: any dataclass
+    """Name and value of each field, not copied; ``asdict`` copies, and takes twice as long."""
+    return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
