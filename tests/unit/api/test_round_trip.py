@@ -26,7 +26,7 @@ from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
 from tests import redrive_requests
 from tests.unit.api.console_visit import Console, form_of, visiting
-from tests.unit.cli.terminal import api_that
+from tests.unit.cli.terminal import api_that, made
 
 WHOLE = OrderRequest.model_validate(
     {
@@ -190,5 +190,5 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         return httpx2.Response(202, json=told)
 
     monkeypatch.setattr(api_command, "connect", lambda *_: api_that(answer))
-    deadwatch([*words, "--dry-run"], standalone_mode=False)
+    made(deadwatch)([*words, "--dry-run"], standalone_mode=False)
     return sent

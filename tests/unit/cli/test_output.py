@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
 import yaml
-from sqlalchemy import Engine
+from sqlalchemy import Engine, NullPool, create_engine
 from typer.testing import Result
 
 from cli.commands.dead_letters import records
@@ -27,10 +29,19 @@ LISTS = ("topics", "groups", "findings", "policies list")
 EVERYTHING = (*LISTS, "jobs", "overview", "tasks", f"show {console_store.MAIN_GROUP}", "token whoami")
 
 
+@pytest.fixture(scope="module")
+def full_store(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store with something of everything, hostile texts too: to be copied."""
+    file = tmp_path_factory.mktemp("full") / "deadwatch.db"
+    shutil.copyfile(empty_store, file)
+    console_store.fill(create_engine(f"sqlite:///{file}", poolclass=NullPool), clock_ms())
+    return file
+
+
 @pytest.fixture
-def full(served: Served, store: Engine) -> Served:
-    """The api over a store with something of everything, hostile texts too."""
-    console_store.fill(store, clock_ms())
+def full(served: Served, store_file: Path, full_store: Path) -> Served:
+    """The api over such a store, which it has not opened yet."""
+    shutil.copyfile(full_store, store_file)
     return served
 
 

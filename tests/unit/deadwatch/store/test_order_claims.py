@@ -1,15 +1,12 @@
 """Claims of orders in the store, by workers that race."""
 
-import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
 from deadwatch.orders.errors import OrderStateError
 from deadwatch.orders.order import ClaimLostError, Status
 from deadwatch.store.write.order_claims import MAX_LEASE_MS
-from deadwatch.store.write.orders import count_by_status
 from tests.unit.deadwatch.store.test_orders import LEASE_MS, Place, place
 
 __all__ = ["place"]
@@ -158,32 +155,3 @@ def test_threads_that_race_never_share_an_order(place: Place) -> None:
     with ThreadPoolExecutor(4) as pool:
         taken = [name for mine in pool.map(work, range(4)) for name in mine]
     assert sorted(taken) == sorted(names)
-
-
-def test_processes_that_steal_from_each_other_settle_every_order_once(url: str, place: Place) -> None:
-    for number in range(1, 13):
-        place.add(f"{number:x}", number)
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        settled = pool.starmap(_steal_and_settle, [(url, "w1"), (url, "w2")])
-    assert sorted(name for mine in settled for name in mine) == sorted(
-        f"{number:x}" for number in range(1, 13)
-    )
-    with place.engine.begin() as connection:
-        assert count_by_status(connection) == {Status.COMPLETED: 12}
-
-
-def _steal_and_settle(url: str, worker: str) -> list[str]:
-    """Claim with leases that have ended already, so that every worker is always late; what it settled."""
-    mine: list[str] = []
-    place = Place(url)
-    now_ms = 0
-    while (claim := place.claims.claim(worker, now_ms, 1)) is not None:
-        now_ms += 2
-        try:
-            held, _ = place.claims.renew(claim, now_ms, 1)
-            place.claims.settle(replace(held), Status.COMPLETED, worker, now_ms)
-        except ClaimLostError:
-            continue
-        mine.append(claim.order.id)
-    place.engine.dispose()
-    return mine

@@ -1,10 +1,6 @@
 """How a store comes to the version that this program knows, and what is refused."""
 
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 from alembic import command
@@ -19,39 +15,11 @@ from deadwatch.store.store import Store
 from deadwatch.store.versions import Kind
 from deadwatch.store.write import orders, policies
 from tests import console_store, landed_stores
-from tests.paths import ROOT
 
 Rows = Mapping[str, list[Mapping[str, object]]]
 
 MAKES_TABLES = True
 LANDED = tuple(reversed(versions.known()))
-NEW_COLUMNS = """
-from sqlalchemy import BigInteger, Boolean, Column, LargeBinary, SmallInteger, Text, text
-for table in (groups, tokens, audit):
-    for column in (
-        Column("a_text", Text, nullable=False),
-        Column("a_number", BigInteger, nullable=False),
-        Column("a_small_number", SmallInteger, nullable=False),
-        Column("an_answer", Boolean, nullable=False),
-        Column("some_bytes", LargeBinary, nullable=False),
-        Column("perhaps", Text),
-        Column("given", Boolean, nullable=False, server_default=text("true")),
-    ):
-        table.append_column(column)
-"""
-"""What a change of the schema may bring to tables that have rows."""
-WRITE_AND_UPGRADE = """
-import runpy, sys
-from deadwatch.store import upgrades, versions
-from deadwatch.store.engine import connect
-from deadwatch.store.maintenance import Work, commands
-sys.argv, url = ["migrations", "more_columns"], sys.argv[1]
-runpy.run_module("deadwatch.store.migrations", run_name="__main__")
-versions.known.cache_clear()
-print(commands.run(Work.UPGRADE, url))
-with connect(url).begin() as connection:
-    print("differences:", upgrades.differences(connection))
-"""
 
 
 @pytest.fixture
@@ -147,30 +115,6 @@ def test_a_file_is_upgraded_when_it_is_opened_and_a_server_waits_for_its_operato
         with pytest.raises(StoreError, match="run `deadwatch store upgrade`"), Store(url):
             pass
         assert found(engine) is Kind.OLDER
-
-
-def test_a_migration_that_is_written_can_be_made_on_a_store_with_rows(
-    url: str, engine: Engine, tmp_path: Path
-) -> None:
-    """In a copy of the tree, whose tables get columns of every kind; by ``make migration``'s own command."""
-    landed_stores.load(url, versions.known()[0])
-    before = rows(engine)
-    tree = tmp_path / "tree"
-    shutil.copytree(ROOT / "deadwatch", tree / "deadwatch", ignore=shutil.ignore_patterns("__pycache__"))
-    with (tree / "deadwatch/store/schema.py").open("a") as file:
-        file.write(NEW_COLUMNS)
-    command = [sys.executable, "-c", WRITE_AND_UPGRADE, url]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    *_, path, upgraded, differences = done.stdout.splitlines()
-    assert path.startswith(str(tree))
-    assert "is up to date now" in upgraded
-    assert differences == "differences: []"
-    after = rows(engine)
-    assert {name: len(after[name]) for name in after} == {name: len(before[name]) for name in before}
-    new = after["audit"][0]
-    assert (new["a_text"], new["a_number"], new["a_small_number"], new["an_answer"]) == ("", 0, 0, False)
-    assert (new["some_bytes"] or b"", new["perhaps"], new["given"]) == (b"", None, True)
 
 
 @pytest.mark.parametrize("work", [Work.STATUS, Work.UPGRADE])
