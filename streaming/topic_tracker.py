@@ -24,9 +24,10 @@ from deadwatch.contract.events import RedriveHandled
 from deadwatch.runtime.kafka import TOPIC_NAME
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS, LOOKED_AT, STREAMS, Figures
+from deadwatch.store.write.progress import Figures
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
+from streaming.lag import Lag
 from streaming.settings import StreamingSettings
 
 LEGAL: Final = re.compile(TOPIC_NAME)
@@ -54,12 +55,11 @@ class TopicTracker:
 
     def __init__(self, settings: StreamingSettings, store: Store, clock_ms: Callable[[], int]) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
+        self._lag = Lag(settings.events_topic)
         self._asking, self._moving = threading.Lock(), threading.Lock()
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
-        self._looked_ms, self._looked_at = 0, dict[Place, int]()
-        self._whole_ms: dict[str, int] = {}
         self._left_out: frozenset[str] = frozenset()
         self.untimely: Mapping[Place, int] = {}
         """Offsets of records whose time Spark cannot hold: their topics are left out while they are there."""
@@ -83,8 +83,8 @@ class TopicTracker:
         described = self._read_topics()
         self._left_out = self._unreadable(described)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
-        if not self._looked_ms:
-            self._whole_ms = _whole_before(self._store.figures())
+        if not self._lag.looked_ms:
+            self._lag.resume(self._store.figures())
         readable = self._readable(described)
         ids, ends = ids_of(readable), self._offsets(partitions_of(readable), OffsetSpec.LATEST)
         now = data_loss.Topics(ids, ends, self._gone(ids))
@@ -186,10 +186,10 @@ class TopicTracker:
         merged: Offsets = self._store.offsets()  # without what is being merged; waits while the store is away
         if not ends.keys() <= merged.keys():
             merged = {**self._offsets(partitions, OffsetSpec.EARLIEST), **merged}
+        self._lag.note(looked_ms, ends, merged)
         behind = Counter(dict.fromkeys(ids, 0))
         for partition, end in ends.items():
             behind[partition[0]] += max(0, end - merged.get(partition, end))
-        self._note_whole(looked_ms, ends, merged)
         return behind
 
     def _unread(self) -> set[str]:
@@ -199,31 +199,8 @@ class TopicTracker:
 
     @property
     def figures(self) -> Figures:
-        """When the last look was, and how long before it each stream had last read all that was there; at
-        most, and not known of a stream that no look has ever found so.
-        """
-        behind_for = {stream: max(0, self._looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
-        return {LOOKED_AT: {"": self._looked_ms}, BEHIND_FOR: behind_for}
-
-    def _note_whole(self, looked_ms: int, ends: Offsets, merged: Offsets) -> None:
-        """Note which streams have merged by now what this look sees, ``ends``, or what the one before saw.
-
-        ``looked_ms`` is before Kafka was asked: what comes while an answer is awaited is not in ``ends``.
-        A stream under load never stands at the end. The times of records do not tell this: Connect gives a
-        dead letter the time of the record that failed.
-        """
-        before = {place: end for place, end in self._looked_at.items() if place in ends}
-        if self._looked_ms:
-            self._whole_ms |= dict.fromkeys(self._whole(before, merged), self._looked_ms)
-        self._looked_ms, self._looked_at = looked_ms, dict(ends)
-        self._whole_ms |= dict.fromkeys(self._whole(ends, merged), self._looked_ms)
-
-    def _whole(self, ends: Offsets, merged: Offsets) -> set[str]:
-        """The streams that have merged all records before these ends."""
-        missing = {place[0] for place, end in ends.items() if merged.get(place, end) < end}
-        events = self._settings.events_topic
-        behind = {EVENTS if topic == events else DEAD_LETTERS for topic in missing}
-        return set(STREAMS) - behind
+        """When the last look was, and how long before it each stream had last read all that was there."""
+        return self._lag.figures
 
     def advance(self, passed: Offsets) -> None:
         """Note where Spark has come: orders wait for that. Raises ``KafkaError`` and ``SQLAlchemyError``."""
@@ -293,12 +270,6 @@ class TopicTracker:
             return {}
         with self._asking:
             return cluster.offsets(self._admin, places, spec)
-
-
-def _whole_before(figures: Figures) -> dict[str, int]:
-    """When each stream had last read all that was there, as the process before this one has seen it."""
-    looked_ms = figures.get(LOOKED_AT, {}).get("", 0)
-    return {stream: looked_ms - behind_ms for stream, behind_ms in figures.get(BEHIND_FOR, {}).items()}
 
 
 def _other(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

@@ -4,17 +4,11 @@ Nothing here fails: what cannot be read as one thing is shown as the next, down 
 is JSON that would be shown as something else than the record holds: a name that an object has twice, a number
 that would be rounded or is too long.
 
-Callers who may not read payloads see their structure, never a value. Of JSON, Avro and Protobuf the names
-and the types stay; a name that looks like data (a map by address or by number) is masked as well. A name that
-an object of JSON has twice is there twice, the second time with its place in the object. Of text and bytes
-only the size is shown. Headers that describe the failure are no payload: they stay.
+Callers who may not read payloads see the structure of JSON, Avro and Protobuf, never a value; of text and
+bytes only the size. Headers that describe the failure are no payload: they stay.
 """
 
-import json
-import re
-import sys
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from itertools import islice
 from typing import Any, Final
@@ -23,14 +17,15 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from api.browsing import exact_json, masking
+from api.browsing.exact_json import InexactError
+from api.browsing.masking import MOST_NAMES
 from api.browsing.registry import AvroError, Registry, RegistryError, decode_avro
 
 MAGIC: Final = 0
 ID_BYTES: Final = 4
 MOST_DEPTH: Final = 64
 MOST_INDEXES: Final = 32
-HALF_PAIR: Final = re.compile(r"\\u[dD][89A-Fa-f]")
-"""The escape in JSON of a half of a surrogate pair, or of a whole pair."""
 
 
 class Format(StrEnum):
@@ -42,6 +37,9 @@ class Format(StrEnum):
     PROTOBUF = "protobuf"
     TEXT = "text"
     HEX = "hex"
+
+
+STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
 
 
 class View(StrEnum):
@@ -137,10 +135,10 @@ def _plain(raw: bytes, *, masks: bool) -> Shown:
         return Shown(Format.HEX, raw.hex())
     note = ""
     try:
-        content = _structure(text) if masks else _content(text)
+        content = masking.structure(text) if masks else exact_json.loads(text)
         if _depth_within(content, MOST_DEPTH):
             return Shown(Format.JSON, content)
-    except _InexactError as error:
+    except InexactError as error:
         note = f"shown as text: as JSON, {error}"
     except (ValueError, RecursionError):
         pass
@@ -156,71 +154,6 @@ def _text(raw: bytes, *, cut: bool = False) -> str | None:
             continue
         return text if all(char.isprintable() or char in "\t\n\r" for char in text) else None
     return None
-
-
-def _structure(text: str) -> Any:  # noqa: ANN401 -- JSON
-    """The JSON with its objects masked, without the digits of its numbers. Raises ``ValueError``."""
-    return json.loads(
-        text,
-        parse_constant=_refuse,
-        parse_float=lambda _: 0,
-        parse_int=lambda _: 0,
-        object_pairs_hook=_names,
-    )
-
-
-def _content(text: str) -> Any:  # noqa: ANN401 -- JSON
-    """The JSON as what it is. Raises ``ValueError``: ``_InexactError`` where it cannot be shown so."""
-    content = json.loads(
-        text,
-        parse_constant=_refuse,
-        parse_float=_exact,
-        parse_int=_exact_whole,
-        object_pairs_hook=_named_once,
-    )
-    return _escaped(content) if HALF_PAIR.search(text) else content
-
-
-def _escaped(content: Any) -> Any:  # noqa: ANN401 -- JSON
-    r"""The content with half surrogate pairs written as ``\ud800``: no encoding has them."""
-    if isinstance(content, dict):
-        return _named_once([(_escaped(name), _escaped(value)) for name, value in content.items()])
-    if isinstance(content, list):
-        return [_escaped(item) for item in content]
-    return content.encode(errors="backslashreplace").decode() if isinstance(content, str) else content
-
-
-class _InexactError(ValueError):
-    """Python's JSON would drop, round or refuse something; the text says what, without naming it."""
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise _InexactError("a name that an object has twice would be shown once")
-    return content
-
-
-def _exact(digits: str) -> float:
-    number = float(digits)
-    try:
-        if Decimal(digits) == Decimal(repr(number)):
-            return number
-    except InvalidOperation:
-        pass
-    raise _InexactError("a number would be rounded")
-
-
-def _exact_whole(digits: str) -> int | float:
-    try:
-        return -0.0 if digits == "-0" else int(digits)
-    except ValueError:
-        most = sys.get_int_max_str_digits()
-        raise _InexactError(f"a number of more than {most} digits would not be read") from None
-
-
-def _refuse(constant: str) -> Any:  # noqa: ANN401 -- never returns
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _depth_within(content: object, levels: int) -> bool:
@@ -275,50 +208,14 @@ def _field(data: object) -> object:
     return data if isinstance(data, int) else str(type(data).__name__)
 
 
-MOST_NAMES: Final = 1_000
-"""Of one object, one masked list or one message of Protobuf; the rest is counted."""
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_.-]*[0-9]{0,3}")
-_NAME_CHARS: Final = 64
-_STRUCTURED: Final = frozenset({Format.JSON, Format.AVRO, Format.PROTOBUF})
-
-
-class _Masked(dict[str, Any]):
-    """An object whose names and values are masked."""
-
-
 def _masked(shown: Shown) -> Shown:
     """The payload without its values."""
     if shown.format is Format.PROTOBUF:
         fields = [
-            {"field": field["field"], "value": _hidden(field["value"])} if isinstance(field, dict) else field
+            {"field": field["field"], "value": masking.hidden(field["value"])}
+            if isinstance(field, dict)
+            else field
             for field in shown.content
         ]
         return replace(shown, content=fields)
-    return replace(shown, content=_hidden(shown.content) if shown.format in _STRUCTURED else None)
-
-
-def _hidden(content: Any) -> Any:  # noqa: ANN401 -- JSON
-    if isinstance(content, dict):
-        return content if isinstance(content, _Masked) else _names(list(content.items()))
-    if isinstance(content, list):
-        shown = [_hidden(item) for item in content[:MOST_NAMES]]
-        rest = len(content) - len(shown)
-        return [*shown, f"<{rest} more>"] if rest else shown
-    if isinstance(content, bool):
-        return "<boolean>"
-    if isinstance(content, int | float):
-        return "<number>"
-    return f"<text of {len(content)}>" if isinstance(content, str) else content
-
-
-def _names(pairs: list[tuple[str, Any]]) -> _Masked:
-    hidden = _Masked()
-    for number, (name, value) in enumerate(pairs, 1):
-        if number > MOST_NAMES:
-            hidden["<more>"] = f"<{len(pairs) - MOST_NAMES} more>"
-            break
-        plain = len(name) <= _NAME_CHARS and _NAME.fullmatch(name)
-        shown = name if plain else f"<name {number}>"
-        hidden[f"{shown} <{number}>" if shown in hidden else shown] = _hidden(value)
-    return hidden
+    return replace(shown, content=masking.hidden(shown.content) if shown.format in STRUCTURED else None)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.answers import answer_of
-from api.browsing.payload import MOST_NAMES, Format, Renderer, Shown, View
+from api.browsing.masking import MOST_NAMES
+from api.browsing.payload import Format, Renderer, Shown, View
 from api.browsing.records import Payload
 from api.browsing.registry import AvroError, decode_avro, may_be_endless
 from deadwatch.deadletter.dialects import Dialect, Reading
