@@ -135,17 +135,19 @@ class _Parser:
         read |= self._thrown(read["error_class"], read["message"])
         ours = {"order": REDRIVE_ID, "sent_from": REDRIVE_GROUP, "traceparent": TRACEPARENT}
         names = pl.Series([UNKNOWN, *(dialect.name for dialect in self._dialects)])
-        return pl.DataFrame(
+        rows = pl.DataFrame(
             {
                 "dialect": names.gather(self._dialect),
-                **{field: _storable(text) for field, text in read.items()},
-                "whole_message": _storable(read["message"], MAX_MESSAGE_CHARS),
+                **read,
+                "whole_message": read["message"],
                 **numbers,
                 "broken": reduce(or_, broken),
                 "redriven": self._headers.has(REDRIVE_ID) & ~self._headers.has(REDRIVE_PARKED_REASON),
-                **{field: _storable(self._named(header)) for field, header in ours.items()},
+                **{field: self._named(header) for field, header in ours.items()},
             }
-        ).with_columns(
+        )
+        most_chars = dict.fromkeys((*read, *ours), MAX_TEXT_CHARS) | {"whole_message": MAX_MESSAGE_CHARS}
+        return rows.with_columns(_storable(field, most) for field, most in most_chars.items()).with_columns(
             pl.when(pl.col("traceparent").str.contains(TRACEPARENT_FORM))
             .then("traceparent")
             .otherwise(pl.lit("")),
@@ -205,11 +207,13 @@ class _Parser:
         for number in filter(wrappers.__getitem__, range(len(wrappers))):
             wrapped |= (self._dialect == number) & classes.is_in(list(wrappers[number])).to_numpy()
         rows = np.flatnonzero(wrapped)
+        if not len(rows):
+            return {"error_class": classes, "message": messages}
         names, why, traces = (_texts(self._of_dialect(field, wrapped).gather(rows)).text for field in CAUSES)
         texts = (classes.gather(rows), messages.gather(rows), names, why, _printed_causes(traces))
         found = zip(self._dialect[rows], *texts, strict=True)
         read = [thrown(Exceptions(*texts), wrappers[number]) for number, *texts in found]
-        error_class, message = zip(*read, strict=True) if read else ((), ())
+        error_class, message = zip(*read, strict=True)
         return {
             "error_class": classes.scatter(rows, error_class),
             "message": messages.scatter(rows, message),
@@ -224,16 +228,19 @@ class _Parser:
         bound = 1 << (8 * width - 1)
         number = number.set(~number.is_between(-bound, bound - 1), None)
         odd = (raw.is_not_null() & ~is_binary & number.is_null()).arg_true()
-        number = number.scatter(odd, [number_of(value, width, is_binary=False) for value in raw.gather(odd)])
+        if len(odd):
+            alone = [number_of(value, width, is_binary=False) for value in raw.gather(odd)]
+            number = number.scatter(odd, alone)
         fits = (is_binary & (raw.bin.size() == width)).arg_true()
-        big_endian = raw.gather(fits).bin.reinterpret(dtype=_DTYPE[width], endianness="big")
-        return number.scatter(fits, big_endian.cast(pl.Int64))
+        if len(fits):
+            big_endian = raw.gather(fits).bin.reinterpret(dtype=_DTYPE[width], endianness="big")
+            number = number.scatter(fits, big_endian.cast(pl.Int64))
+        return number
 
 
 def _texts(raw: pl.Series) -> _Texts:
-    none_broken = pl.repeat(False, len(raw), dtype=pl.Boolean, eager=True)
     try:
-        return _Texts(raw.cast(pl.String).fill_null(""), none_broken)
+        return _Texts(raw.cast(pl.String).fill_null(""), pl.Series(np.zeros(len(raw), dtype=bool)))
     except pl.exceptions.ComputeError:
         texts = [(value or b"").decode(errors="replace") for value in raw]
         broken = [not is_utf8(value) for value in raw]
@@ -246,5 +253,5 @@ def _printed_causes(traces: pl.Series) -> list[list[str]]:
     return traces.str.split(CAUSED_BY).list.slice(1).list.eval(printed).to_list()
 
 
-def _storable(text: pl.Series, most: int = MAX_TEXT_CHARS) -> pl.Series:
-    return text.str.slice(0, most).str.replace_all("\x00", REPLACEMENT, literal=True)
+def _storable(column: str, most_chars: int) -> pl.Expr:
+    return pl.col(column).str.slice(0, most_chars).str.replace_all("\x00", REPLACEMENT, literal=True)
