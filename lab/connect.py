@@ -5,7 +5,9 @@
   task's too.
 * A file sink with a JSON converter sends what is not JSON to its dead letter queue.
 
-A worker survives a stalled broker: its session is longer than any stall.
+A worker survives a stalled broker: its session is longer than any stall. After one, the controller may have
+fenced the broker; a worker that finds no coordinator for ``heartbeat.interval.ms`` then stops all its tasks,
+and would abandon the one that waits.
 """
 
 import json
@@ -157,6 +159,7 @@ def worker_properties(ports: Ports, group: str) -> Properties:
         "config.providers": "file",
         "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
         "session.timeout.ms": 60_000,
+        "heartbeat.interval.ms": 20_000,
         "rebalance.timeout.ms": 90_000,
     }
 

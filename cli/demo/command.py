@@ -113,10 +113,10 @@ def _serve(lab: Lab, data: Path, *, once: bool, port: int, picture: Path | None)
             demo.wait_until_ready()
             exact = demo.provoke()
         except RefusedError as error:
-            raise RefusedError(f"{error}\n{tails(logs)}") from None
+            raise RefusedError(f"{error}\n{tails(logs, lab.logs.connect.parent)}") from None
         missing = demo.conclude(picture)
         if not exact:
-            sys.stderr.write(f"{missing}{tails(logs)}\n")
+            sys.stderr.write(f"{missing}{tails(logs, lab.logs.connect.parent)}\n")
         if not once:
             demo.linger()
     return DONE if exact else UNDONE
@@ -244,10 +244,10 @@ def redrive(api: Api, console: Console, request: Mapping[str, object]) -> None:
         raise RefusedError(f"redrive {order['id']} is {order['status']}: {order['status_reason']}")
 
 
-def tails(logs: Path) -> str:
+def tails(*directories: Path) -> str:
     """The last lines of every process that show trouble, else its last lines."""
     parts = []
-    for log in sorted(logs.glob("*.log")):
+    for log in (log for directory in directories for log in sorted(directory.glob("*.log"))):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         trouble = [line for line in lines if " ERROR " in line or " WARNING " in line or "Error: " in line]
         parts += [f"--- {log.stem}", *(trouble or lines)[-TAIL_LINES:]]
