@@ -130,18 +130,21 @@ def test_abandoned_tasks_must_come_and_go_exactly(
     assert watch.rows(provoked(truth))[0].holds is holds
 
 
+ABANDONED = "x ERROR [pipe|task-0] Graceful stop of task pipe-0 failed."
+
+
 def test_the_tails_show_trouble_where_there_is_some_else_the_last_lines(tmp_path: Path) -> None:
     (tmp_path / "streaming.log").write_text("INFO begun\nx ERROR [streaming] no disk\nINFO goes on\n")
     (tmp_path / "api.log").write_text("INFO listening\n")
     (tmp_path / "lab").mkdir()
-    (tmp_path / "lab" / "connect.log").write_text("[09:03] ERROR [pipe|task-0] Graceful stop of task pipe-0 failed.\nINFO goes on\n")
+    (tmp_path / "lab" / "connect.log").write_text(f"{ABANDONED}\nINFO goes on\n")
     assert tails(tmp_path, tmp_path / "lab").splitlines() == [
         "--- api",
         "INFO listening",
         "--- streaming",
         "x ERROR [streaming] no disk",
         "--- connect",
-        "[09:03] ERROR [pipe|task-0] Graceful stop of task pipe-0 failed.",
+        ABANDONED,
     ]
 
 
