@@ -21,7 +21,14 @@ from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
 from redrive.librdkafka import AWAY, CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
-from redrive.move.failures import FencedError, ForgottenError, GivenUpError, UnansweredError, refused_right
+from redrive.move.failures import (
+    FencedError,
+    ForgottenError,
+    GivenUpError,
+    MadeAnewError,
+    UnansweredError,
+    refused_right,
+)
 from redrive.move.mover import Finished, Idle, Moved, Paused
 from redrive.move.task import OrderTask, WorkerContext, user_of
 
@@ -199,7 +206,7 @@ class Worker:
         except FencedError as error:
             why = str(error)  # what a handler of the log keeps would keep the order's clients
             logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
-        except (ForgottenError, FilterError) as error:
+        except (ForgottenError, MadeAnewError, FilterError) as error:
             return (Status.FAILED, str(error)), True
         except UnansweredError:
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from typing import Final, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
+from lab.topics import Topics
 from redrive.librdkafka import PARTITION_EOF
 from tests.waiting import until
 
@@ -47,6 +49,15 @@ def connect_headers(topic: str, partition: int, offset: int, **more: object) -> 
     return [
         (f"__connect.errors.{name.replace('_', '.')}", str(value).encode()) for name, value in told.items()
     ]
+
+
+def make_anew(servers: str, topic: str) -> None:
+    """Delete the topic, and make another one of its name, as wide."""
+    admin = AdminClient({"bootstrap.servers": servers})
+    width = len(admin.list_topics(timeout=WITHIN_S).topics[topic].partitions)
+    admin.delete_topics([topic])[topic].result(WITHIN_S)
+    until(lambda: topic not in admin.list_topics(timeout=WITHIN_S).topics)
+    Topics(servers).create(topic, partitions=width)
 
 
 def reader(servers: str, isolation: str = "read_committed") -> Consumer:

@@ -126,6 +126,7 @@ ORDER: Final[Table] = {
     **TERMS,
     "dry_run": st.booleans(),
     "confirm": st.none() | st.integers(0, LARGEST),
+    "dlq_topic_id": st.none() | st.uuids().map(str),
     "cut_off": st.none() | st.dictionaries(st.integers(0, 9), st.integers(0, LARGEST), max_size=3),
     "engine": st.sampled_from(["local", "spark"]),
     "again": st.booleans(),

@@ -100,6 +100,11 @@ class Redrive(Answer):
     status_reason: str | None = Field(examples=[None])
     dry_run: bool = Field(examples=[False])
     dlq_topic: str = Field(examples=["dlq.orders"])
+    dlq_topic_id: str | None = Field(
+        description="Kafka's id of the topic at the order's creation: once the topic was made anew, the "
+        "order moves nothing more, and fails; null: not known.",
+        examples=["9d6b2f0e-7d1c-4a35-8f0e-3c1a5b7e2d48"],
+    )
     cut_off: dict[str, int] = Field(
         description="Where it ends: at the `cut_off` of its request, else at the end offsets at its "
         "creation; what came later is not part of it.",
@@ -161,6 +166,7 @@ def redrive_answer(view: RedriveView, now_ms: int) -> Redrive:
         status_reason=stored.status_reason or None,
         dry_run=request.dry_run,
         dlq_topic=request.dlq_topic,
+        dlq_topic_id=order.dlq_topic_id or None,
         cut_off={str(partition): offset for partition, offset in order.cut_off.items()},
         progress=answer_of(RedriveProgress, view.progress),
         to_move=view.plan.to_move,

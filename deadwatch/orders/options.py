@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # a command line has no need of the models
 Fields = dict[str, Any]
 """Values as in JSON, by the path of their field."""
 
-STEPS: Final = frozenset({"dry_run", "confirm", "cut_off"})
-"""Fields that cannot be set: a dry run comes first, and shows the number to confirm and where it ends."""
+STEPS: Final = frozenset({"dry_run", "confirm", "cut_off", "dlq_topic_id"})
+"""Fields that cannot be set: a dry run comes first, and shows the number to confirm and what was read."""
 SETTING: Final = "PATH=VALUE, as guards.max_bounce_ratio=0.2 (null: none)"
 
 _PATH: Final = re.compile(r"[a-z_]+(\.[a-z_]+)?")
@@ -72,7 +72,8 @@ def gathered(fields: Fields) -> dict[str, Any]:
 def next_step(dry_run: Mapping[str, Any]) -> Fields:
     """The fields of ``STEPS`` for the order after a dry run, of the answer to that, as in JSON."""
     ends = {int(partition): offset for partition, offset in dry_run["cut_off"].items()}
-    return {"dry_run": False, "confirm": dry_run["plan"]["at_most"], "cut_off": ends}
+    confirmed = {"confirm": dry_run["plan"]["at_most"], "cut_off": ends}
+    return {"dry_run": False, **confirmed, "dlq_topic_id": dry_run["dlq_topic_id"]}
 
 
 def setting(path: str, value: object) -> str:

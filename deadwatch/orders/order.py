@@ -193,6 +193,12 @@ class OrderRequest(Terms):
         description="Of the dry run, by partition: what came later is no part of the order. Unless given: "
         "where the partitions end when the order is made.",
     )
+    dlq_topic_id: str | None = Field(
+        None,
+        max_length=36,
+        description="Of the dry run: Kafka's id of the topic (KIP-516). The order is refused when the topic "
+        "was made anew since.",
+    )
     engine: Literal["local", "spark"] = "local"
     again: bool = Field(
         default=False, description="Also records that were moved or parked before; else they are left out."
@@ -208,6 +214,7 @@ class Order(Model):
     created_at_ms: int
     begin: dict[Partition, Offset] = Field(description="First offsets at its creation.")
     cut_off: dict[Partition, Offset]
+    dlq_topic_id: str = Field("", description="Kafka's id of the topic at its creation; empty: not known.")
     policy: str = Field("", description="Whose order it is; empty: somebody asked for it.")
 
 

@@ -197,6 +197,7 @@ collector_counts = _table(
 redrive_orders = _table(
     "redrive_orders",  # what was requested; what was moved is in Kafka, and counted in series
     "*id dlq_topic "
+    "dlq_topic_id "  # Kafka's, at its creation; "": not known
     "request "  # JSON of deadwatch.orders.order.OrderRequest
     "begin cut_off "  # JSON, by partition: the first offset at its creation, and where it ends
     "plan "  # JSON: what the scan at its creation has shown

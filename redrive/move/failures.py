@@ -121,6 +121,16 @@ class ForgottenError(Exception):
         )
 
 
+class MadeAnewError(Exception):
+    """The dead letter topic was deleted and made anew: its offsets name other records than those selected."""
+
+    def __str__(self) -> str:
+        return (
+            f"topic {self.args[0]} was deleted and made anew since the order was made: its records are "
+            "others; look at a new dry run"
+        )
+
+
 class UnmadeTopicError(Exception):
     """A topic of ours is missing, and Kafka refuses to make it."""
 

@@ -19,7 +19,7 @@ from deadwatch.orders.selection import selects_all
 from deadwatch.runtime.clock import clock_ms
 from redrive.move.batch import Batch, EventFields, Outcome, events
 from redrive.move.decide import Decider, FastPath, Verdict
-from redrive.move.failures import AbortedError, CulpritSearch, UnmadeTopicError, missing_right
+from redrive.move.failures import AbortedError, CulpritSearch, MadeAnewError, UnmadeTopicError, missing_right
 from redrive.move.limits import OrderLimits
 from redrive.move.reader import Reader
 from redrive.move.record_queue import RecordQueue
@@ -73,6 +73,8 @@ class TaskContext:
     router: Router
     deadlines: TargetDeadlines
     guard: Guard
+    require_topic: Callable[[], None]
+    """Raises ``MadeAnewError``: what was read may be of another topic of that name than the order is of."""
     telemetry: Telemetry = SILENT
     clock: Callable[[], int] = clock_ms
 
@@ -86,6 +88,7 @@ class Mover:
         self._order, self._event_fields, self._user = order, event_fields, user
         self._reader, self._queue, self._producer = context.reader, context.queue, context.producer
         self._router, self._deadlines, self._guard = context.router, context.deadlines, context.guard
+        self._require_topic = context.require_topic
         self._telemetry, self._clock = context.telemetry, context.clock
         self._targets: set[str] = set()
         self._culprits = CulpritSearch()
@@ -126,10 +129,12 @@ class Mover:
     def _transact(self, now_ms: int) -> Step:
         """Write while deciding, then commit."""
         batch = Batch()
-        failed: AbortedError | KafkaException | UnmadeTopicError
+        failed: AbortedError | KafkaException | MadeAnewError | UnmadeTopicError
         try:
             self._fill(batch, now_ms)
-        except (AbortedError, KafkaException, UnmadeTopicError) as raised:
+            if batch.done or self._queue.passed_over:
+                self._require_topic()  # all that is committed was read before
+        except (AbortedError, KafkaException, MadeAnewError, UnmadeTopicError) as raised:
             failed = raised.with_traceback(None)
         else:
             return self._filled(batch, now_ms)
@@ -140,7 +145,7 @@ class Mover:
         self._producer.abort()
         if isinstance(failed, UnmadeTopicError):
             return Paused(failed.reason(self._user))
-        raise KafkaException(*failed.args)  # itself would be a cycle with this frame
+        raise type(failed)(*failed.args)  # itself would be a cycle with this frame
 
     def _filled(self, batch: Batch, now_ms: int) -> Step:
         """Commit what was written, if there is something."""

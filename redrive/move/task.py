@@ -23,7 +23,7 @@ from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import group_lag, topic_id
 from redrive.move.batch import POSITION_EPOCH, EventFields, source_of
-from redrive.move.failures import ForgottenError
+from redrive.move.failures import ForgottenError, MadeAnewError
 from redrive.move.fetch import Fetcher
 from redrive.move.mover import Mover, Step, TaskContext
 from redrive.move.reader import Reader
@@ -111,15 +111,17 @@ class OrderTask:
         producer = TransactionalProducer(options, name, request.delivery_timeout_ms, self._give_up)
         opening.callback(producer.close)
         producer.open()
+        admin = AdminClient(cast("AdminOptions", connection))
+        dlq_topic_id = order.dlq_topic_id or topic_id(admin, request.dlq_topic)
+        require_topic = partial(require_same, admin, request.dlq_topic, dlq_topic_id)
+        require_topic()  # else the reader might miss its offsets, and say that Kafka has forgotten them
         reader = Reader(connection, order.id, request.dlq_topic, intervals(order))
         opening.callback(reader.close)
         reader.open()
         if reader.resumed < self._context.counted(name):
             raise ForgottenError
-        admin = AdminClient(cast("AdminOptions", connection))
         fetcher = Fetcher(connection, admin)
         opening.callback(fetcher.close)
-        dlq_topic_id = topic_id(admin, request.dlq_topic)
         queue = self._queue(reader, fetcher, dlq_topic_id)
         queue.resume()
         router = self._router(admin)
@@ -127,7 +129,8 @@ class OrderTask:
         # a target that fails is left alone for as long as trying it holds up the others
         backoff = Backoff(request.delivery_timeout_ms, 4 * request.delivery_timeout_ms)
         deadlines = TargetDeadlines(request.task_timeout_ms, backoff, self._context.rng)
-        context = TaskContext(reader, queue, producer, router, deadlines, guard, self._context.telemetry)
+        parts = (reader, queue, producer, router, deadlines, guard, require_topic)
+        context = TaskContext(*parts, telemetry=self._context.telemetry)
         topics = (request.dlq_topic, settings.kafka_cluster, settings.events_topic, dlq_topic_id)
         event_fields = EventFields(name, order.id, self._claim.epoch, *topics)
         return Mover(order, event_fields, context, user_of(settings), self._context.clock())
@@ -158,6 +161,15 @@ class OrderTask:
         if since_ms is not None:
             return now_ms - since_ms >= self._context.settings.shutdown_graceful_timeout_ms
         return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
+
+
+def require_same(admin: AdminClient, topic: str, expected: str) -> None:
+    """Raise ``MadeAnewError`` if the topic has another id than the expected one, where both are known.
+
+    Raises ``KafkaException`` when the brokers do not answer, or there is no such topic.
+    """
+    if expected and (topic_id(admin, topic) or expected) != expected:
+        raise MadeAnewError(topic)
 
 
 def topics_named_in(engine: Engine) -> frozenset[str]:

@@ -119,7 +119,10 @@ class OrderService:
         return before
 
     def _order(self, wanted: CreateOrder, cluster: Cluster, rules: TargetRules) -> Order:
-        topic = wanted.request.dlq_topic
+        topic, expected = wanted.request.dlq_topic, wanted.request.dlq_topic_id
+        topic_id = cluster.topic_id(topic)  # before the offsets: these are not of an earlier topic
+        if expected and topic_id and topic_id != expected:
+            raise RefusedOrderError(f"topic {topic} was made anew since the dry run; look at a new dry run")
         extents = wanted.extents or cluster.extents(topic, rules.partitions[topic])
         return Order(
             id=self.new_id(),
@@ -128,6 +131,7 @@ class OrderService:
             created_at_ms=self.now_ms(),
             begin=dict(extents.begin),
             cut_off=cut_off(topic, extents, wanted.request.cut_off),
+            dlq_topic_id=topic_id,
             policy=wanted.policy,
         )
 

@@ -22,6 +22,7 @@ from deadwatch.orders.order import Claim, ClaimLostError, Order, OrderRequest, S
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from lab.topics import Topics
+from redrive.cluster import topic_id
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
@@ -199,6 +200,7 @@ class Place:
             created_at_ms=clock_ms(),
             begin=begin,
             cut_off=cut_off,
+            dlq_topic_id=topic_id(AdminClient({"bootstrap.servers": self.servers}), self.dlq),
         )
 
     def _ends(self) -> tuple[dict[int, int], dict[int, int]]:

@@ -22,7 +22,7 @@ from tests.integration.redrive_place import (
     reported,
 )
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.kafka_topics import Headers, producing
+from tests.kafka_topics import Headers, make_anew, producing
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -191,6 +191,40 @@ def test_an_order_of_which_kafka_has_forgotten_the_offsets_moves_nothing_again(p
     assert status is Status.FAILED
     assert "offsets.retention.minutes" in reason
     assert len(place.read()) == 30
+
+
+def test_an_order_moves_nothing_of_a_topic_that_was_made_anew_between_two_claims(place: Place) -> None:
+    place.letters(9)
+    order, orders = place.order(limits={"records_per_second": 1}), Orders()
+    orders.add(order)
+    with place.worker(orders):
+        until(place.read)
+    moved = place.read()
+    make_anew(place.servers, place.dlq)
+    place.letters(30)
+    with place.worker(orders):
+        until(lambda: order.id in orders.reason)
+    assert orders.status[order.id] is Status.FAILED
+    assert orders.reason[order.id].startswith(f"topic {place.dlq} was deleted and made anew")
+    assert place.read() == moved
+
+
+def test_an_order_moves_nothing_of_a_topic_that_is_made_anew_while_it_is_worked_on(place: Place) -> None:
+    """A worker that looks while there is no such topic says so; who resumes the order is told the rest."""
+    place.letters(9)
+    order, orders = place.order(limits={"records_per_second": 1}), Orders()
+    orders.add(order)
+    with place.worker(orders):
+        until(place.read)
+        make_anew(place.servers, place.dlq)
+        place.letters(30, headers=[("anew", b"")])
+        until(lambda: order.id in orders.reason)
+        if orders.status[order.id] is Status.PAUSED:
+            assert "Unknown topic" in orders.reason[order.id]
+            orders.status[order.id] = Status.RUNNING
+        until(lambda: orders.status[order.id] is Status.FAILED)
+    assert orders.reason[order.id].startswith(f"topic {place.dlq} was deleted and made anew")
+    assert not [record for record in place.read() if "anew" in dict(record.headers)]
 
 
 def test_an_order_that_has_ended_leaves_no_client_behind(place: Place) -> None:

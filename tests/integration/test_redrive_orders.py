@@ -15,6 +15,7 @@ from sqlalchemy import insert
 
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
+from deadwatch.orders.options import next_step
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import schema
 from deadwatch.store.engine import connect
@@ -22,7 +23,7 @@ from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
 from redrive.plan.creation import GROUP
-from tests.kafka_topics import Headers, connect_headers, producing
+from tests.kafka_topics import Headers, connect_headers, make_anew, producing
 from tests.names import fresh
 from tests.operators import operator
 
@@ -192,6 +193,22 @@ def test_what_arrives_after_the_order_is_not_part_of_it(lab: Lab, client: TestCl
     status, order = ask(client, place, **shown, cut_off=before["cut_off"])
     assert (status, order["to_move"], order["cut_off"]) == (202, MOVABLE, before["cut_off"])
     client.post(f"/api/v1/redrives/{order['id']}/cancel")
+
+
+def test_an_order_after_the_dry_run_of_a_topic_that_was_made_anew_is_refused(
+    lab: Lab, client: TestClient
+) -> None:
+    place = made(lab)
+    tried = ask(client, place)[1]
+    status, order = ask(client, place, **next_step(tried))
+    assert (status, order["dlq_topic_id"]) == (202, tried["dlq_topic_id"])
+    client.post(f"/api/v1/redrives/{order['id']}/cancel")
+    make_anew(lab.bootstrap_servers, place.dlq)
+    place.fail(5 * MOVABLE)
+    status, told = ask(client, place, **next_step(tried))
+    assert (status, told["type"]) == (422, "urn:deadwatch:problem:redrive-refused")
+    assert told["detail"] == f"topic {place.dlq} was made anew since the dry run; look at a new dry run"
+    assert ask(client, place)[1]["dlq_topic_id"] != tried["dlq_topic_id"]
 
 
 def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callable[..., TestClient]) -> None:

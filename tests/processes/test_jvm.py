@@ -1,8 +1,6 @@
 """Which JVM that does not start is for an operator, and which one is tried again."""
 
-import gc
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -75,7 +73,7 @@ SHORT = {
 
 
 @pytest.fixture(autouse=True)
-def _environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Spark and a Java of the test's own; what a start adds is taken back."""
     for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON"):
         monkeypatch.setenv(name, os.environ.get(name, ""))
@@ -83,8 +81,6 @@ def _environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     script(tmp_path / "bin" / "java", FITS, 0)
-    yield
-    gc.collect()
 
 
 def script(file: Path, said: str, code: int) -> None:

@@ -130,7 +130,8 @@ def start(action: Acting, order: OrderId, form: SubmittedForm) -> Response:
     if form.get("confirm", "").replace(",", "").replace(" ", "") != str(at_most):
         problem = f"type {at_most} to confirm; nothing was moved"
         return _order(action.request, action.service, dry_run, problem, UNPROCESSABLE)
-    asked = dry_run.request.model_copy(update=next_step(dry_run.model_dump(include={"plan", "cut_off"})))
+    shown = dry_run.model_dump(include={"plan", "cut_off", "dlq_topic_id"})
+    asked = dry_run.request.model_copy(update=next_step(shown))
     try:
         made = redrives.create(action, asked, f"console-{dry_run.id}")
     except RequestError as error:

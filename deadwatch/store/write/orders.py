@@ -266,7 +266,7 @@ def stored(row: RowMapping) -> StoredOrder:
 
 def order_of(row: RowMapping) -> Order:
     """The accepted order of a row."""
-    plain = {name: row[name] for name in ("id", "requested_by", "created_at_ms", "policy")}
+    plain = {name: row[name] for name in ("id", "dlq_topic_id", "requested_by", "created_at_ms", "policy")}
     parts = {name: json.loads(row[name]) for name in ("request", "begin", "cut_off")}
     return Order.model_validate(plain | parts)
 
@@ -277,6 +277,7 @@ def _values(order: Order, plan: str, idempotency_key: str) -> dict[str, Any]:
     return {
         "id": order.id,
         "dlq_topic": order.request.dlq_topic,
+        "dlq_topic_id": order.dlq_topic_id,
         "request": order.request.model_dump_json(by_alias=True),
         "begin": json.dumps(order.begin),
         "cut_off": json.dumps(order.cut_off),

@@ -19,6 +19,7 @@ from cli.commands import api as api_command
 from cli.main import app as deadwatch
 from deadwatch.orders import order
 from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.options import STEPS
 from deadwatch.orders.order import Order, OrderRequest, Place, Selection
 from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.store.write.orders import OrderBook
@@ -26,7 +27,7 @@ from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
 from tests import redrive_requests
 from tests.unit.api.console_visit import Console, form_of, visiting
-from tests.unit.cli.terminal import api_that, made
+from tests.unit.cli.terminal import api_that, command_line
 
 WHOLE = OrderRequest.model_validate(
     {
@@ -91,6 +92,7 @@ def keep(store: Engine, now_ms: int) -> Keep:
             created_at_ms=now_ms,
             begin={0: 0},
             cut_off={0: 9},
+            dlq_topic_id="b",
         )
         OrderBook(store).create(made, Plan(to_move=9, at_most=9).model_dump_json())
         return f"/redrives/{made.id}"
@@ -157,7 +159,7 @@ def test_the_order_of_a_dry_run_ends_where_that_has_ended(
     console: Console, asked: list[Any], keep: Keep
 ) -> None:
     console.post(f"{keep(WHOLE)}/start", confirm="9")
-    step = {"dry_run": False, "confirm": 9, "cut_off": {0: 9}}
+    step = {"dry_run": False, "confirm": 9, "cut_off": {0: 9}, "dlq_topic_id": "b"}
     assert asked == [WHOLE.model_copy(update=step)]
 
 
@@ -177,7 +179,7 @@ def test_a_policy_that_is_not_changed_stays_as_it_is(
 
 def dry(request: OrderRequest) -> OrderRequest:
     """A console and a command line begin with the dry run, and say ``confirm`` when it was seen."""
-    return request.model_copy(update={"dry_run": True, "confirm": None, "cut_off": None})
+    return request.model_copy(update={**dict.fromkeys(STEPS), "dry_run": True})
 
 
 def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]:
@@ -190,5 +192,5 @@ def run(monkeypatch: pytest.MonkeyPatch, words: list[str]) -> list[OrderRequest]
         return httpx2.Response(202, json=told)
 
     monkeypatch.setattr(api_command, "connect", lambda *_: api_that(answer))
-    made(deadwatch)([*words, "--dry-run"], standalone_mode=False)
+    command_line(deadwatch)([words[0], "--dry-run", *words[1:]], standalone_mode=False)
     return sent

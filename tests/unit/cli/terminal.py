@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from cli.api_client import Api
 from cli.main import app
 
-made = cache(get_command)
+command_line = cache(get_command)
 """A command line is made once: that reads every function of ours, and takes 8 ms."""
-testing._get_command = made  # type: ignore[attr-defined]  # what CliRunner calls each time
+testing._get_command = command_line  # type: ignore[attr-defined]  # what CliRunner calls each time
 
 
 def api_that(answers: Callable[[httpx2.Request], httpx2.Response]) -> Api:

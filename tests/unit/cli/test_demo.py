@@ -160,7 +160,7 @@ def test_a_redrive_that_does_not_complete_ends_the_demo_with_its_reason(
     progress = {"total": 10, "done": 0, "text": "", "counted": False}
     order = {"id": "r1", "status": "PAUSED", "status_reason": "Kafka refuses", "records_per_second": None}
     plan = Plan(to_move=10).model_dump(mode="json") | {"at_most": 10}
-    tried = {"dlq_topic": "dlq.t", "plan": plan, "cut_off": {"0": 9}}
+    tried = {"dlq_topic": "dlq.t", "plan": plan, "cut_off": {"0": 9}, "dlq_topic_id": None}
     answers = iter([tried, order, {**order, "progress": progress}])
     api = api_that(lambda _: httpx2.Response(202, json=next(answers)))
     with pytest.raises(RefusedError, match="redrive r1 is PAUSED: Kafka refuses"):

@@ -187,13 +187,14 @@ def test_a_yes_asks_for_what_the_dry_run_has_shown(monkeypatch: pytest.MonkeyPat
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(json.loads(request.content))
-        told = {"id": "a", "dlq_topic": "dlq.t", "plan": Plan(at_most=7).model_dump(), "cut_off": {"0": 9}}
+        read = {"dlq_topic": "dlq.t", "dlq_topic_id": "b", "cut_off": {"0": 9}}
+        told = {"id": "a", **read, "plan": Plan(at_most=7).model_dump()}
         return httpx2.Response(202, json=told)
 
     monkeypatch.setattr(redrives, "watch", lambda *_: 0)
     assert redrives.redrive(api_that(answer), "dlq.t", yes=True, **ALL) == 0
     tried, made = asked
-    assert made == {**tried, "dry_run": False, "confirm": 7, "cut_off": {"0": 9}}
+    assert made == {**tried, "dry_run": False, "confirm": 7, "cut_off": {"0": 9}, "dlq_topic_id": "b"}
 
 
 @pytest.mark.parametrize("output", list(Format))

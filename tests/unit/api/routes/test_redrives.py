@@ -31,7 +31,7 @@ def make(store: Engine, now_ms: int) -> Callable[..., str]:
         asked = {"dlq_topic": "dlq.t", "selection": selection, "dry_run": dry_run, "reason": "mended"}
         request = OrderRequest.model_validate(asked)
         times: dict[str, Any] = {"created_at_ms": now_ms - ago_ms, "begin": {0: 0}, "cut_off": {0: 100}}
-        order = Order(id=name, request=request, requested_by="me", **times)
+        order = Order(id=name, request=request, requested_by="me", dlq_topic_id="b", **times)
         OrderBook(store).create(order, Plan(**plan).model_dump_json())
         return name
 
@@ -66,6 +66,7 @@ def test_an_order_has_the_shape_that_scripts_hold_on_to(
         "status": "RUNNING",
         "dry_run": False,
         "dlq_topic": "dlq.t",
+        "dlq_topic_id": "b",
         "cut_off": {"0": 100},
         "progress": {
             "text": "3,008 of 20,001 done: 3,000 moved, 1 parked, 7 skipped",

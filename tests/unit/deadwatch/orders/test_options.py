@@ -54,8 +54,9 @@ def test_a_topic_comes_first_unless_it_looks_like_an_option() -> None:
 
 
 def test_the_order_of_a_dry_run_moves_what_that_has_shown() -> None:
-    step = next_step({"plan": {"at_most": 7, "to_move": 5}, "cut_off": {"0": 9, "1": 0}})
-    assert step == {"dry_run": False, "confirm": 7, "cut_off": {0: 9, 1: 0}}
+    tried = {"plan": {"at_most": 7, "to_move": 5}, "cut_off": {"0": 9, "1": 0}, "dlq_topic_id": "a"}
+    step = next_step(tried)
+    assert step == {"dry_run": False, "confirm": 7, "cut_off": {0: 9, 1: 0}, "dlq_topic_id": "a"}
     assert step.keys() == STEPS
 
 

@@ -228,6 +228,7 @@ def mover(  # noqa: PLR0917 -- what a test may choose
     drop_headers: list[str] | None = None,
     reader_of: type[FakeReader] = FakeReader,
     router: FakeRouter | None = None,
+    require_topic: Callable[[], None] = lambda: None,
 ) -> Mover:
     request = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, "task_timeout_ms": 10_000_000}
     request |= {"drop_headers": drop_headers}
@@ -235,7 +236,8 @@ def mover(  # noqa: PLR0917 -- what a test may choose
     asked = order({**request, "limits": limits}, begin, cut_off)
     reader = cast("Reader", reader_of(asked, rng, dead_letter))
     queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher()), lambda _: True)
-    context = task_context(reader, queue, producer, router or FakeRouter(), rng, telemetry=telemetry)
+    parts = (reader, queue, producer, router or FakeRouter(), rng)
+    context = task_context(*parts, telemetry=telemetry, require_topic=require_topic)
     return Mover(asked, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "our client", 0)
 
 
@@ -258,6 +260,7 @@ def task_context(
     rng: Random,
     *,
     telemetry: Telemetry = SILENT,
+    require_topic: Callable[[], None] = lambda: None,
 ) -> TaskContext:
     return TaskContext(
         reader,
@@ -266,5 +269,6 @@ def task_context(
         cast("Router", router),
         TargetDeadlines(10_000_000, Backoff(1_000, 4_000), rng),
         Guard("1", Guards(), lambda _: Returns(0, 0), None),
+        require_topic,
         telemetry,
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from deadwatch.orders.decision import Result, SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.batch import Outcome
+from redrive.move.failures import MadeAnewError
 from redrive.move.rewrite import ProducerRecord
 from redrive.telemetry import EndedTransaction, Telemetry
 from tests.unit.redrive.move.fakes import (
@@ -79,6 +80,22 @@ def test_a_target_that_takes_records_again_has_not_failed(router: FakeRouter) ->
     moving = mover(Random(2), producer, {"max_in_flight": 7}, router=router)
     finish(moving)
     assert (producer.may_fail, moving._deadlines.running()) == (0, False)
+
+
+@pytest.mark.parametrize("rate", [None, 1e9], ids=["the fast path", "a rate"])
+def test_what_was_read_of_a_topic_made_anew_is_not_committed(rate: float | None) -> None:
+    """It is made anew after the third transaction."""
+    looks = iter([False, False, False])
+
+    def require_topic() -> None:
+        if next(looks, True):
+            raise MadeAnewError("dlq.t")
+
+    producer = FakeProducer(Random(1), 0)
+    limits = {"max_in_flight": 5, "records_per_second": rate}
+    with pytest.raises(MadeAnewError, match=r"topic dlq\.t was deleted and made anew"):
+        finish(mover(Random(2), producer, limits, require_topic=require_topic))
+    assert (len(producer.records), producer.open) == (15, [])
 
 
 class TrimmedReader(FakeReader):
