@@ -142,12 +142,20 @@ class Orders:
 
 @dataclass
 class Place:
-    """A dead letter topic and its origin, of their own for every test."""
+    """A dead letter topic and its origin, of their own for every test.
+
+    So are its events: a transaction that another test leaves open keeps back who reads a topic, for minutes.
+    """
 
     servers: str
     topic: str
     dlq: str
     returns: Returns = field(default_factory=lambda: Returns(0, 0))
+
+    @property
+    def events(self) -> str:
+        """The topic of our events."""
+        return f"events-{self.topic}"
 
     def letters(
         self, count: int, *, partition: int | None = None, topic: str = "", headers: Headers | None = None
@@ -234,11 +242,10 @@ class Place:
         """A worker in a thread; the event stops it. ``matches`` is what it takes the filter for, ``counted``
         what streaming has counted of an order."""
         stop = threading.Event()
-        own = RedriveSettings.model_validate(
-            {"kafka": {"bootstrap_servers": self.servers}, "request_timeout_ms": 5_000, **settings}
-        )
+        own: dict[str, object] = {"kafka": {"bootstrap_servers": self.servers}, "events_topic": self.events}
+        own |= {"request_timeout_ms": 5_000, **settings}
         context = WorkerContext(
-            own,
+            RedriveSettings.model_validate(own),
             lambda _: self.returns,
             clock,
             Random(1),
@@ -282,7 +289,7 @@ def ours(record: Seen) -> dict[str, str]:
 
 def reported(place: Place, order: str) -> list[dict[str, Any]]:
     """The outcomes of an order, as the events tell."""
-    events = [json.loads(record.value or b"") for record in place.read("deadwatch.events")]
+    events = [json.loads(record.value or b"") for record in place.read(place.events)]
     return [one for one in events if one["kind"] == "redrive_outcome" and one["order"] == order]
 
 

@@ -75,7 +75,9 @@ def fail(
 
 def redriven(place: Place, order: Order, most_steps: int = WITHIN_STEPS, epoch: int = 1) -> list[str]:
     """Work on it in so many steps at most; what each transaction that came to nothing was undone for."""
-    settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": place.servers}})
+    settings = RedriveSettings.model_validate(
+        {"kafka": {"bootstrap_servers": place.servers}, "events_topic": place.events}
+    )
     counting = Counting()
     context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), telemetry=counting)
     with no_client_is_left(), OrderTask(context, Claim(order, epoch, 0), lambda: None) as work:

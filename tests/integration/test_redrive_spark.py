@@ -49,7 +49,7 @@ class Spark:
         """What it would have read of the topic by now is in the store, but for what it takes for copies."""
         records = [
             {"partition": record.partition, "offset": record.offset, "value": record.value}
-            for record in self.place.read("deadwatch.events")
+            for record in self.place.read(self.place.events)
         ]
         changes = counted(records).events.state_changes()
         told = tuple(one for one in changes if isinstance(one, RedriveHandled))
@@ -57,8 +57,13 @@ class Spark:
             store.apply(Batch(query_id="q", batch_id=1, committed_at_ms=1, offsets={}, marks={}, events=told))
 
     def worker(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        where = (self.url, self.place.servers)
-        return working(*where, lease_ms="1000", poll_interval_ms="100", spark_master="local[2,4]")
+        return working(
+            *(self.url, self.place.servers),
+            events_topic=self.place.events,
+            lease_ms="1000",
+            poll_interval_ms="100",
+            spark_master="local[2,4]",
+        )
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ from deadwatch.store.store import Store
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
-from lab import Lab
 from lab.topics import Topics
 from redrive.cluster import Cluster
 from redrive.move.task import Note, WorkerContext
@@ -37,7 +36,6 @@ from tests.waiting import until
 pytestmark = pytest.mark.integration
 __all__ = ["place"]  # a fixture
 
-EVENTS = "deadwatch.events"
 LEASE_MS = 1_000
 NOTHING_READ = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
 
@@ -50,9 +48,9 @@ class Room:
         self.book, self.orders = HandledBook(engine), OrderBook(engine)
         connection = KafkaConnection(bootstrap_servers=place.servers)
         self.cluster = Cluster(connection)
-        self.note = Notes(self.book, EVENTS, self.cluster).note
+        self.note = Notes(self.book, place.events, self.cluster).note
         self._waited_ms = self._batches = 0
-        self._history = History(self.book, EVENTS, lambda: self._waited_ms, self._wait)
+        self._history = History(self.book, place.events, lambda: self._waited_ms, self._wait)
 
     def unread(self) -> str:
         """Why the next order would be refused; "": it would not."""
@@ -61,10 +59,11 @@ class Room:
 
     def stream(self) -> None:
         """Streaming reads what is committed now."""
-        until_decided(self.place.servers, EVENTS)
+        events = self.place.events
+        until_decided(self.place.servers, events)
         self._batches += 1
-        end = self.cluster.extents(EVENTS, self.cluster.partitions()[EVENTS]).end
-        at = {(EVENTS, partition): offset for partition, offset in end.items()}
+        end = self.cluster.extents(events, self.cluster.partitions()[events]).end
+        at = {(events, partition): offset for partition, offset in end.items()}
         self._store.apply(replace(NOTHING_READ, batch_id=self._batches, offsets=at))
 
     def order(self) -> Order:
@@ -76,8 +75,9 @@ class Room:
     def work(self, order: Order, note: Note) -> None:
         """Until the worker ends: of itself, or because the order is over."""
         stop = threading.Event()
+        kafka = {"bootstrap_servers": self.place.servers}
         settings = RedriveSettings.model_validate(
-            {"kafka": {"bootstrap_servers": self.place.servers}, "lease_ms": LEASE_MS}
+            {"kafka": kafka, "events_topic": self.place.events, "lease_ms": LEASE_MS}
         )
         context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), note=note)
 
@@ -107,8 +107,8 @@ def room(place: Place, tmp_path: Path) -> Iterator[Room]:
 
 
 @pytest.fixture(autouse=True)
-def events(lab: Lab) -> None:
-    Topics(lab.bootstrap_servers).create(EVENTS)
+def _events(place: Place) -> None:
+    Topics(place.servers).create(place.events)
 
 
 def test_what_others_write_does_not_keep_an_order_waiting(room: Room) -> None:
@@ -121,9 +121,9 @@ def test_what_others_write_does_not_keep_an_order_waiting(room: Room) -> None:
     producer = Producer({"bootstrap.servers": room.place.servers, "transactional.id": room.place.dlq})
     producer.init_transactions(30)
     producer.begin_transaction()
-    producer.produce(EVENTS, b"not committed yet")
+    producer.produce(room.place.events, b"not committed yet")
     assert producer.flush(30) == 0
-    Topics(room.place.servers).produce(EVENTS, [b"not read yet"])
+    Topics(room.place.servers).produce(room.place.events, [b"not read yet"])
     assert room.unread() == ""
     producer.abort_transaction(30)
 
