@@ -8,18 +8,18 @@ is tried again: when the lease has ended, so that other orders have their turn b
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Self
 
 from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
-from deadwatch.contract.deadline import Deadline
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
+from redrive.attempts import Attempts
 from redrive.librdkafka import AWAY, CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
 from redrive.move.failures import (
     FencedError,
@@ -39,8 +39,6 @@ Ending = tuple[Status, str] | None
 
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
 FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
-LEASES_TO_CLAIM: Final = 3
-"""An order that has failed is claimed again within so many leases, or within ``task_timeout_ms``."""
 STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
@@ -132,26 +130,6 @@ def _undone(claim: Claim | None) -> str:
     return f"order {claim.order.id} is left to the next claim" if claim else "no order could be claimed"
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
-    """What this worker knows of an order whose attempts fail: its deadline (KIP-572), and the last failure.
-
-    ``epoch`` is that of the claim that has failed last, ``failed_at_ms`` is of ``monotonic_ms``.
-    """
-
-    deadline: Deadline
-    epoch: int
-    failed_at_ms: int
-
-    def followed_by(self, later: Self, lease_ms: int) -> bool:
-        """Whether the later failure comes as soon as one does when every claim in between fails at once.
-
-        Else the order was paused meanwhile, or waited for its turn, or another worker has worked on it well.
-        """
-        claims_ms = (later.epoch - self.epoch) * LEASES_TO_CLAIM * lease_ms
-        return later.failed_at_ms - self.failed_at_ms <= max(self.deadline.timeout_ms, claims_ms)
-
-
 class Worker:
     """Works on one claim at a time."""
 
@@ -159,8 +137,7 @@ class Worker:
         self, orders: Orders, context: WorkerContext, stop: threading.Event, spark: ExecutorWork | None = None
     ) -> None:
         self._orders, self._context, self._stop, self._spark = orders, context, stop, spark
-        self._failing: dict[str, Failing] = {}
-        """The orders that fail, by their ids."""
+        self._attempts = Attempts(context.settings.lease_ms)
 
     def work(self, claim: Claim) -> bool:
         """Work until the claim has to be let go of; false when the next one should wait a little."""
@@ -238,7 +215,7 @@ class Worker:
                 return None
             self._context.beat()
             step = task.step()
-            self._failing.pop(order.id, None)
+            self._attempts.forget(order.id)
             lease.waiting = task.waiting
             match step:
                 case Finished(reason):
@@ -273,20 +250,12 @@ class Worker:
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
         if error.code() in AWAY:
-            self._failing.pop(claim.order.id, None)
+            self._attempts.forget(claim.order.id)
             return None, False
-        ending = self._out_of_time(claim, error.str().strip())
-        return ending, ending is not None
-
-    def _out_of_time(self, claim: Claim, error: str) -> Ending:
-        """Pause an order of which ``task_timeout_ms`` have brought nothing but refused attempts."""
-        order, limit_ms, now_ms = claim.order, claim.order.request.task_timeout_ms, monotonic_ms()
-        anew = Failing(Deadline(limit_ms), claim.epoch, now_ms)
-        last = self._failing.get(order.id, anew)
-        in_a_row = last.followed_by(anew, self._context.settings.lease_ms)
-        deadline = last.deadline if in_a_row else anew.deadline
-        self._failing[order.id] = replace(anew, deadline=deadline.timed_out(now_ms))
-        return (Status.PAUSED, FAILING.format(limit_ms, error)) if deadline.spent(now_ms) else None
+        if not self._attempts.failed(claim, monotonic_ms()):
+            return None, False
+        limit_ms = claim.order.request.task_timeout_ms
+        return (Status.PAUSED, FAILING.format(limit_ms, error.str().strip())), True
 
     def _let_go(self, claim: Claim, ending: Ending, lease: LeaseKeeper, *, well: bool) -> None:
         """Settle the order in its ending, or leave it to the next worker.
@@ -298,7 +267,7 @@ class Worker:
             ending = Status.CANCELLED, ""
         if ending is not None:
             self._orders.settle(claim, *ending, self._context.clock())
-            self._failing.pop(claim.order.id, None)
+            self._attempts.forget(claim.order.id)
         elif well or self._stopped_since_ms(lease) is not None:
             self._orders.release(claim)
         logger.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")

@@ -103,17 +103,18 @@ class OrderService:
         rules = replace(rules, partitions=cluster.partitions())
         admitted = admit(wanted.request, rules, wanted.known_group)
         order = self._order(wanted, cluster, rules)
-        before = self._before(wanted.request, cluster, rules)
+        before = self._before(order, cluster, rules)
         plan = PlanBuilder(order, rules, admitted.matcher, _origins(cluster, rules), before.handled)
         cut = scan(self.connection, order, plan, self.bounds, self.monotonic_ms)
         warnings = (*admitted.warnings, *([UNREAD.format(before.unread)] if before.unread else []))
         return order, plan.plan(cut=cut, warnings=warnings)
 
-    def _before(self, request: OrderRequest, cluster: Cluster, rules: TargetRules) -> Before:
+    def _before(self, order: Order, cluster: Cluster, rules: TargetRules) -> Before:
         """What earlier orders have done; for a dry run as far as it is known."""
+        request = order.request
         if request.again:
             return Before(NOTHING)
-        before = self.history.of(request.dlq_topic, cluster, rules.partitions)
+        before = self.history.of((request.dlq_topic, order.dlq_topic_id), cluster, rules.partitions)
         if before.unread and not request.dry_run:
             raise UnreadHistoryError(request.dlq_topic, before.unread)
         return before

@@ -40,17 +40,18 @@ class History:
     first_ends: dict[int, int] = field(default_factory=dict)
     """Where the events ended when this process asked first: a restored store has older notes."""
 
-    def of(self, topic: str, cluster: Cluster, partitions: Mapping[str, int]) -> Before:
+    def of(self, topic: tuple[str, str], cluster: Cluster, partitions: Mapping[str, int]) -> Before:
         """What was done with a topic's records, after waiting until streaming has caught up.
 
-        ``partitions`` has the number of partitions of each topic of the cluster.
+        ``topic`` is its name and Kafka's id; ``partitions`` has the number of partitions of each topic of the
+        cluster.
 
         Raises:
             KafkaUnavailableError: Kafka cannot be asked.
         """
-        unread = self._unread(topic, cluster, partitions)
-        handled = self.store.handled(topic, cluster.topic_id(topic), range(partitions[topic]))
-        return Before(handled, unread)
+        name, topic_id = topic
+        unread = self._unread(name, cluster, partitions)
+        return Before(self.store.handled(name, topic_id, range(partitions[name])), unread)
 
     def _unread(self, topic: str, cluster: Cluster, partitions: Mapping[str, int]) -> str:
         """What streaming has not read in time; "" where it has read all that matters."""

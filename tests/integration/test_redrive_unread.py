@@ -55,7 +55,8 @@ class Room:
     def unread(self) -> str:
         """Why the next order would be refused; "": it would not."""
         self._waited_ms = 0
-        return self._history.of(self.place.dlq, self.cluster, self.cluster.partitions()).unread
+        topic = (self.place.dlq, self.cluster.topic_id(self.place.dlq))
+        return self._history.of(topic, self.cluster, self.cluster.partitions()).unread
 
     def stream(self) -> None:
         """Streaming reads what is committed now."""

@@ -46,9 +46,6 @@ class Place:
         assert topic == DLQ
         self.noted = dict(ends)
 
-    def topic_id(self, topic: str) -> str:
-        return f"id of {topic}"
-
     def begun(self, topic: str) -> bool:
         assert topic == DLQ
         return self.worked
@@ -58,7 +55,7 @@ class Place:
         return {0: self.reached_at}
 
     def handled(self, topic: str, topic_id: str, partitions: Collection[int]) -> Handled:
-        assert (topic, topic_id, list(partitions)) == (DLQ, "id of dlq.orders", [0, 1])
+        assert (topic, topic_id, list(partitions)) == (DLQ, "its id", [0, 1])
         return NOTHING
 
     def wait_ms(self, pause_ms: int) -> None:
@@ -67,7 +64,7 @@ class Place:
 
     def unread(self, partitions: Mapping[str, int] = PARTITIONS) -> str:
         history = History(cast("HandledBook", self), EVENTS, lambda: self.now_ms, self.wait_ms, self.first)
-        return history.of(DLQ, cast("Cluster", self), partitions).unread
+        return history.of((DLQ, "its id"), cast("Cluster", self), partitions).unread
 
 
 @pytest.mark.parametrize(
