@@ -14,7 +14,7 @@ import pickle
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache, partial, reduce
+from functools import cache, partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -45,6 +45,8 @@ FETCHED: Final = tuple(
 PARTIAL: Final = "records long, partial binary"
 SINK: Final = "key binary, value binary, headers array<struct<key: string, value: binary>>"
 """The columns of Spark's Kafka sink."""
+MOST_PARTS: Final = 8
+"""Parts of a task that are merged at once, each with up to 2 000 samples."""
 MAX_COPIED_BYTES: Final = 1_000_000
 """Key and value that are copied: with the headers below 1 MiB, ``max.request.size`` of Java's producer."""
 SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
@@ -175,20 +177,21 @@ class Reader:
         columns = records.select(RECORDS.names)
         rows = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
         self._is_small = sum(row.records for row in rows) <= self._small
-        parts = (pickle.loads(row.partial) for row in rows)  # noqa: S301 -- of our own task
-        empty = summarise(RECORDS.empty_table(), context)
-        return reduce(lambda left, right: merge(left, right, context), parts, empty)
+        return merge([pickle.loads(row.partial) for row in rows], context)  # noqa: S301 -- of our own task
 
 
 def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     _prepare()
-    count, whole = 0, None
+    count, parts = 0, list[Partial]()
     for batch in batches:
-        part = summarise(pa.Table.from_batches([batch]).cast(RECORDS), context)
+        parts.append(summarise(pa.Table.from_batches([batch]).cast(RECORDS), context))
         count += len(batch)
-        whole = part if whole is None else merge(whole, part, context)
-    if whole is not None:
-        yield pa.RecordBatch.from_pydict({"records": [count], "partial": [pickle.dumps(whole)]})
+        if len(parts) == MOST_PARTS:
+            parts = [merge(parts, context)]
+    if parts:
+        yield pa.RecordBatch.from_pydict(
+            {"records": [count], "partial": [pickle.dumps(merge(parts, context))]}
+        )
 
 
 _prepare = cache(leave_records_alone)

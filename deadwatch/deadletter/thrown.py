@@ -35,16 +35,23 @@ def printed_causes(stacktrace: str) -> Sequence[str]:
 
 def thrown(found: Exceptions, wrappers: AbstractSet[str]) -> tuple[str, str]:
     """Class and message of the thrown exception; those of the wrapper where no other one is named."""
-    causes = [_class_and_message(printed) for printed in found.causes]
-    name, message = found.cause_class, found.cause_message
+    others = (found.cause_class, found.cause_message, found.causes)
+    name, message = named(found.error_class, *others, wrappers)
+    return name, found.message if message is None else message
+
+
+def named(
+    error_class: str, cause_class: str, cause_message: str, causes: Sequence[str], wrappers: AbstractSet[str]
+) -> tuple[str, str | None]:
+    """As ``thrown``, of the fields of ``Exceptions`` but for the message; None: it is that message."""
+    read = [_class_and_message(printed) for printed in causes]
+    name, message = cause_class, cause_message
     if not name or name in wrappers:
-        direct = (cause for cause in causes if _CLASS.fullmatch(cause[0]) and cause[0] not in wrappers)
+        direct = (cause for cause in read if _CLASS.fullmatch(cause[0]) and cause[0] not in wrappers)
         name, message = next(direct, ("", ""))
     if not _CLASS.fullmatch(name):
-        return found.error_class, found.message
-    if not message:
-        message = next((text for cause, text in causes if cause == name), found.message)
-    return name, message
+        return error_class, None
+    return name, message or next((text for cause, text in read if cause == name), None)
 
 
 def _class_and_message(printed: str) -> tuple[str, str]:

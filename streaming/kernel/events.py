@@ -6,7 +6,7 @@ counts once.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,11 +64,6 @@ class EventCounts(NamedTuple):
     runs: tuple[Run, ...]
     stateful: Mapping[RecordOffset, Event]
 
-    def merged(self, other: "EventCounts") -> "EventCounts":
-        """The counts of both."""
-        sums = _merged([*self.sums.items(), *other.sums.items()])
-        return EventCounts(sums, (*self.runs, *other.runs), {**self.stateful, **other.stateful})
-
     def deduplicated(self) -> "EventCounts":
         """Of the events of a replayed source that have the same position the first one."""
         first: dict[tuple[str, Position], tuple[Key, Sums]] = {}
@@ -97,6 +92,13 @@ class EventCounts(NamedTuple):
             (event.source, event.position): event for _, event in sorted(self.stateful.items(), reverse=True)
         }
         return [once[position] for position in sorted(once)]
+
+
+def merge(parts: Sequence[EventCounts]) -> EventCounts:
+    """The counts of all parts."""
+    sums = _merged(item for part in parts for item in part.sums.items())
+    runs = tuple(run for part in parts for run in part.runs)
+    return EventCounts(sums, runs, {at: event for part in parts for at, event in part.stateful.items()})
 
 
 def count(records: pa.Table, context: Context) -> EventCounts:

@@ -26,7 +26,7 @@ from deadwatch.contract.headers import (
 from deadwatch.deadletter.dialects import UNKNOWN, Reading
 from deadwatch.deadletter.dialects.dialect import CAUSES
 from deadwatch.deadletter.record import INT_BYTES, LONG_BYTES, OURS, REPLACEMENT, is_utf8, number_of
-from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, Exceptions, thrown
+from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, named
 
 TEXTS: Final = ("source_topic", "consumergroup", "connector", "error_class", "message")
 NUMBERS: Final = {"source_partition": INT_BYTES, "source_offset": LONG_BYTES}
@@ -35,6 +35,8 @@ NOWHERE: Final = -1
 Indexes = npt.NDArray[np.int64]
 """For every record the index of one of its headers among the headers of all records, or ``NOWHERE``."""
 
+_SEEN: Final = ("dialect", "error_class", "cause_class", "cause_message", "trace")
+_NAMED: Final = {"thrown": pl.String, "thrown_message": pl.String}
 _DTYPE: Final = {INT_BYTES: pl.Int32, LONG_BYTES: pl.Int64}
 
 
@@ -200,7 +202,9 @@ class _Parser:
         return found
 
     def _thrown(self, classes: pl.Series, messages: pl.Series) -> dict[str, pl.Series]:
-        """Class and message of the thrown exceptions; those that another one wraps are read one by one."""
+        """Class and message of the thrown exceptions; those that another one wraps are read one by one, once
+        for all records that differ in their message alone.
+        """
         none = frozenset[str]()
         wrappers = [none, *(dialect.wrappers for dialect in self._dialects)]
         wrapped = np.zeros(len(self._dialect), dtype=bool)
@@ -210,12 +214,15 @@ class _Parser:
         if not len(rows):
             return {"error_class": classes, "message": messages}
         names, why, traces = (_texts(self._of_dialect(field, wrapped).gather(rows)).text for field in CAUSES)
-        texts = (classes.gather(rows), messages.gather(rows), names, why, _printed_causes(traces))
-        found = zip(self._dialect[rows], *texts, strict=True)
-        read = [thrown(Exceptions(*texts), wrappers[number]) for number, *texts in found]
-        error_class, message = zip(*read, strict=True)
+        seen = pl.DataFrame([self._dialect[rows], classes.gather(rows), names, why, traces], schema=_SEEN)
+        distinct = seen.unique()
+        of_trace = distinct.with_columns(_printed_causes(distinct["trace"])).rows()
+        read = [named(one, by, why, printed, wrappers[number]) for number, one, by, why, printed in of_trace]
+        columns = pl.DataFrame(read, schema=_NAMED, orient="row")
+        found = seen.join(distinct.hstack(columns), on=seen.columns, how="left", maintain_order="left")
+        message = found["thrown_message"].fill_null(messages.gather(rows))
         return {
-            "error_class": classes.scatter(rows, error_class),
+            "error_class": classes.scatter(rows, found["thrown"]),
             "message": messages.scatter(rows, message),
         }
 
@@ -247,10 +254,10 @@ def _texts(raw: pl.Series) -> _Texts:
         return _Texts(pl.Series(texts, dtype=pl.String), pl.Series(broken, dtype=pl.Boolean))
 
 
-def _printed_causes(traces: pl.Series) -> list[list[str]]:
+def _printed_causes(traces: pl.Series) -> pl.Series:
     """``thrown.printed_causes`` of each stack trace."""
     printed = pl.element().str.splitn(FRAMES, 2).struct.field("field_0")
-    return traces.str.split(CAUSED_BY).list.slice(1).list.eval(printed).to_list()
+    return traces.str.split(CAUSED_BY).list.slice(1).list.eval(printed)
 
 
 def _storable(column: str, most_chars: int) -> pl.Expr:

@@ -1,9 +1,9 @@
-"""The two functions of the kernel: ``summarise`` sums up some records of a batch, ``merge`` two such results.
+"""The two functions of the kernel: ``summarise`` sums up some records of a batch, ``merge`` such results.
 
-``merge`` is associative and commutative: how the records of a batch are split makes no difference.
+How the records of a batch are split, and in which order the parts are merged, makes no difference.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,6 +32,11 @@ RECORDS: Final = pa.schema(
 """Raw records of Kafka. ``key`` and ``value`` of a dead letter record may be cut; ``key_bytes`` and
 ``value_bytes`` are their full lengths, -1 for null. Events need neither lengths nor headers.
 """
+
+
+_NOTHING_READ: Final = pl.DataFrame(
+    schema={"topic": pl.String, "partition": pl.Int32, "first": pl.Int64, "last": pl.Int64}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +71,15 @@ def summarise(records: pa.Table, context: Context) -> Partial:
     )
 
 
-def merge(left: Partial, right: Partial, context: Context) -> Partial:
-    """What the records of both change."""
-    both = left.causes and right.causes and left.causes.merged(right.causes, context)
+def merge(parts: Sequence[Partial], context: Context) -> Partial:
+    """What the records of all parts change."""
+    if len(parts) == 1:
+        return parts[0]
     return Partial(
-        _first_and_last(pl.concat([left.offsets, right.offsets])),
-        left.events.merged(right.events),
-        both or left.causes or right.causes,
-        max(left.observed_ms, right.observed_ms),
+        _first_and_last(pl.concat([_NOTHING_READ, *(part.offsets for part in parts)])),
+        events.merge([part.events for part in parts]),
+        causes.merge([part.causes for part in parts if part.causes is not None], context),
+        max((part.observed_ms for part in parts), default=-1),
     )
 
 

@@ -2,7 +2,6 @@
 
 import pickle
 from dataclasses import replace
-from functools import reduce
 from random import Random
 from typing import Any
 
@@ -24,7 +23,9 @@ from tests.kafka_records import Headers, counted, table
 
 CONTEXT = Context(EVENTS, 1_795_000_100_000, 2)
 MOVED: Headers = [(names.REDRIVE_ID, b"o1"), (names.REDRIVE_GROUP, b"f\xffg")]
-TRACED: Headers = [("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")]
+TRACED: list[Headers] = [
+    [("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-%016x-01" % span)] for span in (1, 2)
+]
 JUNK = [None, b"", b"nonsense", b"{}", b"\xff", b'{"kind":"task_timeout"}', b"[" * 9]
 
 
@@ -50,7 +51,7 @@ def batch(values: list[bytes | None], headers: list[Headers]) -> list[dict[str, 
             "key": None if number % 5 else b"k" * 2_000,
             "value": None if number % 7 == 0 else b"v" * (number * 99),
         }
-        for number, pairs in enumerate([*headers, SHARE, [*SHARE, *MOVED], TRACED, MOVED])
+        for number, pairs in enumerate([*headers, SHARE, [*SHARE, *MOVED], *TRACED, MOVED])
     ]
     records = enumerate([*events, *dead_letters])
     return [{**record, "offset": offset, "partition": offset % 3} for offset, record in records]
@@ -88,7 +89,8 @@ def test_any_split_merges_to_the_same(
 
     def split(context: Context) -> Partial:
         found: list[Partial] = [pickle.loads(pickle.dumps(summarise(part, context))) for part in order]  # noqa: S301 -- ours
-        return reduce(lambda left, right: merge(left, right, context), found)
+        at = data.draw(st.integers(0, len(found)))
+        return merge([merge(found[:at], context), merge(found[at:], context)], context)
 
     counted_before = {source: Position(1, offset) for source, offset in marks.items()}
     whole = counted(records, counted_before, now_ms=CONTEXT.now_ms)
@@ -135,7 +137,7 @@ def test_of_too_many_causes_each_keeps_its_newest_record(monkeypatch: pytest.Mon
     assert len(whole.samples) == 6
     assert whole.samples["fingerprint"].n_unique() == 5
     parts = [summarise(table(records[at::3]), CONTEXT) for at in range(3)]
-    merged = reduce(lambda left, right: merge(left, right, CONTEXT), parts).causes
+    merged = merge(parts, CONTEXT).causes
     assert merged is not None
     newest = pl.col("timestamp_ms").sort()
     assert merged.samples.select(newest).equals(whole.samples.select(newest))
