@@ -62,7 +62,7 @@ class StreamingSettings(StoreSettings, QuarantineSettings):
     driver_memory: str = Field("2g", pattern=r"^[0-9]+[kmgt]$")
     max_offsets_per_trigger: int = Field(1_000_000, ge=1, description="Events of one batch at most.")
     max_dead_letters_per_trigger: int = Field(
-        50_000,
+        100_000,
         ge=1,
         description="Dead letters of one batch at most. More: a flood is read sooner, with more memory.",
     )
