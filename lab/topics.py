@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -15,6 +15,10 @@ Config = dict[str, str | int | float | bool]
 _WITHIN_S: Final = 30.0
 _ANSWERS_WITHIN_S: Final = 5.0  # once: it is asked again
 _GROWS_WITHIN_S: Final = 60.0
+_ASK_AGAIN: Final = frozenset(
+    {KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError.TOPIC_ALREADY_EXISTS}  # noqa: SLF001
+)
+"""No answer, or that to a request before: the topics that are there tell."""
 _QUIET: Final = 0  # the lab stalls its broker on purpose: the client need not log it
 
 
@@ -27,12 +31,25 @@ class Topics:
 
     def create(self, *names: str, partitions: int = 2, config: Mapping[str, str] | None = None) -> None:
         """Create topics; those that exist stay as they are. Returns when the broker tells of all of them."""
-        existing = self._admin.list_topics(timeout=_WITHIN_S).topics
         settings = dict(config or {})
-        missing = [NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing]
-        if missing:
-            for future in self._admin.create_topics(missing).values():
-                future.result(_WITHIN_S)
+
+        def created() -> bool:
+            """Whether the broker has answered: one that was stopped may keep a request for a minute."""
+            existing = self._admin.list_topics(timeout=_WITHIN_S).topics
+            missing = [
+                NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing
+            ]
+            asked = {"request_timeout": _ANSWERS_WITHIN_S}
+            try:
+                for future in self._admin.create_topics(missing, **asked).values() if missing else ():
+                    future.result(_WITHIN_S)
+            except KafkaException as error:
+                if error.args[0].code() not in _ASK_AGAIN:
+                    raise
+                return False
+            return True
+
+        until(created, f"the broker does not create {names}", _WITHIN_S)
 
         def all_are_known() -> bool:
             known = self._admin.list_topics(timeout=_WITHIN_S).topics
