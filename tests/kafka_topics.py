@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from kafka import KafkaProducer
 
 from lab.topics import Topics
 from redrive.librdkafka import PARTITION_EOF
@@ -49,6 +50,23 @@ def connect_headers(topic: str, partition: int, offset: int, **more: object) -> 
     return [
         (f"__connect.errors.{name.replace('_', '.')}", str(value).encode()) for name, value in told.items()
     ]
+
+
+class NotUtf8(str):
+    """The name of a header that is no UTF-8, for kafka-python; Kafka's own clients write none."""
+
+    __slots__ = ()
+
+    def encode(self, _encoding: str = "", _errors: str = "") -> bytes:
+        return b"\xff\xfe" + super().encode()
+
+
+def produce_unreadable(servers: str, topic: str, partition: int, headers: Headers, count: int = 1) -> None:
+    """Records that have one more header than ``headers``, whose name is no UTF-8."""
+    with closing(KafkaProducer(bootstrap_servers=servers)) as producer:
+        told = [*headers, (NotUtf8("own"), b"1")]
+        for sent in [producer.send(topic, b"{}", b"key", told, partition) for _ in range(count)]:
+            sent.get(WITHIN_S)
 
 
 def make_anew(servers: str, topic: str) -> None:

@@ -14,11 +14,13 @@ import pytest
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 
-from deadwatch.runtime.kafka import create_no_topics
+from collector.sources.logs.topic import KafkaLogReader
+from collector.sources.source import SourceDownError
+from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
 from lab import Lab
 from tests import waiting
 from tests.collector_process import Collector
-from tests.kafka_topics import headers_of, messages
+from tests.kafka_topics import headers_of, messages, produce_unreadable
 from tests.names import fresh
 
 pytestmark = pytest.mark.integration
@@ -139,6 +141,23 @@ def test_poison_is_a_dead_letter_with_its_place_and_the_rest_goes_on(
     ]
     reasons = [one["reason"] for one in unread]
     assert places == [(shipper.topic, str(offset), reason) for offset, reason in enumerate(reasons)]
+
+
+def test_a_header_that_cannot_be_read_is_named_with_its_place_until_it_is_deleted(
+    lab: Lab, tmp_path: Path, shipper: Shipper
+) -> None:
+    produce_unreadable(lab.bootstrap_servers, shipper.topic, 1, [])
+    reader = KafkaLogReader(shipper.topic, KafkaConnection(bootstrap_servers=lab.bootstrap_servers))
+    with closing(reader):
+        reader.seek({0: 0, 1: 0})
+        with pytest.raises(SourceDownError, match=r"\(1/0\) cannot be read"):
+            until(lambda: reader.read() != [], "reading the record")
+    own = collecting(lab, tmp_path, shipper.topic)
+    shipper.truncate(1, 1)
+    shipper.entry(0)
+    shipper.flush()
+    with own.running():
+        until(lambda: sorted(own.abandoned()) == [0], "reading on")
 
 
 def partitions_read_to(own: Collector, shipper: Shipper, offset: int) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import KafkaError, OffsetOutOfRangeError
+from kafka.errors import CorruptRecordError, KafkaError, OffsetOutOfRangeError
 from kafka.protocol.consumer import IsolationLevel
 from pydantic import TypeAdapter
 
@@ -45,6 +45,10 @@ MAX_RECORDS: Final = 500
 """The most records of one read."""
 
 POLL_MS: Final = 100
+UNREADABLE: Final = (
+    "the next record of a partition ({places}) cannot be read (CorruptRecordError):"
+    " if the name of a header is no UTF-8, delete the record with kafka-delete-records.sh"
+)
 _READING: Final = ("reading the topic", "Kafka does not let us read")
 
 
@@ -115,6 +119,8 @@ class KafkaLogReader:
             found = self._consumer.poll(timeout_ms=POLL_MS, max_records=MAX_RECORDS)
         except OffsetOutOfRangeError:
             return None
+        except CorruptRecordError:
+            raise SourceDownError(UNREADABLE.format(places=self._next(self._consumer))) from None
         except KafkaError as error:
             raise self._failed(*_READING, error) from None
         return [
@@ -131,6 +137,12 @@ class KafkaLogReader:
             admin.close()
         if consumer is not None:
             consumer.close(autocommit=False)
+
+    def _next(self, consumer: Consumer) -> str:
+        """Where reading goes on in each partition that has something to read."""
+        places = ((place, consumer.position(place)) for place in sorted(consumer.assignment()))
+        behind = ((place, offset) for place, offset in places if offset < (consumer.highwater(place) or 0))
+        return ", ".join(f"{place.partition}/{offset}" for place, offset in behind)
 
     def _failed(self, call: str, what: str, error: KafkaError) -> SourceDownError:
         self.close()
