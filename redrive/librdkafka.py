@@ -7,9 +7,11 @@ headers is most of the work of moving a record: ``DeadLetterDecoder`` reads thos
 # ruff: noqa: D102, SLF001 -- methods as of confluent_kafka.Message; the codes
 
 import logging
-from typing import Final, Protocol, TypeGuard, cast
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, Protocol, TypeGuard, cast
 
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, Message
 
 from deadwatch.deadletter.dialects import reading
 from deadwatch.deadletter.record import Cause, DeadLetter, parse_record
@@ -119,9 +121,36 @@ def consume(consumer: Consumer, max_records: int, timeout_s: float) -> list[Cons
     return cast("list[ConsumerRecord]", consumer.consume(max_records, timeout_s))
 
 
-def decoded(message: ConsumerRecord, headers: Headers | None = None) -> DeadLetter:
-    """The dead letter, decoded by itself; ``headers`` are the record's, where they were asked for already."""
-    return parse_record(*_content(message), message.headers() if headers is None else headers)
+_headers: Final[Any] = partial(Message.headers)
+UNREADABLE: Final[Headers] = []
+"""The headers of a message of which ``headers_of`` reads none, known by identity."""
+
+
+def headers_of(message: ConsumerRecord) -> Headers | None:
+    """The headers of a record; None where the name of one is no UTF-8, which keeps all from being read.
+
+    ``Message.headers`` of confluent-kafka 2.16.1 sets an error then and returns a list of null pointers, and
+    without an error when called again. ``partial`` looks for the error; a call that Python has
+    specialised does not, and goes on with the list.
+    """
+    try:
+        headers: Headers | None = _headers(message)
+    except SystemError:
+        cast("Any", message).set_headers(UNREADABLE)
+        return None
+    return None if headers is UNREADABLE else headers or []
+
+
+def decoded(message: ConsumerRecord) -> DeadLetter:
+    """The dead letter, decoded by itself."""
+    return _decoded(message, headers_of(message))
+
+
+def _decoded(message: ConsumerRecord, headers: Headers | None) -> DeadLetter:
+    dead_letter = parse_record(*_content(message), headers)
+    if headers is not None:
+        return dead_letter
+    return dead_letter._replace(cause=replace(dead_letter.cause, headers_unreadable=True))
 
 
 def _content(message: ConsumerRecord) -> tuple[str, int, int, int, bytes | None, bytes | None]:
@@ -147,7 +176,9 @@ class DeadLetterDecoder:
 
     def decode(self, message: ConsumerRecord) -> DeadLetter:
         """The dead letter of a record."""
-        headers = message.headers() or []
+        headers = headers_of(message)
+        if not headers:
+            return _decoded(message, headers)
         known = self.cause(headers)
         if known is None:
             return self._remembered(message, headers)
@@ -165,7 +196,7 @@ class DeadLetterDecoder:
 
     def _remembered(self, message: ConsumerRecord, headers: Headers) -> DeadLetter:
         """Decode the record, and remember its cause if others may have it."""
-        dead_letter = decoded(message, headers)
+        dead_letter = _decoded(message, headers)
         indexes = [index for index, (name, _) in enumerate(headers) if name in self._dialect_of]
         if len(indexes) != 1 or not _is_digits(headers[indexes[0]][1]) or dead_letter.source_offset is None:
             return dead_letter

@@ -71,6 +71,10 @@ class DeadLetterRecord(Answer):
     key: Payload
     value: Payload
     headers: list[RecordHeader]
+    headers_unreadable: bool = Field(
+        description="The name of a header is no UTF-8, so that none can be read: a redrive skips the record.",
+        examples=[False],
+    )
 
 
 class Unread(Answer):

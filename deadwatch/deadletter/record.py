@@ -44,7 +44,8 @@ class Cause:
     ``attempts`` is how often a redrive has moved the record before, ``order`` the one that did it last,
     ``origin`` where it was read first, ``<topic>/<partition>/<offset>``; ``marked`` whether it has a
     header of ours. ``wrapper`` is the class of the exception around the thrown one, which ``error_class`` and
-    ``message`` are about.
+    ``message`` are about. ``headers_unreadable`` is whether the client could not read any header: then
+    nothing else is known.
     """
 
     dialect: str
@@ -62,6 +63,7 @@ class Cause:
     origin: str
     marked: bool
     wrapper: str = ""
+    headers_unreadable: bool = False
 
 
 def _of_cause(name: str) -> Any:  # noqa: ANN401 -- of the type that the field of the cause has
@@ -96,6 +98,7 @@ class DeadLetter(_Record):
     broken: bool = _of_cause("broken")
     fingerprint: str = _of_cause("fingerprint")
     attempts: int = _of_cause("attempts")
+    headers_unreadable: bool = _of_cause("headers_unreadable")
 
     def __repr__(self) -> str:
         """The place and the cause, without key, value and headers."""

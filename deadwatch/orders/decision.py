@@ -31,6 +31,7 @@ class Result(StrEnum):
 class SkipReason(StrEnum):
     """Why a record is skipped, besides reasons of its origin; values of ``outcome_reason``."""
 
+    HEADERS_UNREADABLE = "headers_unreadable"
     NO_ORIGIN = "no_origin"
     OTHER_CONSUMERGROUP = "other_consumergroup"
     TARGET_CYCLE = "target_cycle"

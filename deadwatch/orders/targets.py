@@ -70,6 +70,8 @@ class TargetRules:
 
 def target_of(dead_letter: DeadLetter, rule: Target, allow: TargetRules) -> TargetPlace | Skip:
     """The target of a dead letter; the first rule that applies wins."""
+    if dead_letter.headers_unreadable:
+        return Skip(SkipReason.HEADERS_UNREADABLE)
     if isinstance(rule, RetryTarget) and dead_letter.consumergroup not in {"", rule.consumergroup}:
         return Skip(SkipReason.OTHER_CONSUMERGROUP)
     topic = _topic(dead_letter.source_topic, rule)

@@ -28,7 +28,7 @@ from deadwatch.orders.decision import (
 from deadwatch.orders.order import Order
 from deadwatch.orders.targets import Skip as NoTarget
 from deadwatch.orders.targets import TargetPlace
-from redrive.librdkafka import ConsumerRecord
+from redrive.librdkafka import ConsumerRecord, headers_of
 from redrive.move import rewrite
 from redrive.move.batch import Batch, Outcome
 from redrive.move.failures import CulpritSearch
@@ -269,9 +269,9 @@ class FastPath:
         """
         cause, route, culprits = None, None, self._culprits
         for message in messages:
-            headers = message.headers() or []
-            known = self._decoder.cause(headers)
-            if known is None:
+            headers = headers_of(message)
+            known = None if headers is None else self._decoder.cause(headers)
+            if headers is None or known is None:
                 return
             if known[0] is not cause:
                 cause = known[0]

@@ -28,6 +28,7 @@ from redrive.librdkafka import (
     UNKNOWN_PARTITION,
     ConsumerRecord,
     consume,
+    headers_of,
 )
 from redrive.move.rewrite import PendingRecord, Place, origin_of, rehydrated
 
@@ -174,8 +175,11 @@ def _pending(dead_letter: DeadLetter, original: ConsumerRecord | Absence | None)
     if dead_letter.dialect != SHARE_GROUP.name:
         return PendingRecord(dead_letter, dead_letter)
     if original is not None and not isinstance(original, Absence):
-        headers = tuple(original.headers() or ())
-        return rehydrated(dead_letter, (original.timestamp()[1], original.key(), original.value(), headers))
+        headers = headers_of(original)
+        if headers is None:
+            return PendingRecord(dead_letter, dead_letter, SkipReason.HEADERS_UNREADABLE)
+        found = (original.timestamp()[1], original.key(), original.value(), tuple(headers))
+        return rehydrated(dead_letter, found)
     if dead_letter.value is not None or dead_letter.key is not None:
         return PendingRecord(dead_letter, dead_letter)
     refused = original.value if original is not None else SkipReason.NO_ORIGIN

@@ -47,7 +47,7 @@ class Router:
 
     def __init__(self, admin: AdminClient, order: Order, rules: TargetRules) -> None:
         self._admin, self._order, self._rules = admin, order, rules
-        self._routes: dict[tuple[str, int | None, str], TargetPlace | Skip] = {}
+        self._routes: dict[tuple[str, int | None, str, bool], TargetPlace | Skip] = {}
         self.version = 0
         """Grows when routes may have changed."""
 
@@ -61,7 +61,8 @@ class Router:
 
     def route(self, dead_letter: DeadLetter) -> TargetPlace | Skip:
         """The target of a dead letter, or why it has none."""
-        origin = (dead_letter.source_topic, dead_letter.source_partition, dead_letter.consumergroup)
+        cause = dead_letter.cause
+        origin = (cause.source_topic, cause.source_partition, cause.consumergroup, cause.headers_unreadable)
         known = self._routes.get(origin)
         if known is None:
             if len(self._routes) >= MAX_ROUTES:  # headers may say anything

@@ -26,7 +26,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
-from tests.kafka_topics import producing
+from tests.kafka_topics import Headers, produce_unreadable, producing
 from tests.names import fresh
 from tests.operators import AT
 
@@ -179,6 +179,22 @@ def test_a_place_is_browsed_and_looked_at(serve: Serve, topic: str) -> None:
     assert "transaction" in missing.json()["detail"]
     assert "the partition ends" in client.get(f"{RECORDS_URL}/{topic}/1/99999").json()["detail"]
     assert client.get(f"{RECORDS_URL}/{topic}/3/0").status_code == 404
+
+
+def test_a_record_whose_headers_cannot_be_read_is_shown_without_them(lab: Lab, serve: Serve) -> None:
+    topic = fresh("dlq.browse-")
+    Topics(lab.bootstrap_servers).create(topic)
+    headers: Headers = [(names.CONNECT_MESSAGE, b"failed at 1")]
+    with producing(lab.bootstrap_servers) as producer:
+        producer.produce(topic, b"{}", headers=headers)
+    produce_unreadable(lab.bootstrap_servers, topic, 0, headers, 50)
+    client = serve()
+    (page,) = pages(client, topic=topic, order="oldest", limit=500)
+    told = [(one["message"], len(one["headers"]), one["headers_unreadable"]) for one in page["items"]]
+    assert told == [("failed at 1", 1, False), *[("", 0, True)] * 50]
+    assert page["items"][1]["value"]["content"] == {}
+    shown = client.get(f"/console/records/{topic}/0/1", headers={"accept": "text/html"}).text
+    assert "Its headers cannot be read" in shown
 
 
 def test_values_are_masked(serve: Serve, topic: str) -> None:

@@ -22,11 +22,13 @@ from tests.integration.redrive_place import (
     reported,
 )
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.kafka_topics import Headers, make_anew, producing
+from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
+UNREADABLE = 50
+"""Enough for Python to specialise the calls that read them."""
 LETTER = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 
 
@@ -83,6 +85,31 @@ def test_a_target_that_is_not_there_is_skipped_with_the_reason_and_not_made(plac
     assert "never-made" not in topics
 
 
+def test_a_record_whose_headers_cannot_be_read_is_skipped_and_never_sent_without_them(place: Place) -> None:
+    place.letters(9)
+    produce_unreadable(place.servers, place.dlq, 1, connect_headers(place.topic, 0, 3), UNREADABLE)
+    place.letters(9)
+    order = place.order(target={"kind": "topic", "topic": place.topic})
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    assert outcomes(place, order) == {("sent", "", 1): 18, ("skipped", "headers_unreadable", 0): UNREADABLE}
+    assert len(place.read()) == 18
+
+
+def test_a_share_groups_dead_letter_whose_records_headers_cannot_be_read_is_skipped(place: Place) -> None:
+    produce_unreadable(place.servers, place.topic, 0, [])
+    with producing(place.servers) as producer:
+        producer.produce(place.dlq, None, headers=share_group_headers(place))
+    order = place.order()
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    assert outcomes(place, order) == {("skipped", "headers_unreadable", 0): 1}
+
+
+def share_group_headers(place: Place) -> Headers:
+    """What a share group tells of the first record of the topic."""
+    told = {"topic": place.topic, "partition": 0, "offset": 0, "group": "g"}
+    return [(f"__dlq.errors.{name}", str(text).encode()) for name, text in told.items()]
+
+
 def test_a_share_groups_dead_letter_gets_its_record_back_and_is_never_a_tombstone(lab: Lab) -> None:
     lab.reject_share_records(5)
     place = Place(lab.bootstrap_servers, "orders", "dlq.orders-g1")
@@ -103,12 +130,10 @@ def test_a_share_groups_dead_letter_gets_its_record_back_and_is_never_a_tombston
 
 
 def test_a_share_groups_dead_letter_whose_record_is_gone_is_skipped(place: Place) -> None:
-    headers = {"topic": place.topic, "partition": 0, "offset": 0, "group": "g"}
     with producing(place.servers) as producer:
         for _ in range(3):
             producer.produce(place.topic, b"to be removed", partition=0)
-        told: Headers = [(f"__dlq.errors.{name}", str(text).encode()) for name, text in headers.items()]
-        producer.produce(place.dlq, None, headers=told)
+        producer.produce(place.dlq, None, headers=share_group_headers(place))
     admin = AdminClient({"bootstrap.servers": place.servers})
     for future in admin.delete_records([TopicPartition(place.topic, 0, 2)]).values():
         future.result(30)

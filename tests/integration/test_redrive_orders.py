@@ -23,7 +23,7 @@ from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
 from redrive.plan.creation import GROUP
-from tests.kafka_topics import Headers, connect_headers, make_anew, producing
+from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
 from tests.names import fresh
 from tests.operators import operator
 
@@ -178,6 +178,14 @@ def test_a_group_is_its_fingerprint_and_has_to_be_known(
             insert(schema.groups), {**row, "fingerprint": fingerprint, "dlq_topic": place.dlq, "records": 1}
         )
     assert ask(api(), place, selection=selection)[1]["to_move"] == MOVABLE
+
+
+def test_a_dry_run_names_the_records_whose_headers_cannot_be_read(lab: Lab, client: TestClient) -> None:
+    place = made(lab)
+    produce_unreadable(lab.bootstrap_servers, place.dlq, 0, place.headers(place.source, 0), 50)
+    status, told = ask(client, place, target={"kind": "topic", "topic": place.source})
+    assert (status, told["to_move"]) == (202, MOVABLE + HOMELESS + GONE)
+    assert told["plan"]["skip_reasons"] == {"headers_unreadable": 50}
 
 
 def test_what_arrives_after_the_order_is_not_part_of_it(lab: Lab, client: TestClient) -> None:

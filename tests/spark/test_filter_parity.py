@@ -1,11 +1,10 @@
 """One filter, one answer: as browsing reads Kafka, as a redrive reads it, and in Spark's executors."""
 
 from collections.abc import Callable
-from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import Message
 from pyspark.sql import DataFrame
 
 from deadwatch.contract import headers as names
@@ -15,7 +14,7 @@ from redrive.librdkafka import DeadLetterDecoder, decoded
 
 pytestmark = pytest.mark.spark
 
-Pairs = list[tuple[str, bytes | None]]
+Pairs = list[tuple[str, str | bytes | None]]
 
 
 def failed(number: int) -> Pairs:
@@ -49,9 +48,7 @@ FILTERS = (
 
 def message(number: int) -> Any:  # noqa: ANN401 -- a record as librdkafka hands it over
     key, value, headers = b"k%d" % (number % 5), VALUES[number % len(VALUES)], HEADERS[number % len(HEADERS)]
-    place = {"topic": "dlq.t", "partition": 0, "offset": number, "timestamp": (1, number), "error": None}
-    fields = {**place, "key": key, "value": value, "headers": headers}
-    return SimpleNamespace(**{name: partial(dict.__getitem__, fields, name) for name in fields})
+    return Message("dlq.t", 0, number, key, value, headers, timestamp=(1, number))
 
 
 @pytest.mark.parametrize("text", FILTERS)
