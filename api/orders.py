@@ -6,6 +6,7 @@ alone what its topics hold at the moment of its creation, unless it asks for the
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 from sqlalchemy import select
@@ -17,8 +18,7 @@ from api.store import Store, Writer, database_errors
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
 from deadwatch.orders.order import OrderRequest
-from deadwatch.orders.policy import Policy, PolicyRequest, Positions
-from deadwatch.orders.targets import TargetRules
+from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.runtime.clock import monotonic_ms, wait_ms
 from deadwatch.store import schema
 from deadwatch.store.write import policies
@@ -32,6 +32,7 @@ from redrive.plan import creation
 from redrive.plan.admission import check_terms
 from redrive.plan.creation import Bounds
 from redrive.plan.history import History
+from redrive.plan.policy_round import backlog
 
 ANY_TOPIC = "dlq.any"
 """Stands for a topic where those terms of a policy are judged that are the same for all topics."""
@@ -128,7 +129,7 @@ class PolicyService:
         if request.filter != before.request.filter:
             _allow_filter(request.filter, who, self._settings)
         if request == before.request.model_copy(update={"enabled": False}):
-            changed = self._made(policy, request, who.name, {})
+            changed = self._made(policy, request, who.name)
         else:
             changed = self._policy(policy, request, who.name)
         with database_errors():
@@ -147,20 +148,19 @@ class PolicyService:
             Filter(request.filter)  # compiled alone: positions in an error are those of the user's text
         request.refuse_slow_patterns()
         check_terms(request.order(ANY_TOPIC), rules)
-        return self._made(policy, request, by, {} if request.include_existing else self._ends(request, rules))
+        made = self._made(policy, request, by)
+        if request.include_existing:
+            return made
+        held = backlog(Cluster(self._settings.kafka), request, rules)
+        return replace(
+            made,
+            positions={topic: dict(one.extents.end) for topic, one in held.items()},
+            topic_ids={topic: one.topic_id for topic, one in held.items()},
+        )
 
-    def _made(self, policy: str, request: PolicyRequest, by: str, positions: Positions) -> Policy:
+    def _made(self, policy: str, request: PolicyRequest, by: str) -> Policy:
         now_ms = self._now_ms()
-        return Policy(policy, 1, request, by, now_ms, now_ms, positions)
-
-    def _ends(self, request: PolicyRequest, rules: TargetRules) -> Positions:
-        """The end offsets of the topics that the policy covers now."""
-        cluster = Cluster(self._settings.kafka)
-        return {
-            topic: dict(cluster.extents(topic, partitions).end)
-            for topic, partitions in cluster.partitions().items()
-            if rules.is_dlq(topic) and request.covers(topic)
-        }
+        return Policy(policy, 1, request, by, now_ms, now_ms)
 
     @cached_property
     def _book(self) -> PolicyBook:

@@ -1,7 +1,7 @@
 """What Kafka says of its topics: partitions, ids, offsets, and how far a consumer group is behind on them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
@@ -53,8 +53,16 @@ def asking(connection: KafkaConnection, trouble: str) -> Iterator[None]:
 
 def topic_id(client: AdminClient, topic: str) -> str:
     """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaException``."""
-    described = client.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)
-    found = described[topic].result().topic_id
+    return topic_ids(client, [topic])[topic]
+
+
+def topic_ids(client: AdminClient, topics: Iterable[str]) -> dict[str, str]:
+    """``topic_id`` of each of these topics."""
+    described: Any = client.describe_topics(TopicCollection([*topics]), request_timeout=TIMEOUT_S)
+    return {topic: _text_of(future.result().topic_id) for topic, future in described.items()}
+
+
+def _text_of(found: Any) -> str:  # noqa: ANN401 -- a Uuid, whose types leave out what is used here
     halves = found.get_most_significant_bits(), found.get_least_significant_bits()
     high, low = (half % 2**64 for half in halves)
     return str(UUID(int=high << 64 | low)) if high or low else ""
@@ -92,8 +100,12 @@ class Cluster:
 
     def topic_id(self, topic: str) -> str:
         """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
-        with asking(self._connection, f"topic {topic} is not described"):
-            return topic_id(self._admin, topic)
+        return self.topic_ids([topic])[topic]
+
+    def topic_ids(self, topics: Sequence[str]) -> dict[str, str]:
+        """``topic_id`` of each of these topics."""
+        with asking(self._connection, f"topic {', '.join(topics[:3])} is not described"):
+            return topic_ids(self._admin, topics)
 
     def begin_at(self, topic: str, partitions: Iterable[int], time_ms: int) -> dict[int, int]:
         """The first offset of each partition whose record is not before a time; -1 where there is none.

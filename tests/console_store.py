@@ -291,8 +291,8 @@ def _policies(connection: Connection, now_ms: int) -> None:
     )
     row = {"version": 3, "request": request.model_dump_json(), "changed_by": "alice"}
     times = {"created_at_ms": now_ms - 26 * HOUR_MS, "changed_at_ms": now_ms - 2 * HOUR_MS}
-    positions = json.dumps({"dlq.orders": {"0": 6_667}})
-    add(connection, schema.redrive_policies, id=POLICY, **row, **times, enabled=True, positions=positions)
+    covered = {"positions": json.dumps({"dlq.orders": {"0": 6_667}}), "topic_ids": "{}"}
+    add(connection, schema.redrive_policies, id=POLICY, **row, **times, **covered, enabled=True)
     for version, change in ((1, "created"), (2, "changed"), (3, "changed")):
         changed = row | {"version": version, "changed_at_ms": now_ms - (5 - version) * HOUR_MS}
         add(connection, schema.redrive_policy_changes, policy=POLICY, change=change, **changed)

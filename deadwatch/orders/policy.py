@@ -9,9 +9,9 @@ are milliseconds since the epoch.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -25,6 +25,8 @@ from deadwatch.orders.selection import Extents
 
 Positions = Mapping[str, Mapping[int, int]]
 """The first offset that no order of a policy has covered, by topic and partition."""
+TopicIds = Mapping[str, str]
+"""Kafka's id of each topic; "", or no entry, where it is not known."""
 
 Pattern = Annotated[str, Field(max_length=10_000)]
 
@@ -145,10 +147,17 @@ class Policy:
     created_at_ms: int
     changed_at_ms: int
     positions: Positions = field(default_factory=dict)
+    topic_ids: TopicIds = field(default_factory=dict)
+    """Of the topics that ``positions`` are about."""
     last_topic: str = ""
     failures: int = 0
     status_reason: str = ""
     next_at_ms: int = 0
+
+    def position(self, topic: str, topic_id: str) -> Mapping[int, int]:
+        """The first offset of each partition that no order has covered; none if the topic was made anew."""
+        known = self.topic_ids.get(topic) or topic_id
+        return self.positions.get(topic, {}) if topic_id in {known, ""} else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,14 @@ class Due:
 
     topic: str
     extents: Extents
+    topic_id: str = ""
+
+
+class Backlog(NamedTuple):
+    """Kafka's id of a topic, and the offsets that it holds."""
+
+    topic_id: str
+    extents: Extents
 
 
 def rests(policy: Policy, latest: Latest | None, now_ms: int) -> bool:
@@ -180,22 +197,29 @@ def rests(policy: Policy, latest: Latest | None, now_ms: int) -> bool:
 
 
 def due(
-    policy: Policy, latest: Latest | None, backlog: Mapping[str, Extents], now_ms: int, most: int
+    policy: Policy, latest: Latest | None, backlog: Mapping[str, Backlog], now_ms: int, most: int
 ) -> Due | None:
     """The order to make now, if any: topics take turns, and an order covers at most ``most`` offsets."""
     if rests(policy, latest, now_ms):
         return None
     for topic in _in_turn(backlog, policy.last_topic):
         if policy.request.covers(topic):
-            extents = _part(policy.positions.get(topic, {}), backlog[topic], most)
+            topic_id, there = backlog[topic]
+            extents = _part(policy.position(topic, topic_id), there, most)
             if extents.end:
-                return Due(topic, extents)
+                return Due(topic, extents, topic_id)
     return None
 
 
-def covered(positions: Positions, one: Due) -> Positions:
-    """The positions after these offsets were covered, by an order or because none is the policy's."""
-    return {**positions, one.topic: {**positions.get(one.topic, {}), **one.extents.end}}
+def covered(policy: Policy, one: Due) -> Policy:
+    """The policy after these offsets were covered, by an order or because none is the policy's."""
+    position = {**policy.position(one.topic, one.topic_id), **one.extents.end}
+    return replace(
+        policy,
+        positions={**policy.positions, one.topic: position},
+        topic_ids={**policy.topic_ids, one.topic: one.topic_id},
+        last_topic=one.topic,
+    )
 
 
 def _in_turn(topics: Iterable[str], last: str) -> list[str]:

@@ -223,6 +223,7 @@ redrive_policies = _table(
     "request "  # JSON of deadwatch.orders.policy.PolicyRequest
     "enabled:flag changed_by created_at_ms:n changed_at_ms:n "
     "positions "  # JSON: by topic and partition, the first offset that no order of it has covered
+    "topic_ids "  # JSON: Kafka's id of each of these topics, where it is known; "": of none
     "last_topic "  # the next one has its turn
     "failures:n "  # in a row
     "status_reason "  # why it makes no order; "": nothing keeps it

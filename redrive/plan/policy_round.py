@@ -14,8 +14,7 @@ from typing import Final
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.order import Status
-from deadwatch.orders.policy import Due, Latest, Policy, due, rests
-from deadwatch.orders.selection import Extents
+from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, due, rests
 from deadwatch.orders.targets import TargetRules
 from deadwatch.store.write.policies import PolicyBook
 from redrive.cluster import Cluster
@@ -25,6 +24,14 @@ logger = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(10_000, 300_000)
 FAILED: Final = "its order {} has failed: see there, change the policy, and it goes on"
+
+
+def backlog(cluster: Cluster, request: PolicyRequest, rules: TargetRules) -> dict[str, Backlog]:
+    """What each topic holds that a policy covers. Raises ``KafkaUnavailableError``."""
+    partitions = cluster.partitions()
+    topics = [topic for topic in partitions if rules.is_dlq(topic) and request.covers(topic)]
+    ids = cluster.topic_ids(topics) if topics else {}  # before the offsets: these are not of an earlier topic
+    return {topic: Backlog(ids[topic], cluster.extents(topic, partitions[topic])) for topic in topics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,8 @@ class PolicyRounds:
                 self.book.rest(policy, reason, policy.failures, now_ms + self.interval_ms)
             return
         rules = self.rules()
-        part = due(policy, latest, self._backlog(policy, rules), now_ms, self.most)
+        held = backlog(Cluster(self.orders.connection), policy.request, rules)
+        part = due(policy, latest, held, now_ms, self.most)
         if stop.is_set():
             return
         if part is not None:
@@ -81,20 +89,12 @@ class PolicyRounds:
         elif policy.status_reason:  # the reason is gone
             self.book.rest(policy, "", 0, now_ms + self.interval_ms)
 
-    def _backlog(self, policy: Policy, rules: TargetRules) -> dict[str, Extents]:
-        cluster = Cluster(self.orders.connection)
-        return {
-            topic: cluster.extents(topic, partitions)
-            for topic, partitions in cluster.partitions().items()
-            if rules.is_dlq(topic) and policy.request.covers(topic)
-        }
-
     def _make(self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event) -> None:
         by = f"policy {policy.id}"
         request = policy.request.order(part.topic)
         create = CreateOrder(request, by, "", lambda _: False, policy.id, part.extents)
         order, plan = self.orders.read(create, rules)
-        if stop.is_set():
+        if stop.is_set() or order.dlq_topic_id != part.topic_id:  # these are not its offsets
             return
         wanted = order if plan.selected > plan.left_out or plan.at_least else None
         made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())

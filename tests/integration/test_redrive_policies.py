@@ -15,6 +15,7 @@ from confluent_kafka import Consumer
 from lab import Lab
 from tests.integration.redrive_loop import WITHIN_S, Service, failing
 from tests.integration.redrive_place import Place, ours
+from tests.kafka_topics import make_anew
 from tests.names import fresh
 from tests.waiting import until
 
@@ -108,6 +109,16 @@ def test_a_policy_redrives_what_arrives_and_parks_what_still_fails(service: Serv
     until(lambda: sum(one["settled"] for one in redrives(service, path)) >= 4, within_s=WITHIN_S)
     told = service.tell(path)
     assert (told["status_reason"], told["dlq_topics"]) == (None, [place.dlq])
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_policy_reads_a_topic_that_was_made_anew_from_its_beginning(service: Service) -> None:
+    place = service.place
+    place.letters(6)
+    service.ask("redrive-policies", dlq_topics=[place.dlq], retry={"retry_backoff_ms": 0})
+    make_anew(place.servers, place.dlq)
+    place.letters(9)
+    until(lambda: len(place.read()) == 9, lambda: str(place.read()), within_s=WITHIN_S)
 
 
 def test_no_record_is_moved_twice_unless_that_is_asked_for(service: Service) -> None:

@@ -55,11 +55,13 @@ class PolicyBook:
         with self._engine.begin() as connection:
             before = _checked(connection, changed.id, expected)
             new = {topic: at for topic, at in changed.positions.items() if not before.request.covers(topic)}
+            ids = {topic: changed.topic_ids.get(topic, "") for topic in new}
             after = replace(
                 changed,
                 version=before.version + 1,
                 created_at_ms=before.created_at_ms,
                 positions={**new, **before.positions},
+                topic_ids={**ids, **before.topic_ids},
                 last_topic=before.last_topic,
             )
             _update(connection, after.id, columns_of(after))
@@ -112,8 +114,8 @@ class PolicyBook:
             if now is None or (now.version, now.positions) != (policy.version, policy.positions):
                 return None
             made = None if order is None else orders.add(connection, order, plan)
-            positions = json.dumps(covered(now.positions, one))
-            looked: dict[str, Any] = {"positions": positions, "last_topic": one.topic}
+            after = columns_of(covered(now, one))
+            looked = {name: after[name] for name in ("positions", "topic_ids", "last_topic")}
             _update(connection, policy.id, looked | {"failures": 0, "status_reason": ""})
         return made
 
@@ -190,7 +192,8 @@ def policy_of(row: RowMapping) -> Policy:
         for topic, places in json.loads(row["positions"]).items()
     }
     request = PolicyRequest.model_validate_json(row["request"])
-    return Policy(**{**values, "request": request, "positions": positions})
+    topic_ids = json.loads(row["topic_ids"] or "{}")
+    return Policy(**{**values, "request": request, "positions": positions, "topic_ids": topic_ids})
 
 
 def columns_of(policy: Policy) -> dict[str, Any]:
@@ -201,4 +204,5 @@ def columns_of(policy: Policy) -> dict[str, Any]:
         "enabled": policy.request.enabled,
         "changed_by": storable(policy.changed_by),
         "positions": json.dumps(policy.positions),
+        "topic_ids": json.dumps(policy.topic_ids),
     }

@@ -11,6 +11,7 @@ from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.order import Status
 from deadwatch.orders.policy import (
+    Backlog,
     Due,
     Latest,
     Policy,
@@ -29,18 +30,25 @@ def request(**changes: object) -> PolicyRequest:
     return PolicyRequest.model_validate({"dlq_topics": [r"dlq\..*"], "reason": "flaky", **changes})
 
 
-def policy(*, positions: Positions | None = None, last_topic: str = "", **changes: object) -> Policy:
-    return Policy("p", 2, request(**changes), "me", 1, 500, positions or {}, last_topic)
+def policy(
+    *, positions: Positions | None = None, topic_id: str = "1", last_topic: str = "", **changes: object
+) -> Policy:
+    """``topic_id`` is that of all topics in ``positions``."""
+    held = positions or {}
+    ids = dict.fromkeys(held, topic_id)
+    return Policy("p", 2, request(**changes), "me", 1, 500, held, ids, last_topic)
 
 
-def holds(*ends: int, begin: int = 0) -> Extents:
-    return Extents(dict.fromkeys(range(len(ends)), begin), dict(enumerate(ends)))
+def holds(*ends: int, begin: int = 0, topic_id: str = "1") -> Backlog:
+    extents = Extents(dict.fromkeys(range(len(ends)), begin), dict(enumerate(ends)))
+    return Backlog(topic_id, extents)
 
 
-def part(topic: str, **places: tuple[int, int]) -> Due:
+def part(topic: str, topic_id: str = "1", **places: tuple[int, int]) -> Due:
     begin, end = zip(*places.values(), strict=True)
     numbers = [int(name[1:]) for name in places]
-    return Due(topic, Extents(dict(zip(numbers, begin, strict=True)), dict(zip(numbers, end, strict=True))))
+    extents = Extents(dict(zip(numbers, begin, strict=True)), dict(zip(numbers, end, strict=True)))
+    return Due(topic, extents, topic_id)
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class Case:
     due: Due | None
     policy: Policy = field(default_factory=policy)
     latest: Latest | None = None
-    backlog: dict[str, Extents] = field(default_factory=lambda: {"dlq.a": holds(10)})
+    backlog: dict[str, Backlog] = field(default_factory=lambda: {"dlq.a": holds(10)})
     most: int = 100
 
 
@@ -61,8 +69,26 @@ CASES = [
     Case("nothing new", None, policy(positions={"dlq.a": {0: 10}})),
     Case(
         "a topic that was made anew begins anew",
-        part("dlq.a", p0=(0, 10)),
-        policy(positions={"dlq.a": {0: 11}}),
+        part("dlq.a", "2", p0=(0, 10)),
+        policy(positions={"dlq.a": {0: 7}}),
+        backlog={"dlq.a": holds(10, topic_id="2")},
+    ),
+    Case(
+        "it is shorter, and its broker knows no ids",
+        part("dlq.a", "", p0=(0, 10)),
+        policy(positions={"dlq.a": {0: 11}}, topic_id=""),
+        backlog={"dlq.a": holds(10, topic_id="")},
+    ),
+    Case(
+        "the id of the topic was not kept",
+        part("dlq.a", p0=(7, 10)),
+        policy(positions={"dlq.a": {0: 7}}, topic_id=""),
+    ),
+    Case(
+        "its broker does not tell the id any more",
+        part("dlq.a", "", p0=(7, 10)),
+        policy(positions={"dlq.a": {0: 7}}),
+        backlog={"dlq.a": holds(10, topic_id="")},
     ),
     Case("only partitions with something", part("dlq.a", p1=(0, 5)), backlog={"dlq.a": holds(0, 5)}),
     Case("no more than allowed", part("dlq.a", p0=(0, 4)), most=4),
@@ -124,14 +150,22 @@ def test_order_after_order_covers_every_offset_once() -> None:
     while (found := due(one, DONE, backlog, NOW_MS, 6)) is not None:
         for partition, end in found.extents.end.items():
             seen += [(found.topic, partition, at) for at in range(found.extents.begin[partition], end)]
-        one = policy(positions=covered(one.positions, found), last_topic=found.topic)
+        one = covered(one, found)
     every = [
         (topic, partition, at)
         for topic, there in backlog.items()
-        for partition, end in there.end.items()
+        for partition, end in there.extents.end.items()
         for at in range(end)
     ]
     assert sorted(seen) == every
+    assert one.topic_ids == {"dlq.a": "1", "dlq.b": "1"}
+
+
+def test_what_was_covered_of_a_topic_that_was_made_anew_is_forgotten() -> None:
+    one = policy(positions={"dlq.a": {0: 7, 1: 7}, "dlq.b": {0: 4}})
+    after = covered(one, part("dlq.a", "2", p0=(0, 3)))
+    assert after.positions == {"dlq.a": {0: 3}, "dlq.b": {0: 4}}
+    assert after.topic_ids == {"dlq.a": "2", "dlq.b": "1"}
 
 
 def test_its_orders_park_excluded_classes_unless_they_are_to_be_left() -> None:

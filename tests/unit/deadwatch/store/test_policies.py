@@ -20,7 +20,7 @@ from deadwatch.store.write.policies import MAX_POLICIES, PolicyBook
 from tests.unit.deadwatch.store import suite
 
 engine = suite.engine
-PART = Due("dlq.t", Extents({0: 3}, {0: 9}))
+PART = Due("dlq.t", Extents({0: 3}, {0: 9}), "1")
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def book(engine: Engine) -> PolicyBook:
 
 def policy(name: str = "a", **changes: object) -> Policy:
     asked = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky", **changes})
-    return Policy(name, 1, asked, "me", 100, 100, {"dlq.t": {0: 3}})
+    return Policy(name, 1, asked, "me", 100, 100, {"dlq.t": {0: 3}}, {"dlq.t": "1"})
 
 
 def order(name: str, of: str = "a", begin: int = 3, created_at_ms: int = 1) -> Order:
@@ -58,11 +58,13 @@ def test_a_change_is_a_version_and_keeps_how_far_it_has_looked(book: PolicyBook,
         changed_by="ann",
         changed_at_ms=200,
         positions={"dlq.t": {0: 50}, "dlq.u": {0: 5}},
+        topic_ids={"dlq.t": "9", "dlq.u": "2"},
     )
     after = book.change(changed, 1)
     assert kept(engine) == after
     assert (after.version, after.created_at_ms, after.changed_at_ms) == (2, 100, 200)
     assert after.positions == {"dlq.t": {0: 9}, "dlq.u": {0: 5}}
+    assert after.topic_ids == {"dlq.t": "1", "dlq.u": "2"}
     assert (after.status_reason, after.failures, after.next_at_ms) == ("", 0, 0)
 
 

@@ -105,11 +105,16 @@ def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine)
 class Stopping:
     """A Kafka that has dead letters; the worker is stopped while it answers this question."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, topic_id: str = "1") -> None:
+        self.topic_id = topic_id
+        """Of the topic that the order is of."""
         self._question, self.asked, self.stop = question, list[str](), threading.Event()
 
     def partitions(self) -> dict[str, int]:
         return {"dlq.t": 1}
+
+    def topic_ids(self, topics: list[str]) -> dict[str, str]:
+        return dict.fromkeys(topics, "1")
 
     def extents(self, topic: str, partitions: int) -> Extents:
         assert (topic, partitions) == ("dlq.t", 1)
@@ -120,7 +125,8 @@ class Stopping:
         del rules
         self._answer("read")
         made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=1_000_000)
-        return made.model_copy(update={"request": create.request}), Plan(to_move=9)
+        kept = {"request": create.request, "dlq_topic_id": self.topic_id}
+        return made.model_copy(update=kept), Plan(to_move=9)
 
     def _answer(self, question: str) -> None:
         self.asked.append(question)
@@ -137,14 +143,28 @@ def test_who_is_stopped_while_kafka_answers_makes_no_order(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, question: str, asked: list[str], *, made: bool
 ) -> None:
     kafka = Stopping(question)
+    look = looked_at(kafka, engine, monkeypatch)
+    assert kafka.asked == asked
+    assert (look.book.latest("a") is not None) is made
+    assert bool(look.kept().positions) is made
+
+
+def test_no_order_is_made_of_the_offsets_of_an_earlier_topic(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = looked_at(Stopping("", "2"), engine, monkeypatch)
+    assert look.book.latest("a") is None
+    assert not look.kept().positions
+
+
+def looked_at(kafka: Stopping, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
+    """A policy that was looked at once."""
     look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.t",), (), frozenset()))
     look.stop = kafka.stop
     monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
     monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
     look.look()
-    assert kafka.asked == asked
-    assert (look.book.latest("a") is not None) is made
-    assert bool(look.kept().positions) is made
+    return look
 
 
 def test_who_is_stopped_stores_no_reason_either(engine: Engine) -> None:
