@@ -23,14 +23,16 @@ Selects = Callable[[DeadLetter], bool]
 LATER_MS: Final = 1_000
 """After this time a record is looked for again that an open transaction hides."""
 BYTES_IN_HAND: Final = 64 << 20
-"""With as many of keys and values in hand nothing new is read."""
+"""With as many of keys and values in hand nothing new is read, nor as many again of what is due."""
+UNKNOWN_BYTES: Final = 1 << 20
+"""What a record is taken for that nobody has read since the order was claimed: Kafka's default limit."""
 
 
 class DelayedRecord(NamedTuple):
     """One dead letter that waits; ``reserved``: its share of the target's rate is taken already.
 
     It is looked at again at ``at_ms``. ``due_ms`` is until when its own backoff or its target has made it
-    wait, 0 where neither has.
+    wait, 0 where neither has. ``size`` is how many bytes its key and value have.
     """
 
     partition: int
@@ -38,6 +40,7 @@ class DelayedRecord(NamedTuple):
     at_ms: int
     reserved: bool = False
     due_ms: int = 0
+    size: int = UNKNOWN_BYTES
 
 
 class DelayedRecords:
@@ -56,9 +59,15 @@ class DelayedRecords:
         while self._later and self._later[0][0] <= now_ms:
             heapq.heappush(self._due, heapq.heappop(self._later)[1])
 
-    def take(self, most: int) -> list[DelayedRecord]:
-        """At most so many of those that are due."""
-        return [heapq.heappop(self._due) for _ in range(min(most, len(self._due)))]
+    def take(self, most: int, max_bytes: int) -> list[DelayedRecord]:
+        """At most so many of those that are due, until they have as many bytes."""
+        taken: list[DelayedRecord] = []
+        while self._due and len(taken) < most:
+            taken.append(heapq.heappop(self._due))
+            max_bytes -= taken[-1].size
+            if max_bytes <= 0:
+                break
+        return taken
 
     def first(self) -> DelayedRecord | None:
         """The first one that is due, if there is one."""
@@ -101,11 +110,12 @@ class RecordQueue:
     def gather(self, now_ms: int, most: int) -> None:
         """Have about ``most`` records in hand: what is due, else what is new, up to ``BYTES_IN_HAND``."""
         self._delayed.advance(now_ms)
-        room = max(most - len(self._again), int(self._overtaken()))
-        due = self._delayed.take(room)
+        size = sum(pending.original.size for _, _, pending in self._again)
+        room = most - len(self._again) if size < BYTES_IN_HAND else 0
+        due = self._delayed.take(max(room, int(self._overtaken())), BYTES_IN_HAND - size)
         if due:
             self.put_back(self._read_again(due, now_ms))
-        elif self.in_hand() < most and self._bytes_in_hand() < BYTES_IN_HAND and not self.all_read():
+        elif self.in_hand() < most and size + self._new_bytes() < BYTES_IN_HAND and not self.all_read():
             self.add(self._read(most - self.in_hand()), now_ms)
 
     def poll(self, now_ms: int, most: int) -> list[ConsumerRecord] | None:
@@ -132,7 +142,8 @@ class RecordQueue:
     def hold(self, pending: PendingRecord, until_ms: int) -> None:
         """Put a record off until then."""
         partition, offset = pending.id
-        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved, until_ms))
+        size = pending.original.size
+        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved, until_ms, size))
 
     def close(self, batch: Batch) -> None:
         """Every record of the batch is done, if it is committed."""
@@ -189,10 +200,9 @@ class RecordQueue:
         """How many records wait for their time."""
         return len(self._delayed)
 
-    def _bytes_in_hand(self) -> int:
-        """Of the keys and values of all records that are ready for their decision."""
-        again = sum(pending.original.size for _, _, pending in self._again)
-        return again + sum(pending.original.size for pending in self._new)
+    def _new_bytes(self) -> int:
+        """Of the keys and values of the new records that are ready for their decision."""
+        return sum(pending.original.size for pending in self._new)
 
     def _read(self, most: int) -> list[ConsumerRecord]:
         """New records; what retention took instead is passed over."""
@@ -217,7 +227,8 @@ class RecordQueue:
         ]
         records = self._pending(dead_letters, now_ms)
         for pending in records:
-            _, _, _, pending.reserved, pending.waited_ms = by_place[place_of(pending.dead_letter)]
+            delayed = by_place[place_of(pending.dead_letter)]
+            pending.reserved, pending.waited_ms = delayed.reserved, delayed.due_ms
         for place, record in found.items():
             if record is Absence.UNSTABLE:
                 self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))

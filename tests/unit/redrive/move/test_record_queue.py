@@ -4,8 +4,8 @@ from random import Random
 from typing import TYPE_CHECKING, cast
 
 from redrive.librdkafka import ConsumerRecord
-from redrive.move.record_queue import BYTES_IN_HAND, RecordQueue
-from tests.unit.redrive.move.fakes import DLQ, FakeFetcher, FakeReader, message
+from redrive.move.record_queue import BYTES_IN_HAND, UNKNOWN_BYTES, RecordQueue
+from tests.unit.redrive.move.fakes import DLQ, FakeFetcher, FakeReader, dead_letter, message
 from tests.unit.redrive.orders import order
 
 if TYPE_CHECKING:
@@ -59,3 +59,29 @@ def test_with_enough_in_hand_of_what_is_new_all_that_is_due_is_read_at_once() ->
     assert (queue.in_hand(), queue.waiting()) == (3 * AT_A_TIME, 0)
     first = [pending.id for _ in range(AT_A_TIME) if (pending := queue.take()) is not None]
     assert first == [(0, offset) for offset in range(AT_A_TIME)]
+
+
+def test_of_large_records_that_are_due_no_more_is_read_again_than_fits() -> None:
+    queue = large_records()
+    while queue.waiting() < COUNT:
+        queue.gather(1, 1_000)
+        while (pending := queue.take()) is not None:
+            queue.hold(pending, 5)
+    in_hand, moved = [], []
+    for _ in range(COUNT):
+        queue.gather(5, 1_000)
+        in_hand.append(queue.in_hand())
+        moved += [pending.id] if (pending := queue.take()) else []
+    assert max(in_hand) == 8
+    assert moved == [(0, offset) for offset in range(COUNT)]
+
+
+def test_what_nobody_has_read_since_the_claim_is_taken_for_large() -> None:
+    count = 2 * BYTES_IN_HAND // UNKNOWN_BYTES
+    reader = FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: count}), Random(1), dead_letter)
+    queue = RecordQueue(DLQ, cast("Reader", reader), cast("Fetcher", FakeFetcher()), lambda _: True)
+    for offset in range(count):
+        reader.partitions[0].offsets.read(offset)
+    queue.resume()
+    queue.gather(1, 1_000)
+    assert queue.in_hand() == BYTES_IN_HAND // UNKNOWN_BYTES
