@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from api.signals.pipeline import source_rows
 from api.signals.series import SeriesRow, series_rows_of
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import Status
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.store.engine import chunks
 from deadwatch.store.heartbeat import STREAMING
 from deadwatch.store.returns import Loop, Scope, loop

@@ -20,6 +20,7 @@ from cli.commands.api import Limit, Output, completion, option
 from cli.commands.output import Answer, Format, shown, write
 from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
+from deadwatch.orders.reasons import MEANINGS
 from deadwatch.orders.texts import SWITCH
 
 if TYPE_CHECKING:
@@ -269,7 +270,9 @@ def plan(dry_run: Answer) -> tables.FittedTable:
     rows += [(f"  without header {name}", count) for name, count in made["dropped_headers"].items()]
     if made["to_park"]:
         rows.append(("would be parked: attempts used up", made["to_park"]))
-    rows += [(f"would be skipped: {reason}", count) for reason, count in made["skip_reasons"].items()]
+    for reason, count in made["skip_reasons"].items():
+        meaning = f": {MEANINGS[reason]}" if reason in MEANINGS else ""
+        rows.append((f"would be skipped: {reason}", f"{count}{meaning}"))
     rows += [(f"filter: {problem}", count) for problem, count in made["filter_problems"].items()]
     if made["estimated_ms"] is not None:
         rows.append(("takes", f"{least}{tables.duration(made['estimated_ms'])}"))

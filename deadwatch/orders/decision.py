@@ -8,13 +8,7 @@ from random import Random
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.deadline import Deadline
 from deadwatch.orders.order import Retry
-
-
-class ParkReason(StrEnum):
-    """Why a record is parked: set aside for people."""
-
-    ATTEMPTS_USED_UP = "attempts_used_up"
-    ERROR_CLASS_EXCLUDED = "error_class_excluded"
+from deadwatch.orders.reasons import ParkReason
 
 
 class Result(StrEnum):
@@ -26,22 +20,6 @@ class Result(StrEnum):
     FAILED = "failed"
 
     __hash__ = str.__hash__  # the hash of enumerations is slow, and every record is counted
-
-
-class SkipReason(StrEnum):
-    """Why a record is skipped, besides reasons of its origin; values of ``outcome_reason``."""
-
-    HEADERS_UNREADABLE = "headers_unreadable"
-    NO_ORIGIN = "no_origin"
-    OTHER_CONSUMERGROUP = "other_consumergroup"
-    TARGET_CYCLE = "target_cycle"
-    TARGET_INTERNAL = "target_internal"
-    TARGET_IS_DLQ = "target_is_dlq"
-    TARGET_NOT_ALLOWED = "target_not_allowed"
-    TARGET_MISSING = "target_missing"
-    RECORD_GONE = "record_gone"
-    ALREADY_MOVED = "already_moved"
-    ALREADY_PARKED = "already_parked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from deadwatch.orders.decision import Result, SkipReason
+from deadwatch.orders.decision import Result
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import Run
 
 BLOCK: Final = 65_536

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from deadwatch.contract.topics import DLQ_PATTERNS, PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from deadwatch.deadletter.record import DeadLetter
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import MapTarget, RetryTarget, Target, TopicTarget
+from deadwatch.orders.reasons import SkipReason
 
 
 @dataclass(frozen=True, slots=True)

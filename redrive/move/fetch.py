@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.record import DeadLetter
-from deadwatch.orders.decision import SkipReason
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.runtime.kafka import Options
 from redrive.cluster import written_end
 from redrive.librdkafka import (

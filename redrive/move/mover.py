@@ -12,9 +12,10 @@ from typing import Final
 from confluent_kafka import KafkaError, KafkaException
 
 from deadwatch.contract.events import encode
-from deadwatch.orders.decision import Result, SkipReason
+from deadwatch.orders.decision import Result
 from deadwatch.orders.guards import BRAKE_MS, Guard
 from deadwatch.orders.order import Order
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import selects_all
 from deadwatch.runtime.clock import clock_ms
 from redrive.move.batch import Batch, EventFields, Outcome, events

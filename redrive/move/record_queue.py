@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from deadwatch.deadletter.record import DeadLetter, parse_record
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.handled import NOTHING, Handled
+from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord, DeadLetterDecoder
 from redrive.move.batch import Batch
 from redrive.move.fetch import Absence, Fetcher, rehydrate

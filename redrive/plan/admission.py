@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from deadwatch.deadletter.filter import Filter
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.errors import ConfirmError, RefusedOrderError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
@@ -20,6 +19,7 @@ from deadwatch.orders.order import (
     RetryTarget,
     TopicTarget,
 )
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.targets import TargetRules, cycle
 from redrive.plan.plan import Plan
 

@@ -10,9 +10,10 @@ from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.dropped import HeaderRule
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.record import DeadLetter
-from deadwatch.orders.decision import SkipReason, park_reason
+from deadwatch.orders.decision import park_reason
 from deadwatch.orders.handled import NOTHING, REASONS, Handled
 from deadwatch.orders.order import Limits, Order
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import Extents, intervals, selects, within
 from deadwatch.orders.targets import Skip, TargetPlace, TargetRules, target_of
 from redrive.move.fetch import Absence

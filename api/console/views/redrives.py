@@ -22,6 +22,7 @@ from api.service import Searching, Service, Serving
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.options import next_step, words
 from deadwatch.orders.order import OrderRequest, Selection
+from deadwatch.orders.reasons import MEANINGS
 from deadwatch.orders.texts import INTERVALS, LINES, NUMBER, PLACES, SECONDS, TIME, WHOLE, choice
 
 router = APIRouter(prefix="/redrives")
@@ -180,6 +181,7 @@ def _order(request: Request, service: Service, order: Redrive, problem: str, cod
         code,
         order=order,
         outcomes=outcomes,
+        meanings=MEANINGS,
         problem=problem,
         ended=order.status in ENDED,
         unconfirmed=service.settings.redrive_max_unconfirmed,

@@ -118,6 +118,7 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
     for part in ("Dry run on dlq.t", "at least 10", "to orders", "would be parked: attempts used up"):
         assert part in lines
     assert "without header retry_topic-attempts" in lines
+    assert "3: its headers do not tell where it came from" in " ".join(lines.split())
     for part in ("would be skipped: no_origin", "filter: divide by zero", "at least 2.0 h", "[bold] is not"):
         assert part in lines
 

@@ -215,6 +215,12 @@ def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: 
     assert 'id="again" name="again" value="yes" checked>' in ticked.text
 
 
+def test_a_reason_is_shown_with_what_it_means(operator: Console) -> None:
+    for order in (console_store.DRY, console_store.RUNNING):
+        page = words(operator.get(f"/redrives/{order}").text)
+        assert "no_origin its headers do not tell where it came from" in page
+
+
 def test_a_dry_run_is_started_with_its_own_number_only(operator: Console) -> None:
     dry = f"/redrives/{console_store.DRY}"
     assert "Type 20100 to confirm" in operator.get(dry).text

@@ -8,7 +8,6 @@ from deadwatch.contract.deadline import Deadline
 from deadwatch.orders.decision import (
     Decision,
     Park,
-    ParkReason,
     Send,
     Skip,
     Stop,
@@ -20,6 +19,7 @@ from deadwatch.orders.decision import (
     nominal_delay_ms,
 )
 from deadwatch.orders.order import Retry
+from deadwatch.orders.reasons import ParkReason
 
 NOW_MS = 10_000
 FRESH = TargetState(Deadline(5_000))

@@ -6,8 +6,8 @@ import pytest
 
 from deadwatch.contract import headers as names
 from deadwatch.deadletter.record import parse_record
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.order import MapTarget, OriginTarget, RetryTarget, Target, TopicTarget
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.targets import Skip, TargetPlace, TargetRules, cycle, target_of
 
 TOPICS = {

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from api.settings import ApiSettings
 from collector.settings import CollectorSettings
-from deadwatch.orders.decision import SkipReason
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.runtime.settings import ProcessSettings
 from deadwatch.store.settings import TargetSettings
 from redrive.settings import RedriveSettings

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from confluent_kafka import TopicPartition
 
+from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move import fetch
 from redrive.move.fetch import Absence, Fetcher, OffsetsByPartition
@@ -38,6 +40,12 @@ class Kafka:
 
     def unassign(self) -> None:
         pass
+
+
+def test_every_reason_has_its_meaning_here_and_in_the_documentation() -> None:
+    assert MEANINGS.keys() == {*SkipReason, *ParkReason, *Absence} - {Absence.UNSTABLE}
+    documented = (Path(__file__).parents[4] / "docs" / "redrive-semantics.md").read_text()
+    assert [one for one, meaning in MEANINGS.items() if f"| `{one}` | {meaning} |" not in documented] == []
 
 
 def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deadwatch.orders.decision import Result, SkipReason
+from deadwatch.orders.decision import Result
+from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.batch import Outcome
 from redrive.move.failures import MadeAnewError

@@ -10,9 +10,9 @@ import pytest
 
 from deadwatch.contract.event import Position
 from deadwatch.deadletter.record import parse_record
-from deadwatch.orders.decision import SkipReason
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.targets import Skip, TargetPlace
 from deadwatch.store.engine import connect
 from deadwatch.store.store import Store
