@@ -18,7 +18,7 @@ from api.store import Store, Writer, database_errors
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
 from deadwatch.orders.order import OrderRequest
-from deadwatch.orders.policy import Policy, PolicyRequest
+from deadwatch.orders.policy import Policy, PolicyRequest, Position
 from deadwatch.runtime.clock import monotonic_ms, wait_ms
 from deadwatch.store import schema
 from deadwatch.store.write import policies
@@ -152,11 +152,8 @@ class PolicyService:
         if request.include_existing:
             return made
         held = backlog(Cluster(self._settings.kafka), request, rules)
-        return replace(
-            made,
-            positions={topic: dict(one.extents.end) for topic, one in held.items()},
-            topic_ids={topic: one.topic_id for topic, one in held.items()},
-        )
+        ends = {topic: Position(one.topic_id, dict(one.extents.end)) for topic, one in held.items()}
+        return replace(made, positions=ends)
 
     def _made(self, policy: str, request: PolicyRequest, by: str) -> Policy:
         now_ms = self._now_ms()

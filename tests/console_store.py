@@ -250,6 +250,7 @@ def _orders(connection: Connection, now_ms: int) -> None:
         bytes=38_000_000,
         targets={"orders": 20_100},
         to_park=12,
+        park_reasons={"attempts_used_up": 11, "error_class_excluded": 1},
         skip_reasons={"no_origin": 3, "target_missing": 1},
         dropped_headers={"retry_topic-attempts": 20_100},
         estimated_ms=402_000,

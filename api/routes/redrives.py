@@ -59,7 +59,13 @@ class RedrivePlan(Answer):
     read: int = Field(description="Records that were read.", examples=[20003])
     bytes: int = Field(description="Of keys and values to move.", examples=[38_000_000])
     targets: dict[str, int] = Field(examples=[{"orders": 20000}])
-    to_park: int = Field(description="Records whose attempts are used up.", examples=[0])
+    to_park: int = Field(
+        description="Records whose attempts are used up, or whose error class is excluded.", examples=[12]
+    )
+    park_reasons: dict[str, int] = Field(
+        description="Of to_park; older plans have none.",
+        examples=[{"attempts_used_up": 12}],
+    )
     skip_reasons: dict[str, int] = Field(
         description="Records that would stay; `already_moved` and `already_parked`: by earlier orders, which "
         "`again` moves once more.",

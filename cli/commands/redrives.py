@@ -268,11 +268,10 @@ def plan(dry_run: Answer) -> tables.FittedTable:
     if made["rehydrated"]:
         rows.append(("  payload and attempts read at the origin", made["rehydrated"]))
     rows += [(f"  without header {name}", count) for name, count in made["dropped_headers"].items()]
-    if made["to_park"]:
-        rows.append(("would be parked: attempts used up", made["to_park"]))
-    for reason, count in made["skip_reasons"].items():
-        meaning = f": {MEANINGS[reason]}" if reason in MEANINGS else ""
-        rows.append((f"would be skipped: {reason}", f"{count}{meaning}"))
+    for what, reasons in (("parked", made["park_reasons"]), ("skipped", made["skip_reasons"])):
+        for reason, count in reasons.items():
+            meaning = f": {MEANINGS[reason]}" if reason in MEANINGS else ""
+            rows.append((f"would be {what}: {reason}", f"{count}{meaning}"))
     rows += [(f"filter: {problem}", count) for problem, count in made["filter_problems"].items()]
     if made["estimated_ms"] is not None:
         rows.append(("takes", f"{least}{tables.duration(made['estimated_ms'])}"))

@@ -23,11 +23,6 @@ from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.order import ErrorClass, OrderRequest, Selection, Status, Terms
 from deadwatch.orders.selection import Extents
 
-Positions = Mapping[str, Mapping[int, int]]
-"""The first offset that no order of a policy has covered, by topic and partition."""
-TopicIds = Mapping[str, str]
-"""Kafka's id of each topic; "", or no entry, where it is not known."""
-
 Pattern = Annotated[str, Field(max_length=10_000)]
 
 
@@ -136,6 +131,15 @@ def _named(topic: str) -> DeadLetter:
     return parse_record(topic, 0, 0, 0, None, None, None)
 
 
+class Position(NamedTuple):
+    """Kafka's id of a topic, "" where it is not known, and the first offset of each partition that no order
+    of a policy has covered.
+    """
+
+    topic_id: str
+    offsets: Mapping[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A policy as the store keeps it; ``version`` counts changes from 1, ``failures`` failures in a row."""
@@ -146,9 +150,8 @@ class Policy:
     changed_by: str
     created_at_ms: int
     changed_at_ms: int
-    positions: Positions = field(default_factory=dict)
-    topic_ids: TopicIds = field(default_factory=dict)
-    """Of the topics that ``positions`` are about."""
+    positions: Mapping[str, Position] = field(default_factory=dict)
+    """By topic."""
     last_topic: str = ""
     failures: int = 0
     status_reason: str = ""
@@ -156,8 +159,10 @@ class Policy:
 
     def position(self, topic: str, topic_id: str) -> Mapping[int, int]:
         """The first offset of each partition that no order has covered; none if the topic was made anew."""
-        known = self.topic_ids.get(topic) or topic_id
-        return self.positions.get(topic, {}) if topic_id in {known, ""} else {}
+        known = self.positions.get(topic)
+        if known is None or (known.topic_id and topic_id and known.topic_id != topic_id):
+            return {}
+        return known.offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +218,9 @@ def due(
 
 def covered(policy: Policy, one: Due) -> Policy:
     """The policy after these offsets were covered, by an order or because none is the policy's."""
-    position = {**policy.position(one.topic, one.topic_id), **one.extents.end}
-    return replace(
-        policy,
-        positions={**policy.positions, one.topic: position},
-        topic_ids={**policy.topic_ids, one.topic: one.topic_id},
-        last_topic=one.topic,
-    )
+    offsets = {**policy.position(one.topic, one.topic_id), **one.extents.end}
+    positions = {**policy.positions, one.topic: Position(one.topic_id, offsets)}
+    return replace(policy, positions=positions, last_topic=one.topic)
 
 
 def _in_turn(topics: Iterable[str], last: str) -> list[str]:

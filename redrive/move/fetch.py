@@ -1,15 +1,14 @@
 """Single records of any topic by their offsets, and the originals of share groups' dead letters.
 
-Only committed records are read, of many partitions at a time. For a record that is not there ``Absence`` says
+Only committed records are read, of many partitions at a time. For a record that is not there a reason says
 why: the topic or the offset was never there, retention has removed it, compaction (or an aborted transaction)
-has. ``UNSTABLE`` is to be asked for again: a transaction before it is still open, or the partition has just
+has. None instead is to be asked for again: a transaction before it is still open, or the partition has just
 got another leader, which does not know yet that all have it.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -41,16 +40,8 @@ POLL_S: Final = 0.02
 POLLS: Final = round(TIMEOUT_S / POLL_S)
 
 
-class Absence(StrEnum):
-    """Why a record is not there."""
-
-    MISSING = "origin_missing"
-    EXPIRED = "payload_expired"
-    COMPACTED = "origin_compacted"
-    UNSTABLE = "unstable"
-
-
-Found = dict[Place, ConsumerRecord | Absence]
+Found = dict[Place, ConsumerRecord | SkipReason | None]
+"""The record of each place, or why it is not there; None where it cannot be read yet."""
 
 
 @dataclass(slots=True)
@@ -102,9 +93,9 @@ class Fetcher:
             low = end = written = 0
         for offset in offsets:
             if offset >= end:  # of committed records
-                found[*partition, offset] = Absence.UNSTABLE if offset < written else Absence.MISSING
+                found[*partition, offset] = None if offset < written else SkipReason.ORIGIN_MISSING
             elif offset < low:
-                found[*partition, offset] = Absence.EXPIRED
+                found[*partition, offset] = SkipReason.PAYLOAD_EXPIRED
         present = [offset for offset in offsets if low <= offset < end]
         return _Search(present, end) if present else None
 
@@ -133,9 +124,9 @@ class Fetcher:
         if error is not None and not ended:
             raise KafkaException(error)
         while search.wanted and search.wanted[-1] < offset:
-            found[*partition, search.wanted.pop()] = Absence.COMPACTED
+            found[*partition, search.wanted.pop()] = SkipReason.ORIGIN_COMPACTED
         if ended:
-            gone = Absence.UNSTABLE if offset < search.end else Absence.COMPACTED
+            gone = None if offset < search.end else SkipReason.ORIGIN_COMPACTED
             found.update({(*partition, one): gone for one in search.wanted})
             search.wanted.clear()
         elif search.wanted and search.wanted[-1] == offset:
@@ -163,18 +154,19 @@ def rehydrate(
     found = fetcher.fetch(wanted) if wanted else {}
     pending, later = [], []
     for dead_letter in dead_letters:
-        original = found.get(origin_of(dead_letter)) if dead_letter.dialect == SHARE_GROUP.name else None
-        if original is Absence.UNSTABLE:
+        if dead_letter.dialect != SHARE_GROUP.name:
+            pending.append(PendingRecord(dead_letter, dead_letter))
+            continue
+        original = found.get(origin_of(dead_letter), SkipReason.NO_ORIGIN)
+        if original is None:
             later.append(dead_letter)
         else:
             pending.append(_pending(dead_letter, original))
     return pending, later
 
 
-def _pending(dead_letter: DeadLetter, original: ConsumerRecord | Absence | None) -> PendingRecord:
-    if dead_letter.dialect != SHARE_GROUP.name:
-        return PendingRecord(dead_letter, dead_letter)
-    if original is not None and not isinstance(original, Absence):
+def _pending(dead_letter: DeadLetter, original: ConsumerRecord | SkipReason) -> PendingRecord:
+    if not isinstance(original, SkipReason):
         headers = headers_of(original)
         if headers is None:
             return PendingRecord(dead_letter, dead_letter, SkipReason.HEADERS_UNREADABLE)
@@ -182,5 +174,4 @@ def _pending(dead_letter: DeadLetter, original: ConsumerRecord | Absence | None)
         return rehydrated(dead_letter, found)
     if dead_letter.value is not None or dead_letter.key is not None:
         return PendingRecord(dead_letter, dead_letter)
-    refused = original.value if original is not None else SkipReason.NO_ORIGIN
-    return PendingRecord(dead_letter, dead_letter, refused)
+    return PendingRecord(dead_letter, dead_letter, original)

@@ -15,7 +15,7 @@ from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord, DeadLetterDecoder
 from redrive.move.batch import Batch
-from redrive.move.fetch import Absence, Fetcher, rehydrate
+from redrive.move.fetch import Fetcher, rehydrate
 from redrive.move.reader import Reader
 from redrive.move.rewrite import DeadLetterId, PendingRecord, Place, place_of
 
@@ -222,18 +222,18 @@ class RecordQueue:
         for topic, partition, offset in by_place:
             wanted[topic, partition].append(offset)
         found = self._fetcher.fetch(wanted)
-        dead_letters = [
-            self.decoder.decode(record) for record in found.values() if not isinstance(record, Absence)
-        ]
-        records = self._pending(dead_letters, now_ms)
-        for pending in records:
+        dead_letters, records = [], []
+        for place, record in found.items():
+            if record is None:
+                self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))
+            elif isinstance(record, SkipReason):
+                records.append(_gone(place))
+            else:
+                dead_letters.append(self.decoder.decode(record))
+        for pending in self._pending(dead_letters, now_ms):
             delayed = by_place[place_of(pending.dead_letter)]
             pending.reserved, pending.waited_ms = delayed.reserved, delayed.due_ms
-        for place, record in found.items():
-            if record is Absence.UNSTABLE:
-                self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))
-            elif isinstance(record, Absence):
-                records.append(_gone(place))
+            records.append(pending)
         return records
 
     def _select(self, messages: list[ConsumerRecord]) -> list[DeadLetter]:

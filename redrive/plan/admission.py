@@ -6,7 +6,6 @@ The first thing that does not fit is an error that says what to do about it; wha
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.errors import ConfirmError, RefusedOrderError
@@ -19,17 +18,9 @@ from deadwatch.orders.order import (
     RetryTarget,
     TopicTarget,
 )
-from deadwatch.orders.reasons import SkipReason
+from deadwatch.orders.reasons import MEANINGS, SkipReason
 from deadwatch.orders.targets import TargetRules, cycle
 from redrive.plan.plan import Plan
-
-REFUSALS: Final = {
-    SkipReason.TARGET_INTERNAL: "is Kafka's or our own",
-    SkipReason.TARGET_IS_DLQ: "holds dead letters itself",
-    SkipReason.TARGET_NOT_ALLOWED: "is not on the allow-list: add it to targets_allow",
-    SkipReason.TARGET_MISSING: "does not exist: make it, or name another one",
-}
-"""Why nothing may be written to a target, behind its name."""
 
 KnownGroup = Callable[[str], bool]
 """Whether a group of dead letters of the order's topic has this fingerprint."""
@@ -76,7 +67,7 @@ def check_terms(
     for topic in _named(request):
         refusal = rules.refusal(topic)
         if refusal is not None and refusal is not passed_over:
-            raise RefusedOrderError(f"target {topic} {REFUSALS[refusal]}")
+            raise RefusedOrderError(f"target {topic} is refused: {MEANINGS[refusal]}")
     _check_contradictions(request)
     return matcher
 

@@ -16,7 +16,6 @@ from deadwatch.orders.order import Limits, Order
 from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import Extents, intervals, selects, within
 from deadwatch.orders.targets import Skip, TargetPlace, TargetRules, target_of
-from redrive.move.fetch import Absence
 from redrive.move.rewrite import NOWHERE, origin_of
 
 LOCAL_RECORDS_PER_SECOND: Final = 20_000
@@ -57,6 +56,7 @@ class Plan(BaseModel, frozen=True):
     to_park: int = Field(
         0, description="Records whose attempts are used up, or whose error class is excluded."
     )
+    park_reasons: dict[str, int] = Field({}, description="Of to_park; older plans have none.")
     skip_reasons: dict[str, int] = {}
     rehydrated: int = Field(
         0, description="Share-group records of to_move whose payload and attempts are read at their origin."
@@ -98,11 +98,12 @@ class PlanBuilder:
         self._intervals = intervals(order)
         self._most = order.request.limits.max_records
         self._targets: Counter[str] = Counter()
+        self._parked: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
         self._problems: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
         self._rule = HeaderRule(order.request.drop_headers)
-        self._read = self._bytes = self._parked = self._rehydrated = 0
+        self._read = self._bytes = self._rehydrated = 0
         self._going: list[Example] = []
         self._staying: list[Example] = []
 
@@ -115,12 +116,15 @@ class PlanBuilder:
             return
         if self._most is not None and self._targets.total() >= self._most:
             return
-        place, retry = self._destination(dead_letter), self._order.request.retry
+        place = self._destination(dead_letter)
         if isinstance(place, Skip):
             self._reasons[place.reason] += 1
             _keep(self._staying, dead_letter, place)
-        elif park_reason(dead_letter.attempts, (dead_letter.error_class, dead_letter.wrapper), retry):
-            self._parked += 1
+            return
+        classes = (dead_letter.error_class, dead_letter.wrapper)
+        hopeless = park_reason(dead_letter.attempts, classes, self._order.request.retry)
+        if hopeless is not None:
+            self._parked[hopeless] += 1
         else:
             self._targets[place.topic] += 1
             self._bytes += dead_letter.size
@@ -138,7 +142,8 @@ class PlanBuilder:
             read=self._read,
             bytes=self._bytes,
             targets=dict(self._targets.most_common()),
-            to_park=self._parked,
+            to_park=self._parked.total(),
+            park_reasons=dict(self._parked.most_common()),
             skip_reasons=dict(self._reasons.most_common()),
             rehydrated=self._rehydrated,
             dropped_headers=dict(self._dropped.most_common(MAX_NAMES)),
@@ -182,15 +187,15 @@ class PlanBuilder:
             return Skip(gone, dead_letter.source_topic)
         return target_of(dead_letter, self._order.request.target, self._rules)
 
-    def _gone(self, dead_letter: DeadLetter) -> Absence | None:
+    def _gone(self, dead_letter: DeadLetter) -> SkipReason | None:
         """Why a record that has to be read at its origin cannot be there; None where it may be."""
         held = self._origins(dead_letter.source_topic) if _without_payload(dead_letter) else None
         if held is None:
             return None
         at, offset = dead_letter.source_partition or 0, dead_letter.source_offset or 0
         if at not in held.end or offset >= held.end[at]:
-            return Absence.MISSING
-        return Absence.EXPIRED if offset < held.begin[at] else None
+            return SkipReason.ORIGIN_MISSING
+        return SkipReason.PAYLOAD_EXPIRED if offset < held.begin[at] else None
 
 
 def estimated_ms(limits: Limits, targets: Counter[str], size: int) -> int | None:

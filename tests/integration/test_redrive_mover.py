@@ -9,9 +9,10 @@ from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.order import Status
+from deadwatch.orders.reasons import SkipReason
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab
-from redrive.move.fetch import Absence, Fetcher
+from redrive.move.fetch import Fetcher
 from tests.integration.redrive_place import (
     Orders,
     Place,
@@ -190,7 +191,7 @@ def test_a_partition_is_read_again_as_often_as_need_be(place: Place) -> None:
         wanted = {(place.dlq, partition): [offset] for partition in range(3) if (offset + partition) % 3}
         found = fetcher.fetch(wanted)
         assert found.keys() == {(*partition, offset) for partition in wanted}
-        assert not any(isinstance(record, Absence) for record in found.values())
+        assert not any(isinstance(record, SkipReason) for record in found.values())
     fetcher.close()
 
 

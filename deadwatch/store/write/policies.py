@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, RowMapping, delete, insert, select, u
 
 from deadwatch.orders.errors import PolicyChangedError, RefusedOrderError, UnknownPolicyError
 from deadwatch.orders.order import Order, Status
-from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest, covered
+from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest, Position, covered
 from deadwatch.store.engine import count, reading
 from deadwatch.store.schema import redrive_orders, redrive_policy_changes
 from deadwatch.store.schema import redrive_policies as table
@@ -55,13 +55,11 @@ class PolicyBook:
         with self._engine.begin() as connection:
             before = _checked(connection, changed.id, expected)
             new = {topic: at for topic, at in changed.positions.items() if not before.request.covers(topic)}
-            ids = {topic: changed.topic_ids.get(topic, "") for topic in new}
             after = replace(
                 changed,
                 version=before.version + 1,
                 created_at_ms=before.created_at_ms,
                 positions={**new, **before.positions},
-                topic_ids={**ids, **before.topic_ids},
                 last_topic=before.last_topic,
             )
             _update(connection, after.id, columns_of(after))
@@ -187,13 +185,13 @@ def _note(connection: Connection, policy: Policy, change: str) -> None:
 def policy_of(row: RowMapping) -> Policy:
     """The policy of a row."""
     values = {name: value for name, value in row.items() if name != "enabled"}
+    ids = json.loads(values.pop("topic_ids") or "{}")
     positions = {
-        topic: {int(partition): offset for partition, offset in places.items()}
-        for topic, places in json.loads(row["positions"]).items()
+        topic: Position(ids.get(topic, ""), {int(partition): at for partition, at in offsets.items()})
+        for topic, offsets in json.loads(row["positions"]).items()
     }
     request = PolicyRequest.model_validate_json(row["request"])
-    topic_ids = json.loads(row["topic_ids"] or "{}")
-    return Policy(**{**values, "request": request, "positions": positions, "topic_ids": topic_ids})
+    return Policy(**{**values, "request": request, "positions": positions})
 
 
 def columns_of(policy: Policy) -> dict[str, Any]:
@@ -203,6 +201,6 @@ def columns_of(policy: Policy) -> dict[str, Any]:
         "request": policy.request.model_dump_json(),
         "enabled": policy.request.enabled,
         "changed_by": storable(policy.changed_by),
-        "positions": json.dumps(policy.positions),
-        "topic_ids": json.dumps(policy.topic_ids),
+        "positions": json.dumps({topic: one.offsets for topic, one in policy.positions.items()}),
+        "topic_ids": json.dumps({topic: one.topic_id for topic, one in policy.positions.items()}),
     }

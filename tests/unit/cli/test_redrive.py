@@ -107,6 +107,7 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
         read=15,
         targets={"orders": 10},
         to_park=1,
+        park_reasons={"error_class_excluded": 1},
         skip_reasons={"no_origin": 3},
         rehydrated=2,
         dropped_headers={"retry_topic-attempts": 7},
@@ -115,10 +116,11 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
         warnings=("[bold] is not markup",),
     )
     lines = printed(redrives.plan({"dlq_topic": "dlq.t", "plan": plan.model_dump()}))
-    for part in ("Dry run on dlq.t", "at least 10", "to orders", "would be parked: attempts used up"):
+    for part in ("Dry run on dlq.t", "at least 10", "to orders", "would be parked: error_class_excluded"):
         assert part in lines
     assert "without header retry_topic-attempts" in lines
     assert "3: its headers do not tell where it came from" in " ".join(lines.split())
+    assert "1: its error class is among" in " ".join(lines.split())
     for part in ("would be skipped: no_origin", "filter: divide by zero", "at least 2.0 h", "[bold] is not"):
         assert part in lines
 

@@ -1,7 +1,9 @@
 """Which order a policy makes next, and when it makes none."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pytest
 from pydantic import ValidationError
@@ -16,7 +18,7 @@ from deadwatch.orders.policy import (
     Latest,
     Policy,
     PolicyRequest,
-    Positions,
+    Position,
     covered,
     due,
 )
@@ -31,12 +33,15 @@ def request(**changes: object) -> PolicyRequest:
 
 
 def policy(
-    *, positions: Positions | None = None, topic_id: str = "1", last_topic: str = "", **changes: object
+    *,
+    positions: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+    topic_id: str = "1",
+    last_topic: str = "",
+    **changes: object,
 ) -> Policy:
     """``topic_id`` is that of all topics in ``positions``."""
-    held = positions or {}
-    ids = dict.fromkeys(held, topic_id)
-    return Policy("p", 2, request(**changes), "me", 1, 500, held, ids, last_topic)
+    held = {topic: Position(topic_id, offsets) for topic, offsets in positions.items()}
+    return Policy("p", 2, request(**changes), "me", 1, 500, held, last_topic)
 
 
 def holds(*ends: int, begin: int = 0, topic_id: str = "1") -> Backlog:
@@ -158,14 +163,13 @@ def test_order_after_order_covers_every_offset_once() -> None:
         for at in range(end)
     ]
     assert sorted(seen) == every
-    assert one.topic_ids == {"dlq.a": "1", "dlq.b": "1"}
+    assert one.positions == {"dlq.a": Position("1", {0: 25, 1: 7}), "dlq.b": Position("1", {0: 4})}
 
 
 def test_what_was_covered_of_a_topic_that_was_made_anew_is_forgotten() -> None:
     one = policy(positions={"dlq.a": {0: 7, 1: 7}, "dlq.b": {0: 4}})
     after = covered(one, part("dlq.a", "2", p0=(0, 3)))
-    assert after.positions == {"dlq.a": {0: 3}, "dlq.b": {0: 4}}
-    assert after.topic_ids == {"dlq.a": "2", "dlq.b": "1"}
+    assert after.positions == {"dlq.a": Position("2", {0: 3}), "dlq.b": Position("1", {0: 4})}
 
 
 def test_its_orders_park_excluded_classes_unless_they_are_to_be_left() -> None:

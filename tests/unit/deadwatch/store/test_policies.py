@@ -12,7 +12,7 @@ from deadwatch.orders.errors import (
     UnknownPolicyError,
 )
 from deadwatch.orders.order import Order, Status
-from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest
+from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest, Position
 from deadwatch.orders.selection import Extents
 from deadwatch.store.write import orders, policies
 from deadwatch.store.write.orders import OrderBook
@@ -30,7 +30,7 @@ def book(engine: Engine) -> PolicyBook:
 
 def policy(name: str = "a", **changes: object) -> Policy:
     asked = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky", **changes})
-    return Policy(name, 1, asked, "me", 100, 100, {"dlq.t": {0: 3}}, {"dlq.t": "1"})
+    return Policy(name, 1, asked, "me", 100, 100, {"dlq.t": Position("1", {0: 3})})
 
 
 def order(name: str, of: str = "a", begin: int = 3, created_at_ms: int = 1) -> Order:
@@ -57,22 +57,23 @@ def test_a_change_is_a_version_and_keeps_how_far_it_has_looked(book: PolicyBook,
         policy(enabled=False),
         changed_by="ann",
         changed_at_ms=200,
-        positions={"dlq.t": {0: 50}, "dlq.u": {0: 5}},
-        topic_ids={"dlq.t": "9", "dlq.u": "2"},
+        positions={"dlq.t": Position("9", {0: 50}), "dlq.u": Position("2", {0: 5})},
     )
     after = book.change(changed, 1)
     assert kept(engine) == after
     assert (after.version, after.created_at_ms, after.changed_at_ms) == (2, 100, 200)
-    assert after.positions == {"dlq.t": {0: 9}, "dlq.u": {0: 5}}
-    assert after.topic_ids == {"dlq.t": "1", "dlq.u": "2"}
+    assert after.positions == {"dlq.t": Position("1", {0: 9}), "dlq.u": Position("2", {0: 5})}
     assert (after.status_reason, after.failures, after.next_at_ms) == ("", 0, 0)
 
 
 def test_a_topic_that_is_new_to_it_begins_anew_whatever_is_changed(book: PolicyBook, engine: Engine) -> None:
     wide = policy(dlq_topics=[r"dlq\..*"])
     book.create(wide)
-    book.change(replace(wide, positions={"dlq.t": {0: 50}, "dlq.made-since": {0: 7}}), None)
-    assert kept(engine).positions == {"dlq.t": {0: 3}}
+    book.change(
+        replace(wide, positions={"dlq.t": Position("1", {0: 50}), "dlq.made-since": Position("2", {0: 7})}),
+        None,
+    )
+    assert kept(engine).positions == {"dlq.t": Position("1", {0: 3})}
 
 
 def test_only_the_version_that_was_read_is_changed(book: PolicyBook, engine: Engine) -> None:
@@ -117,7 +118,7 @@ def test_order_and_position_are_kept_together_once(book: PolicyBook, engine: Eng
     made = book.carry_out(seen, PART, order("1"), "{}")
     assert made is not None
     assert (made.order.policy, made.status) == ("a", Status.RUNNING)
-    assert (kept(engine).positions, kept(engine).last_topic) == ({"dlq.t": {0: 9}}, "dlq.t")
+    assert (kept(engine).positions, kept(engine).last_topic) == ({"dlq.t": Position("1", {0: 9})}, "dlq.t")
     assert book.latest("a") == Latest("1", Status.RUNNING, 1)
     assert book.carry_out(seen, PART, order("2"), "{}") is None, "another worker was faster"
     assert book.latest("a") == Latest("1", Status.RUNNING, 1)

@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition
 from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move import fetch
-from redrive.move.fetch import Absence, Fetcher, OffsetsByPartition
+from redrive.move.fetch import Fetcher, OffsetsByPartition
 from redrive.move.record_queue import LATER_MS, RecordQueue
 from tests.unit.redrive.move.fakes import DLQ, FakeReader, Found, dead_letter, record
 from tests.unit.redrive.orders import order
@@ -43,7 +43,7 @@ class Kafka:
 
 
 def test_every_reason_has_its_meaning_here_and_in_the_documentation() -> None:
-    assert MEANINGS.keys() == {*SkipReason, *ParkReason, *Absence} - {Absence.UNSTABLE}
+    assert MEANINGS.keys() == {*SkipReason, *ParkReason}
     documented = (Path(__file__).parents[4] / "docs" / "redrive-semantics.md").read_text()
     assert [one for one, meaning in MEANINGS.items() if f"| `{one}` | {meaning} |" not in documented] == []
 
@@ -53,10 +53,10 @@ def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.Monke
     monkeypatch.setattr(fetch, "Consumer", lambda _options: kafka)
     found = Fetcher({}, cast("Any", kafka)).fetch({("t", 0): [1, 5, 7, 8]})
     assert {offset: absence for (_, _, offset), absence in found.items()} == {
-        1: Absence.EXPIRED,
-        5: Absence.UNSTABLE,
-        7: Absence.UNSTABLE,
-        8: Absence.MISSING,
+        1: SkipReason.PAYLOAD_EXPIRED,
+        5: None,
+        7: None,
+        8: SkipReason.ORIGIN_MISSING,
     }
 
 
@@ -68,8 +68,8 @@ class Hiding:
     hides: bool = True
 
     def fetch(self, wanted: OffsetsByPartition) -> fetch.Found:
-        found: dict[Any, ConsumerRecord | Absence] = {
-            (topic, partition, offset): Absence.UNSTABLE if self.hides else self.found(partition, offset)
+        found: fetch.Found = {
+            (topic, partition, offset): None if self.hides else self.found(partition, offset)
             for (topic, partition), offsets in wanted.items()
             for offset in offsets
         }

@@ -65,9 +65,16 @@ def test_a_plan_tells_which_records_retention_has_taken_from_their_origin() -> N
     assert (plan.to_move, plan.rehydrated) == (2, 2)
 
 
+def test_a_plan_tells_for_which_reason_records_would_be_parked() -> None:
+    excluded = (b"v", (*connect_headers(b"orders"), (names.CONNECT_EXCEPTION, b"a.B")))
+    plan = planned({"retry": {"park_error_classes": ["a.B"]}}, [RECORDS[6], excluded, excluded])
+    assert (plan.to_park, plan.park_reasons) == (3, {"error_class_excluded": 2, "attempts_used_up": 1})
+
+
 def test_a_plan_counts_what_goes_where_and_what_stays() -> None:
     plan = planned({"limits": {"records_per_second": 4}}, RECORDS)
     assert (plan.read, plan.to_move, plan.targets, plan.to_park) == (13, 8, {"orders": 8}, 1)
+    assert plan.park_reasons == {"attempts_used_up": 1}
     assert plan.skip_reasons == {"no_origin": 2, "target_missing": 1, "target_not_allowed": 1}
     assert (plan.rehydrated, plan.bytes, plan.selected) == (1, 30, 13)
     assert plan.estimated_ms == 2_000

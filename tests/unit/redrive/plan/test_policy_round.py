@@ -68,14 +68,14 @@ class Look:
 
 
 def refused() -> TargetRules:
-    raise RefusedOrderError("target t does not exist: make it, or name another one")
+    raise RefusedOrderError("target t is refused: the topic does not exist")
 
 
 def test_what_keeps_it_is_said_and_looked_at_later_each_time(engine: Engine) -> None:
     look = Look(engine, refused)
     waits = [look.look().next_at_ms - look.now_ms for _ in range(8)]
     after = look.kept()
-    assert after.status_reason == "target t does not exist: make it, or name another one"
+    assert after.status_reason == "target t is refused: the topic does not exist"
     assert after.failures == 8
     assert waits[0] < 2 * BACKOFF.initial_ms < waits[3]
     assert max(waits) <= BACKOFF.max_ms
