@@ -9,6 +9,7 @@ Records of a dead letter topic are never refused, so that no record can go round
 leaves the store as it was; Spark runs the same batch again when the query is restarted.
 """
 
+import gc
 import logging
 import pickle
 import threading
@@ -49,6 +50,9 @@ MOST_PARTS: Final = 8
 """Parts of a task that are merged at once, each with up to 2 000 samples."""
 MAX_COPIED_BYTES: Final = 1_000_000
 """Key and value that are copied: with the headers below 1 MiB, ``max.request.size`` of Java's producer."""
+LET_GO_AFTER: Final = 10
+"""After so many batches Python collects its garbage. The data frames of py4j are cycles: as long as they are
+there the JVM keeps their plans, about 100 kB a batch."""
 SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
 
 logger = logging.getLogger(__name__)
@@ -104,6 +108,8 @@ class Batches:
                 self.error = error
                 raise
             self.applied += 1
+            if self.applied % LET_GO_AFTER == 0:
+                gc.collect()
 
     def read(self, records: DataFrame) -> Batch:
         """What a batch of Kafka's records changes in the store."""

@@ -1,19 +1,22 @@
 """A batch changes the store in the same way, wherever it is summarised."""
 
 import dataclasses
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.finalizer import ThreadSafeFinalizer  # type: ignore[import-untyped]  # ships no types
 from pyspark.sql import DataFrame
 
 from deadwatch.contract.events import KINDS, Position, TaskTimeout, encode
 from deadwatch.contract.topics import EVENTS
+from deadwatch.runtime.process import OBJECTS
 from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
 from streaming import kafka_source, warm_up
-from streaming.batches import MAX_COPIED_BYTES, Batches, Reader, refused_records
+from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, Reader, refused_records
 from streaming.kernel import Context
 from streaming.settings import StreamingSettings
 
@@ -72,6 +75,21 @@ def test_what_was_counted_before_is_not_counted_again(batches: Batches, store: S
     new = [record for record in every_kind(first=100) if "topic" not in record]
     assert batches.read(kafka(again)).records == 0
     assert batches.read(kafka([*again, *new, *new])).records == len(new)
+
+
+def test_the_jvm_does_not_keep_the_plans_of_earlier_batches(store: Store, kafka: Kafka) -> None:
+    """As in a service that rests, where Python has no reason to collect anything for a long time."""
+    batches = Batches(StreamingSettings(), store, lambda: 1_000)
+    records, threshold = kafka([]), gc.get_threshold()
+    gc.set_threshold(OBJECTS)
+    try:
+        held = []
+        for number in range(2 * LET_GO_AFTER):
+            batches(records.select("*"), number)
+            held.append(len(ThreadSafeFinalizer.finalizers))
+    finally:
+        gc.set_threshold(*threshold)
+    assert held[-1] <= held[LET_GO_AFTER - 1] < max(held)
 
 
 def test_nothing_is_an_empty_batch(batches: Batches, kafka: Kafka) -> None:
