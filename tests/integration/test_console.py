@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser
 
+from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
 from lab import Lab
 from lab.connect import json_sink
 from lab.topics import Topics
@@ -147,8 +148,11 @@ def _redrive(seen: Watched, sink: Sink) -> None:
     text = page.inner_text("main")
     assert f"{rest}\nwould be moved" in text
     assert f"{EARLY}\nwould be parked" in text
-    assert page.get_by_role("cell", name="already_moved", exact=True).is_visible()
-    assert page.get_by_role("cell", name=sink.source, exact=True).is_visible()
+    moved, parked = (
+        f"{one} {MEANINGS[one]}" for one in (SkipReason.ALREADY_MOVED, ParkReason.ATTEMPTS_USED_UP)
+    )
+    for name in (moved, parked, sink.source):
+        assert page.get_by_role("cell", name=name, exact=True).is_visible()
     seen.shoot("lab-dry-run")
     seen.act(f"Move {rest} records, park {EARLY}")
     page.locator("#progress .tag", has_text="completed").wait_for(timeout=LONG_MS)
