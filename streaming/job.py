@@ -151,7 +151,7 @@ class Job:
                 self._checked_ms = now_ms
                 reports = [query.lastProgress for query in running]
                 behind = self._tracker.check(end_offsets(reports))
-                figures = {BEHIND: behind, **self._tracker.figures, **figures_of(reports)}
+                figures = {BEHIND: behind, **self._tracker.lag.figures, **figures_of(reports)}
                 self._store.note_figures(figures)
                 self._telemetry.figures(figures)
             elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:

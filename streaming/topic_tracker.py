@@ -24,7 +24,6 @@ from deadwatch.contract.events import RedriveHandled
 from deadwatch.runtime.kafka import TOPIC_NAME
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import Figures
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
 from streaming.lag import Lag
@@ -55,7 +54,7 @@ class TopicTracker:
 
     def __init__(self, settings: StreamingSettings, store: Store, clock_ms: Callable[[], int]) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
-        self._lag = Lag(settings.events_topic)
+        self.lag = Lag(settings.events_topic)
         self._asking, self._moving = threading.Lock(), threading.Lock()
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
@@ -83,8 +82,8 @@ class TopicTracker:
         described = self._read_topics()
         self._left_out = self._unreadable(described)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
-        if not self._lag.looked_ms:
-            self._lag.resume(self._store.figures())
+        if not self.lag.looked_ms:
+            self.lag.resume(self._store.figures())
         readable = self._readable(described)
         ids, ends = ids_of(readable), self._offsets(partitions_of(readable), OffsetSpec.LATEST)
         now = data_loss.Topics(ids, ends, self._gone(ids))
@@ -186,7 +185,7 @@ class TopicTracker:
         merged: Offsets = self._store.offsets()  # without what is being merged; waits while the store is away
         if not ends.keys() <= merged.keys():
             merged = {**self._offsets(partitions, OffsetSpec.EARLIEST), **merged}
-        self._lag.note(looked_ms, ends, merged)
+        self.lag.note(looked_ms, ends, merged)
         behind = Counter(dict.fromkeys(ids, 0))
         for partition, end in ends.items():
             behind[partition[0]] += max(0, end - merged.get(partition, end))
@@ -196,11 +195,6 @@ class TopicTracker:
         """The topics that had records at the last look which no batch has had yet."""
         reached = self._reached
         return {partition[0] for partition, end in self._ends.items() if end > reached.get(partition, end)}
-
-    @property
-    def figures(self) -> Figures:
-        """When the last look was, and how long before it each stream had last read all that was there."""
-        return self._lag.figures
 
     def advance(self, passed: Offsets) -> None:
         """Note where Spark has come: orders wait for that. Raises ``KafkaError`` and ``SQLAlchemyError``."""

@@ -126,9 +126,9 @@ def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_
     for now_ms, end, passed, behind_for in courses:
         clock.now_ms, query.kafka.end[HERE] = now_ms, end
         query.tracker.check({HERE: passed, THERE: 0})
-        told = query.tracker.figures[BEHIND_FOR]
+        told = query.tracker.lag.figures[BEHIND_FOR]
         assert {name: ms for name, ms in told.items() if name == DEAD_LETTERS} == behind_for, now_ms
-        assert query.tracker.figures[LOOKED_AT] == {"": now_ms}
+        assert query.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
 
 
 def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
@@ -136,10 +136,10 @@ def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
     for now_ms in (1_000, 6_000):  # the merge hangs
         query.clock.now_ms = now_ms
         assert query.tracker.check({}) == {TOPIC: 40}
-        assert DEAD_LETTERS not in query.tracker.figures[BEHIND_FOR]
+        assert DEAD_LETTERS not in query.tracker.lag.figures[BEHIND_FOR]
     query.store.apply(batch)
     assert query.tracker.check({}) == {TOPIC: 0}
-    assert query.tracker.figures[BEHIND_FOR][DEAD_LETTERS] == 0
+    assert query.tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == 0
 
 
 def test_what_comes_while_the_store_is_away_is_not_read(
@@ -156,20 +156,20 @@ def test_what_comes_while_the_store_is_away_is_not_read(
     for now_ms, behind_for_ms in ((6_000, 0), (3_611_000, 3_605_000), (3_616_000, 3_610_000)):
         query.clock.now_ms = now_ms
         query.tracker.check({HERE: 50, THERE: 0})
-        assert query.tracker.figures[LOOKED_AT] == {"": now_ms}
-        assert query.tracker.figures[BEHIND_FOR][DEAD_LETTERS] == behind_for_ms
+        assert query.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
+        assert query.tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == behind_for_ms
 
 
 def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
     for now_ms, end in ((6_000, 50), (11_000, 60)):
         query.clock.now_ms, query.kafka.end[HERE] = now_ms, end
         query.tracker.check({HERE: 50, THERE: 0})
-    query.store.note_figures(query.tracker.figures)
+    query.store.note_figures(query.tracker.lag.figures)
     query.clock.now_ms = 20_000
     with TopicTracker(StreamingSettings(), query.store, query.clock) as tracker:
         tracker.settle()
         tracker.check({})
-        assert tracker.figures[BEHIND_FOR][DEAD_LETTERS] == 14_000
+        assert tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == 14_000
 
 
 def test_between_two_checks_markers_are_passed_too(query: Query) -> None:
