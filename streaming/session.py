@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,30 +155,19 @@ def _start(settings: StreamingSettings) -> SparkSession:
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a failure is logged once, where it is caught:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # not by every layer with its stack
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-    named = {"spark.app.name": "deadwatch-streaming"} | (
-        {"spark.master": settings.master} if settings.master else {}
-    )
-    conf = named | configuration(settings)
-    _launch(conf)
-    builder = SparkSession.builder.config(map={**conf})
-    spark = builder.getOrCreate()
+    conf = {"spark.app.name": "deadwatch-streaming", **configuration(settings)}
+    if settings.master:
+        conf["spark.master"] = settings.master
+    # the JVM's command line shows these; the session hands the secrets over later
+    shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
+    jvm.start(SparkConf(loadDefaults=False).setAll(shown))
+    spark = SparkSession.builder.config(map={**conf}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     guard_callbacks(spark)
     if SHUFFLE_PARTITIONS not in settings.spark:
         spark.range(1).count()  # waits for the executors: their cores count
         spark.conf.set(SHUFFLE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return spark
-
-
-ESTABLISHED = psutil.CONN_ESTABLISHED
-
-
-def _launch(conf: Mapping[str, str]) -> None:
-    """Start the JVM without the secrets among the settings, which would stand in its command line; the
-    session hands them over later.
-    """
-    shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
-    jvm.start(SparkConf(loadDefaults=False).setAll(shown))
 
 
 class _JvmOnly:
@@ -195,7 +184,8 @@ class _JvmOnly:
         del server_side
         ends = connection.getpeername()[1], connection.getsockname()[1]
         known = self._jvm.net_connections("tcp")
-        if ends not in {(one.laddr.port, one.raddr.port) for one in known if one.status == ESTABLISHED}:
+        established = (one for one in known if one.status == psutil.CONN_ESTABLISHED)
+        if ends not in {(one.laddr.port, one.raddr.port) for one in established}:
             connection.shutdown(socket.SHUT_RDWR)
         return connection
 
