@@ -10,7 +10,7 @@ import tempfile
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Self
@@ -72,7 +72,7 @@ class Broker:
         address = f"127.0.0.1:{ports.broker_sasl_ssl}"
         self._sasl_ssl = SaslSsl(address, directory / "ca.pem", secrets.token_hex(16)) if with_sasl else None
         self.process: Process
-        self.settings: Properties = {}
+        self._settings: Properties = {}
         self._proxied = proxied
         self._java, self._directory, self._ports = java, directory, ports
         self._jvm = Jvm(java, "kafka", 384, log, jolokia_port=ports.broker_jolokia)
@@ -119,7 +119,7 @@ class Broker:
         properties = server_properties(
             self._ports, self._directory, with_sasl=self._sasl_ssl is not None, proxied=self._proxied
         )
-        properties |= self.settings
+        properties |= self._settings
         if self._sasl_ssl is None:
             return properties
         store = self._directory / "server.p12"
@@ -183,7 +183,7 @@ def listener_properties(store: Path, store_password: str, user_password: str) ->
     }
 
 
-class LoneBroker:
+class LoneBroker(Broker):
     """A broker as a context, which leaves nothing behind. ``bootstrap_servers`` stays over every restart.
 
     ``settings`` are the broker's own, beside those that every broker of the lab has; ``sasl`` adds the
@@ -193,22 +193,18 @@ class LoneBroker:
     def __init__(
         self, settings: Properties | None = None, *, sasl: bool = False, proxied: bool = False
     ) -> None:
-        self._settings, self._sasl, self._proxied = settings or {}, sasl, proxied
+        self._place = Path(tempfile.gettempdir()) / f"deadwatch-broker-{uuid.uuid4().hex}"
+        java, log, ports = jars.find_java().path, self._place / "broker.log", Ports.choose()
+        super().__init__(java, self._place / "broker", log, ports, with_sasl=sasl, proxied=proxied)
+        self._settings = settings or {}
 
     def __enter__(self) -> Self:
         """Start the broker; when that fails, nothing is left."""
-        java, self._ports = jars.find_java().path, Ports.choose()
-        directory = Path(tempfile.mkdtemp(prefix="deadwatch-broker-"))
-        log = directory / "broker.log"
-        self._processes = Processes(remove=directory)
-        self._broker = Broker(
-            java, directory / "broker", log, self._ports, with_sasl=self._sasl, proxied=self._proxied
-        )
-        self._broker.settings = self._settings
-        self.bootstrap_servers = self._broker.bootstrap_servers
+        self._place.mkdir(mode=0o700)
+        self._processes = Processes(remove=self._place)
         try:
-            self._broker.launch(self._processes)
-            self._broker.wait()
+            self.launch(self._processes)
+            self.wait()
         except BaseException:
             self._processes.close()
             raise
@@ -219,11 +215,6 @@ class LoneBroker:
         self._processes.close()
 
     @property
-    def sasl_ssl(self) -> SaslSsl:
-        """How a client reaches the encrypted listener. Raises ``LabError`` when the broker has none."""
-        return self._broker.sasl_ssl
-
-    @property
     def proxy(self) -> Proxy:
         """A proxy between clients and the proxied listener, not started yet."""
         if not self._proxied:
@@ -232,13 +223,9 @@ class LoneBroker:
 
     def kill(self) -> None:
         """End the broker as a crash does; its files stay."""
-        self._processes.end(self._broker.process)
-
-    def stopped(self) -> AbstractContextManager[None]:
-        """A context in which the broker hangs."""
-        return self._broker.stopped()
+        self._processes.end(self.process)
 
     def start_again(self) -> None:
         """Start the broker after ``kill``; returns when it takes requests."""
-        self._broker.start(self._processes)
-        self._broker.wait()
+        self.start(self._processes)
+        self.wait()
