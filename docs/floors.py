@@ -8,6 +8,7 @@ count as well. That no import goes upwards is a contract of import-linter (``pyp
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
@@ -59,18 +60,12 @@ def arrows(graph: Graph) -> Counter[tuple[str, str]]:
 
 
 def circles(graph: Graph) -> list[str]:
-    """Modules that import each other, over however many others, in words."""
-    left = dict(graph)
-    while ends := _ends(left):
-        for name in ends:
-            del left[name]
-    return [f"{name} is part of a circle with {', '.join(sorted(left[name] & left.keys()))}" for name in left]
-
-
-def _ends(graph: Mapping[str, frozenset[str]]) -> list[str]:
-    """Modules that are in no circle: they import none of the others, or none of the others imports them."""
-    imported = frozenset().union(*graph.values())
-    return [name for name, others in graph.items() if name not in imported or not others & graph.keys()]
+    """Modules that import each other, over however many others, in words: of several circles one."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [" is imported by ".join(error.args[1])]
+    return []
 
 
 def drawn(found: Counter[tuple[str, str]]) -> Iterator[str]:
