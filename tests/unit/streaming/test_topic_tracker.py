@@ -48,24 +48,16 @@ class Kafka:
 
 
 @dataclass
-class Clock:
-    """A clock that a test sets."""
-
-    now_ms: int = 1
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-@dataclass
 class Query:
-    """A tracker that is connected, with what it stands between."""
+    """A tracker with what it stands between, and the time that it is."""
 
     kafka: Kafka
     store: Store
-    tracker: TopicTracker
     url: str
-    clock: Clock
+    now_ms: int = 1
+
+    def __post_init__(self) -> None:
+        self.tracker = TopicTracker(StreamingSettings(), self.store, lambda: self.now_ms)
 
     def missed(self) -> dict[str, int]:
         return {reason: value for (_, reason), value in records_missed(self.url).items()}
@@ -76,14 +68,15 @@ class Query:
 
 @pytest.fixture
 def query(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
-    kafka, clock = Kafka(), Clock()
+    kafka = Kafka()
     monkeypatch.setattr("streaming.cluster.connect", lambda _settings: kafka)
     url = f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'store.db')}"
     with Store(url) as store:
         store.apply(replace(EMPTY, offsets={HERE: 10}, topic_ids={TOPIC: "one"}))
-        with TopicTracker(StreamingSettings(), store, clock) as tracker:
+        query = Query(kafka, store, url)
+        with query.tracker as tracker:
             tracker.settle()
-            yield Query(kafka, store, tracker, url, clock)
+            yield query
 
 
 def read(first: Offsets, ends: Offsets) -> Batch:
@@ -114,7 +107,6 @@ def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None
 
 
 def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_saw(query: Query) -> None:
-    clock = query.clock
     courses: tuple[tuple[int, int, int, dict[str, int]], ...] = (  # time, the topic's end, Spark's offset
         (1_000, 50, 40, {}),  # what the next look finds is not known yet
         (6_000, 60, 50, {DEAD_LETTERS: 5_000}),  # new records do not count against it
@@ -124,7 +116,7 @@ def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_
         (26_000, 900, 900, {DEAD_LETTERS: 0}),
     )
     for now_ms, end, passed, behind_for in courses:
-        clock.now_ms, query.kafka.end[HERE] = now_ms, end
+        query.now_ms, query.kafka.end[HERE] = now_ms, end
         query.tracker.check({HERE: passed, THERE: 0})
         told = query.tracker.lag.figures[BEHIND_FOR]
         assert {name: ms for name, ms in told.items() if name == DEAD_LETTERS} == behind_for, now_ms
@@ -134,7 +126,7 @@ def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_
 def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
     batch = query.tracker.complete(read({HERE: 10, THERE: 0}, {HERE: 50}))
     for now_ms in (1_000, 6_000):  # the merge hangs
-        query.clock.now_ms = now_ms
+        query.now_ms = now_ms
         assert query.tracker.check({}) == {TOPIC: 40}
         assert DEAD_LETTERS not in query.tracker.lag.figures[BEHIND_FOR]
     query.store.apply(batch)
@@ -149,12 +141,12 @@ def test_what_comes_while_the_store_is_away_is_not_read(
 
     def back_after_an_hour() -> Mapping[tuple[str, int], int]:
         monkeypatch.setattr(query.store, "offsets", offsets)
-        query.clock.now_ms, query.kafka.end[HERE] = 3_606_000, 900
+        query.now_ms, query.kafka.end[HERE] = 3_606_000, 900
         return offsets()
 
     monkeypatch.setattr(query.store, "offsets", back_after_an_hour)
     for now_ms, behind_for_ms in ((6_000, 0), (3_611_000, 3_605_000), (3_616_000, 3_610_000)):
-        query.clock.now_ms = now_ms
+        query.now_ms = now_ms
         query.tracker.check({HERE: 50, THERE: 0})
         assert query.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
         assert query.tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == behind_for_ms
@@ -162,11 +154,11 @@ def test_what_comes_while_the_store_is_away_is_not_read(
 
 def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
     for now_ms, end in ((6_000, 50), (11_000, 60)):
-        query.clock.now_ms, query.kafka.end[HERE] = now_ms, end
+        query.now_ms, query.kafka.end[HERE] = now_ms, end
         query.tracker.check({HERE: 50, THERE: 0})
     query.store.note_figures(query.tracker.lag.figures)
-    query.clock.now_ms = 20_000
-    with TopicTracker(StreamingSettings(), query.store, query.clock) as tracker:
+    query.now_ms = 20_000
+    with TopicTracker(StreamingSettings(), query.store, lambda: query.now_ms) as tracker:
         tracker.settle()
         tracker.check({})
         assert tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == 14_000

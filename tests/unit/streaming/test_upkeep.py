@@ -30,32 +30,24 @@ HOUR_MS = 3_600_000
 
 
 @dataclass
-class Clock:
-    now_ms: int = BEGIN_MS
-
-    def __call__(self) -> int:
-        return self.now_ms
-
-
-@dataclass
 class Site:
-    """A store with its heartbeat, to be kept."""
+    """A store with its heartbeat, to be kept, and the time that it is."""
 
     file: Path
     store: Store
     heartbeat: Heartbeat
-    clock: Clock
+    now_ms: int = BEGIN_MS
 
     def upkeep(self, passed: Callable[[], int] | None = None, **settings: int) -> Upkeep:
-        made = StreamingSettings.model_validate(settings)
-        return Upkeep(self.file, made, self.heartbeat, self.clock, passed or self.clock)
+        made, clock = StreamingSettings.model_validate(settings), lambda: self.now_ms
+        return Upkeep(self.file, made, self.heartbeat, clock, passed or clock)
 
     def reported(self) -> list[tuple[int, str]]:
         with closing(sqlite3.connect(self.file)) as connection:
             return connection.execute("SELECT up, message FROM sources WHERE name = 'store'").fetchall()
 
     def backups(self) -> list[str]:
-        return [backup.name.rpartition("-")[2] for backup in backups.every(self.file, self.clock.now_ms)]
+        return [backup.name.rpartition("-")[2] for backup in backups.every(self.file, self.now_ms)]
 
     def write(self, count: int) -> None:
         with self.store.transaction() as connection:
@@ -65,19 +57,22 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, empty_store: Path) -> Iterator[Site]:
-    file, clock = shutil.copyfile(empty_store, tmp_path / "deadwatch.db"), Clock()
-    with Store(f"sqlite:///{file}") as store, closing(Heartbeat(store, 60_000, clock)) as heartbeat:
-        yield Site(file, store, heartbeat, clock)
+    file = shutil.copyfile(empty_store, tmp_path / "deadwatch.db")
+    with (
+        Store(f"sqlite:///{file}") as store,
+        closing(Heartbeat(store, 60_000, lambda: BEGIN_MS)) as heartbeat,
+    ):
+        yield Site(file, store, heartbeat)
 
 
 def test_a_backup_is_made_each_day_and_the_newest_are_kept(site: Site) -> None:
     keeping = site.upkeep(store_backups=3, store_check_interval_ms=0)
     for hour in range(0, 5 * 24, 6):
-        site.clock.now_ms = BEGIN_MS + hour * HOUR_MS
+        site.now_ms = BEGIN_MS + hour * HOUR_MS
         keeping.step()
     assert site.backups() == ["20270119T080000Z", "20270118T080000Z", "20270117T080000Z"]
     until(lambda: site.reported() == [(1, "")])
-    with closing(sqlite3.connect(backups.every(site.file, site.clock.now_ms)[0])) as copy:
+    with closing(sqlite3.connect(backups.every(site.file, site.now_ms)[0])) as copy:
         assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert copy.execute("SELECT name FROM sources").fetchall() == [("store",)]
     site.upkeep(store_backups=3).step()  # the process began anew
@@ -85,7 +80,7 @@ def test_a_backup_is_made_each_day_and_the_newest_are_kept(site: Site) -> None:
 
 
 def test_a_backup_that_is_there_and_files_of_others_are_left_alone(site: Site) -> None:
-    file, now_ms = site.file, site.clock.now_ms
+    file, now_ms = site.file, site.now_ms
     mine = [file.with_name(f"{file.name}{backups.MARK}{name}") for name in ("mine", "20200101")]
     for own in mine:
         own.write_text("mine")
@@ -105,7 +100,7 @@ def test_backups_from_while_the_clock_was_ahead_go_first(site: Site) -> None:
     keeping = site.upkeep(store_backups=2, store_check_interval_ms=0)
     keeping.step()
     assert site.backups() == ["20270115T080000Z", "20280220T080000Z"]
-    site.clock.now_ms += DAY_MS
+    site.now_ms += DAY_MS
     keeping.step()
     assert site.backups() == ["20270116T080000Z", "20270115T080000Z"]
 
@@ -121,7 +116,7 @@ def test_an_unexpected_error_is_reported_and_what_failed_is_tried_again(
         patched.setattr(shutil, "disk_usage", broken)
         for _ in range(2):
             keeping.step()
-            site.clock.now_ms += LOOK_MS
+            site.now_ms += LOOK_MS
     line = f"{NO_UPKEEP}: RuntimeError('nobody expects it')"
     assert caplog.messages == [line]
     until(lambda: site.reported() == [(0, line)])
@@ -143,7 +138,7 @@ def test_writers_go_on_while_a_backup_is_made(site: Site) -> None:
         site.store.note_source("store", "log", up=True, message="meanwhile", now_ms=1)
         return False
 
-    made = backups.path(site.file, site.clock.now_ms)
+    made = backups.path(site.file, site.now_ms)
     backups.make(site.file, made, writes_meanwhile)
     assert site.reported() == [(1, "meanwhile")]
     with closing(sqlite3.connect(made)) as copy:
@@ -154,7 +149,7 @@ def test_writers_go_on_while_a_backup_is_made(site: Site) -> None:
 def test_a_backup_that_is_stopped_leaves_nothing(site: Site) -> None:
     site.write(5_000)
     with pytest.raises(Exception, match="interrupted"):
-        backups.make(site.file, backups.path(site.file, site.clock.now_ms), lambda: True)
+        backups.make(site.file, backups.path(site.file, site.now_ms), lambda: True)
     assert not [*site.file.parent.glob("*backup*"), *site.file.parent.glob(".*backup*")]
 
 
@@ -167,13 +162,13 @@ def test_a_backup_does_not_take_the_room_that_the_store_needs(
     with caplog.at_level(logging.ERROR, upkeep.__name__):
         for _ in range(3):
             keeping.step()
-            site.clock.now_ms += LOOK_MS
+            site.now_ms += LOOK_MS
     assert site.backups() == []
     line = f"no backup of the store is made: {NO_ROOM}"
     assert caplog.messages == [line]
     until(lambda: site.reported() == [(0, line)])
     free[0] = 1 << 40
-    site.clock.now_ms += AGAIN_MS
+    site.now_ms += AGAIN_MS
     keeping.step()
     assert len(site.backups()) == 1
     until(lambda: site.reported() == [(1, "")])
@@ -189,7 +184,7 @@ def test_damage_is_reported_in_one_line_with_the_command_that_mends_it(
     site.store._engine.dispose()  # what is in the log goes into the file
     before = site.backups()
     overwrite(site.file, entry(1_500))
-    site.clock.now_ms += HOUR_MS
+    site.now_ms += HOUR_MS
     with caplog.at_level(logging.ERROR, upkeep.__name__):
         keeping.step()
         keeping.step()
@@ -197,7 +192,7 @@ def test_damage_is_reported_in_one_line_with_the_command_that_mends_it(
     assert line.startswith("the store is damaged (")
     assert line.endswith(REMEDY)
     until(lambda: site.reported() == [(0, line)])
-    site.clock.now_ms += 30 * DAY_MS
+    site.now_ms += 30 * DAY_MS
     keeping.step()
     assert site.backups() == before  # one that is damaged must not take the place of one that is whole
 
