@@ -24,13 +24,6 @@ def test_a_cluster_finds_its_jars_where_the_settings_say_and_the_driver_where_it
     conf = session.configuration(settings)
     assert conf["spark.jars"] == ",".join(JARS)
     assert (conf["spark.executor.memory"], conf["spark.cores.max"]) == ("4g", "16")
-    assert "spark.driver.host" not in conf
-
-
-def test_on_this_machine_alone_nobody_else_is_let_in() -> None:
-    for master in ("local[2]", "local-cluster[2,1,1024]"):
-        conf = session.configuration(StreamingSettings(master=master, jars=JARS))
-        assert conf["spark.driver.host"] == conf["spark.driver.bindAddress"] == "127.0.0.1"
 
 
 def test_what_only_the_ui_shows_is_kept_only_for_the_ui() -> None:
@@ -42,26 +35,26 @@ def test_what_only_the_ui_shows_is_kept_only_for_the_ui() -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "authenticated", "encrypted"),
+    ("master", "alone", "authenticated", "encrypted"),
     [
-        ("local", True, False),
-        ("local[3]", True, False),
-        ("local[*,4]", True, False),
-        ("yarn", True, True),
-        ("k8s://https://host:6443", True, True),
-        ("spark://host:7077", False, False),
-        ("local-cluster[2,1,1024]", False, False),
-        ("", False, False),
+        ("local", True, True, False),
+        ("local[3]", True, True, False),
+        ("local[*,4]", True, True, False),
+        ("local-cluster[2,1,1024]", True, False, False),
+        ("yarn", False, True, True),
+        ("k8s://https://host:6443", False, True, True),
+        ("spark://host:7077", False, False, False),
+        ("", False, False, False),
     ],
 )
-def test_where_spark_makes_a_secret_of_its_own_it_is_asked_for(
-    master: str, authenticated: bool, encrypted: bool
+def test_on_this_machine_alone_nobody_is_let_in_and_a_secret_is_asked_for_where_spark_makes_one(
+    master: str, alone: bool, authenticated: bool, encrypted: bool
 ) -> None:
     conf = session.configuration(StreamingSettings(master=master, jars=JARS))
-    assert ("spark.authenticate" in conf, "spark.network.crypto.enabled" in conf) == (
-        authenticated,
-        encrypted,
-    )
+    ends = {conf.get(f"spark.driver.{name}") for name in ("host", "bindAddress")}
+    assert ends == ({"127.0.0.1"} if alone else {None})
+    assert ("spark.authenticate" in conf) is authenticated
+    assert ("spark.network.crypto.enabled" in conf) is encrypted
     chosen = StreamingSettings(master=master, jars=JARS, spark={"spark.authenticate": "false"})
     assert session.configuration(chosen)["spark.authenticate"] == "false"
 
