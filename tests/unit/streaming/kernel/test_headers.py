@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 from deadwatch.deadletter.dialects import Reading
 from deadwatch.deadletter.record import parse_record
 from streaming.kernel.headers import NUMBERS, TEXTS, parse
+from tests import dialect_headers
 from tests.dialect_headers import (
-    ARROYO,
     CONNECT,
     LISTENER_FAILED,
     SHARE,
     SMALLRYE,
     SMALLRYE_RETRIES,
     SPRING,
-    SPRING_CLOUD_STREAM,
     SPRING_DESERIALIZATION,
-    SPRING_KEY,
     SPRING_ORIGINAL,
     SPRING_RETRIES,
-    STREAMS,
     replaced,
 )
 from tests.hostile_headers import READINGS, RECORDS, reading_as
@@ -33,25 +30,18 @@ FIELDS = ("dialect", *TEXTS, *NUMBERS, "broken", "order")
 
 
 HEADERS: Mapping[str, Headers | None] = {
-    "Connect": CONNECT,
+    **{name: found for name, found in vars(dialect_headers).items() if isinstance(found, list)},
     "more zeros than Python reads": replaced(CONNECT, "partition", b" " + b"0" * 5_000 + b"1"),
-    "a share group": SHARE,
     "a cause of the future": replaced(SHARE, "message", b"Moon."),
     "the last of one name counts": [*SHARE, ("__dlq.errors.topic", b"later")],
     "the last dialect counts": [*CONNECT, *SHARE],
     "the last dialect counts, turned round": [*SHARE, *CONNECT],
-    "Streams, whose exception had no message": STREAMS,
-    "Spring, whose numbers are bytes": SPRING,
-    "Spring's names outside a dead letter topic": SPRING_ORIGINAL,
     "Spring's record given up twice": [*SPRING, ("kafka_dlt-original-offset", b"\x00" * 7 + b"\x07")],
     "Spring's partition with the highest bit": replaced(SPRING, "partition", b"\xff\xff\xff\xfe"),
     "Spring's offset with the highest bit": replaced(SPRING, "offset", b"\x80" + b"\x00" * 7),
     "Spring's offset as text is none": replaced(SPRING, "offset", b"7"),
-    "Spring's retry topics": SPRING_RETRIES,
     "Spring's retry topics, and then a listener without": [*SPRING_RETRIES, *SPRING],
     "Spring's retry topics after a listener without": [*SPRING, *SPRING_RETRIES],
-    "Spring's deserializer": SPRING_DESERIALIZATION,
-    "Spring's deserializer of keys": SPRING_KEY,
     "Spring's cause that is in no stack trace": replaced(SPRING_RETRIES, "cause-fqcn", b"org.example.Other"),
     "Spring's stack trace that is no text": replaced(
         SPRING_RETRIES, "stacktrace", b"\xff\nCaused by: a\xff: b"
@@ -67,11 +57,8 @@ HEADERS: Mapping[str, Headers | None] = {
     ),
     "Spring's family with a null": [*SPRING_ORIGINAL, ("kafka_dlt-original-topic", None)],
     "Spring's wrapper without a cause": [("kafka_dlt-exception-fqcn", LISTENER_FAILED.encode())],
-    "Spring Cloud Stream": SPRING_CLOUD_STREAM,
-    "SmallRye": SMALLRYE,
     "SmallRye, given up twice": [*SMALLRYE, *replaced(SMALLRYE, "reason", b"old")],
     "SmallRye's retries": [*replaced(SMALLRYE_RETRIES, "topic", b"orders_retry"), *SMALLRYE_RETRIES],
-    "Arroyo": ARROYO,
     "a record that came back": [
         *CONNECT,
         ("deadwatch.redrive.id", b"o1"),
