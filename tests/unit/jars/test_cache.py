@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,16 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEADWATCH_CACHE", str(tmp_path))
 
 
-def put_jars() -> None:
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The manifest, of two jars that are there and of Spark's, which are not."""
     for name in ("b", "a"):
         jar = cache.home() / "kafka" / f"{name}.jar"
         jar.parent.mkdir(parents=True, exist_ok=True)
         jar.write_bytes(name.encode())
+    spark = Manifest.read().of_confs(("spark",)).jars
+    manifest = Manifest((*Manifest.of(cache.home()).jars, *spark))
+    monkeypatch.setattr(Manifest, "read", lambda: manifest)
 
 
 def test_the_cache_follows_the_users_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -31,19 +35,8 @@ def test_the_cache_follows_the_users_cache_directory(monkeypatch: pytest.MonkeyP
     assert cache.cache_root() == Path.home() / ".cache" / "deadwatch"
 
 
-def test_jars_that_are_not_there_are_refused_with_the_command_that_makes_them() -> None:
-    with pytest.raises(jars.JarsError, match="run `make setup`"):
-        jars.classpath("kafka")
-
-
-def test_jars_that_the_manifest_names_are_used_and_not_made_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    put_jars()
-    spark = Manifest.read().of_confs(("spark",)).jars
-    locked = replace(Manifest.of(cache.home()), jars=(*Manifest.of(cache.home()).jars, *spark))
-    locked.write(tmp_path / "manifest.txt")
-    monkeypatch.setattr(Manifest, "read", lambda: locked)
+@pytest.mark.usefixtures("locked")
+def test_jars_that_the_manifest_names_are_used_and_not_made_again() -> None:
     assert jars.resolve(confs=("kafka",)) == cache.home()
     assert [file.name for file in jars.files("kafka")] == ["a.jar", "b.jar"]
     assert jars.classpath("kafka") == str(cache.home() / "kafka" / "*")
@@ -53,12 +46,10 @@ def test_jars_that_the_manifest_names_are_used_and_not_made_again(
         jars.files("spark")
 
 
+@pytest.mark.usefixtures("locked")
 def test_where_there_are_the_jars_of_one_kind_alone_these_are_verified_and_stay(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_jars()
-    here, spark = Manifest.of(cache.home()), Manifest.read().of_confs(("spark",))
-    monkeypatch.setattr(Manifest, "read", lambda: replace(here, jars=(*here.jars, *spark.jars)))
     monkeypatch.setattr("sys.argv", ["jars", "--verify"])
     assert main() == 0
     assert "2 verified" in capsys.readouterr().out

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -64,67 +65,58 @@ def test_a_failure_has_a_reason(log: str, reason: str) -> None:
 class Ivy:
     """Retrieves a jar as Ivy does: without a look at what lies in its cache, which it fills first."""
 
-    def __init__(self, sent: bytes) -> None:
-        self.sent, self.runs = sent, 0
+    def __init__(self, kept: Path) -> None:
+        self.kept, self.sent, self.runs = kept, b"whole", 0
 
-    def run(self, home: Path, target: Path, *_: object, lock: int, confs: Sequence[Conf]) -> bool:
+    def run(self, _home: Path, target: Path, *_: object, lock: int, confs: Sequence[Conf]) -> bool:
         del lock
         self.runs += 1
         for conf in confs:
-            kept, wanted = home / "cache" / "a.jar", target / conf / "a.jar"
-            if not kept.exists():
-                kept.parent.mkdir(parents=True)
-                kept.write_bytes(self.sent)
+            wanted = target / conf / "a.jar"
+            if not self.kept.exists():
+                self.kept.parent.mkdir(parents=True)
+                self.kept.write_bytes(self.sent)
             wanted.parent.mkdir(parents=True)
-            wanted.write_bytes(kept.read_bytes())
+            wanted.write_bytes(self.kept.read_bytes())
         return True
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The jar in Ivy's cache; the manifest names it with the contents ``whole``."""
+def ivy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ivy:
+    """With a jar in its cache; the manifest names it with the contents ``whole``."""
     monkeypatch.setenv("DEADWATCH_CACHE", str(tmp_path / "cache"))
     place = tmp_path / "locked" / "kafka" / "a.jar"
     place.parent.mkdir(parents=True)
     place.write_bytes(b"whole")
     locked = Manifest.of(tmp_path / "locked")
     monkeypatch.setattr(Manifest, "read", lambda: locked)
-    file = cache.cache_root() / "ivy" / "cache" / "a.jar"
-    file.parent.mkdir(parents=True)
-    return file
+    made = Ivy(cache.cache_root() / "ivy" / "cache" / "a.jar")
+    made.kept.parent.mkdir(parents=True)
+    monkeypatch.setattr(MAKING, "run_ivy", made.run)
+    return made
 
 
-def test_what_is_damaged_in_ivys_cache_is_downloaded_anew(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept.write_bytes(b"while")
-    ivy = Ivy(sent=b"whole")
-    monkeypatch.setattr(MAKING, "run_ivy", ivy.run)
+def test_what_is_damaged_in_ivys_cache_is_downloaded_anew(ivy: Ivy) -> None:
+    ivy.kept.write_bytes(b"while")
     home = jars.resolve(confs=("kafka",))
     assert (home / "kafka" / "a.jar").read_bytes() == b"whole"
     assert ivy.runs == 2
 
 
-def test_what_comes_damaged_a_second_time_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept.write_bytes(b"torn")
-    ivy = Ivy(sent=b"other")
-    monkeypatch.setattr(MAKING, "run_ivy", ivy.run)
+def test_what_comes_damaged_a_second_time_is_refused(ivy: Ivy) -> None:
+    ivy.kept.write_bytes(b"torn")
+    ivy.sent = b"other"
     with pytest.raises(jars.JarsError, match=r"kafka/a\.jar; .*changed on their way here"):
         jars.resolve(confs=("kafka",))
     assert ivy.runs == 2
     assert not cache.home().exists()
 
 
-def test_jars_of_another_ivy_xml_are_not_downloaded_twice(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept.write_bytes(b"whole")
-    ivy = Ivy(sent=b"whole")
-    locked = Manifest.read()
-    renamed = Manifest((cache.Jar("kafka/b.jar", locked.jars[0].size, locked.jars[0].sha256),))
+def test_jars_of_another_ivy_xml_are_not_downloaded_twice(ivy: Ivy, monkeypatch: pytest.MonkeyPatch) -> None:
+    ivy.kept.write_bytes(b"whole")
+    renamed = Manifest((replace(Manifest.read().jars[0], path="kafka/b.jar"),))
     monkeypatch.setattr(Manifest, "read", lambda: renamed)
-    monkeypatch.setattr(MAKING, "run_ivy", ivy.run)
     with pytest.raises(jars.JarsError, match=r"kafka/b\.jar, kafka/a\.jar; if jars/ivy\.xml was changed"):
         jars.resolve(confs=("kafka",))
     assert ivy.runs == 1
-    assert kept.exists()
+    assert ivy.kept.exists()
