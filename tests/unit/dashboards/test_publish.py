@@ -106,7 +106,7 @@ def test_a_scrape_interval_that_is_none_is_refused(double: Double) -> None:
     assert double.state.changes == []
 
 
-def test_a_dry_run_shows_the_differences_and_changes_nothing(double: Double) -> None:
+def test_a_dry_run_shows_the_differences_that_are_then_changed_in_place(double: Double) -> None:
     assert {change.done for change in published(double.url, dry_run=True)} == {"created"}
     assert double.state.changes == []
     published(double.url)
@@ -121,14 +121,11 @@ def test_a_dry_run_shows_the_differences_and_changes_nothing(double: Double) -> 
     assert datasource.details == ["url: 'http://prometheus:9090' → 'http://other:9090'"]
     assert any("'http://127.0.0.1:8000' → 'https://deadwatch'" in line for line in board.details)
     assert double.state.changes == []
-
-
-def test_another_title_and_another_address_are_changed_in_place(double: Double) -> None:
-    published(double.url)
-    published(double.url, folder="Kafka", datasource_url="http://other:9090")
+    published(double.url, **other)
     assert double.state.folders["deadwatch"]["title"] == "Kafka"
     assert double.state.datasources["deadwatch-prometheus"]["url"] == "http://other:9090"
     assert double.state.datasources["deadwatch-prometheus"]["id"] == 1
+    assert {change.done for change in published(double.url, **other)} == {UNCHANGED}
 
 
 @pytest.mark.parametrize("theirs", [{"tlsAuthWithCACert": True, "httpHeaderName1": "X-Scope-OrgID"}, None])
