@@ -1,7 +1,6 @@
 """One local Spark session for all tests, without Kafka or network, and rows as Kafka's source has them."""
 
-import os
-import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,26 +11,29 @@ from pyspark.sql import DataFrame, SparkSession
 from deadwatch.contract.topics import EVENTS
 from streaming import session
 from streaming.kafka_source import SOURCE, as_records
+from streaming.settings import StreamingSettings
+
+SETTINGS = {
+    "spark.app.id": "shown",
+    "spark.hadoop.fs.s3a.secret.key": "hunter2",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Settings of Spark that somebody adds; one is a secret."""
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    os.environ.setdefault("SPARK_LOCAL_IP", session.LOOPBACK)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    temporary = tmp_path_factory.mktemp("spark-temporary")
-    settings = {
-        **session.SQL,
-        "spark.authenticate": "true",
-        "spark.driver.host": session.LOOPBACK,
-        "spark.driver.bindAddress": session.LOOPBACK,
-        "spark.driver.extraJavaOptions": " ".join((*session.java_options(), f"-Djava.io.tmpdir={temporary}")),
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": tmp_path_factory.mktemp("spark").as_uri(),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    started = SparkSession.builder.master("local[1]").appName("tests").config(map={**settings}).getOrCreate()
-    session.guard_callbacks(started)
+    place = tmp_path_factory.mktemp("spark")
+    jar = place / "none.jar"
+    zipfile.ZipFile(jar, "w").close()
+    settings = StreamingSettings(
+        master="local[1]",
+        checkpoint=place / "checkpoint",
+        jars=(jar.as_uri(),),
+        driver_memory="1g",
+        spark=SETTINGS,
+    )
+    started = session.start(settings)
     yield started
     started.stop()
 
