@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from typing import Final, Self
 
 import httpx2
 import psutil
+
+from lab.ports import free_port
 
 WITHIN_S: Final = 240.0
 EVENTS_TOTAL: Final = "deadwatch_events_total{"
@@ -64,9 +65,7 @@ class Service:
     def __init__(self, servers: str, topic: str, directory: Path) -> None:
         self._directory = directory
         self.store = directory / "store.db"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self._url = f"http://127.0.0.1:{port}/metrics"
         store_url = f"sqlite:///{self.store}"
         self._environment = {
