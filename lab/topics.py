@@ -33,29 +33,25 @@ class Topics:
         """Create topics; those that exist stay as they are. Returns when the broker tells of all of them."""
         settings = dict(config or {})
 
-        def created() -> bool:
-            """Whether the broker has answered: one that was stopped may keep a request for a minute."""
-            existing = self._admin.list_topics(timeout=_WITHIN_S).topics
-            missing = [
-                NewTopic(name, partitions, 1, config=settings) for name in names if name not in existing
-            ]
+        def exist() -> bool:
+            """Whether the broker tells of all; if not, ask it for what is missing: one that was stopped may
+            keep a request for a minute.
+            """
+            known = self._admin.list_topics(timeout=_WITHIN_S).topics
+            missing = [name for name in names if name not in known or not known[name].partitions]
+            if not missing:
+                return True
+            wanted = [NewTopic(name, partitions, 1, config=settings) for name in missing]
             asked = {"request_timeout": _ANSWERS_WITHIN_S}
             try:
-                for future in self._admin.create_topics(missing, **asked).values() if missing else ():
+                for future in self._admin.create_topics(wanted, **asked).values():
                     future.result(_WITHIN_S)
             except KafkaException as error:
                 if error.args[0].code() not in _ASK_AGAIN:
                     raise
-                return False
-            return True
+            return False
 
-        until(created, f"the broker does not create {names}", _WITHIN_S)
-
-        def all_are_known() -> bool:
-            known = self._admin.list_topics(timeout=_WITHIN_S).topics
-            return all(name in known and known[name].partitions for name in names)
-
-        until(all_are_known, f"the broker does not tell of {names}", _WITHIN_S)
+        until(exist, f"the broker does not create {names}, or does not tell of them", _GROWS_WITHIN_S)
 
     def produce(self, topic: str, values: Iterable[bytes]) -> None:
         """Write records and return when the broker has them all."""
