@@ -19,15 +19,8 @@ def test_a_directory_is_there_while_the_query_runs(tmp_path: Path) -> None:
     assert names(place) == []
 
 
-def test_what_a_killed_query_has_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
-    left = tmp_path / "query-killed" / "commits" / "7"
-    left.mkdir(parents=True)
-    with checkpoint_directory(tmp_path) as directory:
-        assert names(tmp_path) == [directory.name]
-
-
 @pytest.mark.parametrize(("metadata", "is_sparks"), [("metadata", True), ("metadata.txt", False)])
-def test_the_checkpoint_of_an_earlier_version_is_removed_and_nothing_of_others(
+def test_what_killed_queries_and_earlier_versions_have_left_is_removed_and_nothing_of_others(
     tmp_path: Path, metadata: str, is_sparks: bool
 ) -> None:
     (tmp_path / metadata).write_text('{"id":"q"}')
@@ -36,6 +29,7 @@ def test_the_checkpoint_of_an_earlier_version_is_removed_and_nothing_of_others(
         (tmp_path / name).mkdir()
         (tmp_path / name / "7").write_text("v1")
     before = names(tmp_path)
+    (tmp_path / "query-killed" / "commits" / "7").mkdir(parents=True)
     with checkpoint_directory(tmp_path):
         pass
     kept = [name for name in before if name not in EARLIER_CHECKPOINT] if is_sparks else before

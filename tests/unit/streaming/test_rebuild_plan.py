@@ -10,6 +10,7 @@ from deadwatch.store.batch import Offsets
 from streaming import rebuild_plan
 from streaming.backfill import since_ms_of, written
 from streaming.rebuild_plan import Extent, Plan
+from tests.tables import named
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 EXTENT = Extent(
@@ -32,27 +33,23 @@ def test_of_a_topic_that_is_gone_everything_is_forgotten_and_nothing_that_nobody
     assert rebuild_plan.anew(EXTENT, {}).forgotten == {}
 
 
-@pytest.mark.parametrize(
-    ("stored", "ids", "begin", "unread"),
-    [
-        ({A0: 3, A1: 12}, {"a": "id-a"}, {A0: 3, A1: 12}, {}),
-        ({A1: 2}, {"a": "id-a"}, {A1: 10}, {"a": 8}),
-        ({A0: 3}, {"a": "another"}, {A0: 0}, {}),
-        ({A0: 99}, {}, {A0: 0}, {}),
-    ],
-    ids=["what the store has not", "what was deleted unread", "a topic made anew", "one that is shorter"],
-)
+NAMELESS = replace(EXTENT, ids={"a": "", "b": ""})
+ON_TOP = [
+    ("what the store has not", EXTENT, {A0: 3, A1: 12}, {"a": "id-a"}, {A0: 3, A1: 12}, {}),
+    ("what was deleted unread", EXTENT, {A1: 2}, {"a": "id-a"}, {A1: 10}, {"a": 8}),
+    ("a topic made anew", EXTENT, {A0: 3}, {"a": "another"}, {A0: 0}, {}),
+    ("one that is shorter", EXTENT, {A0: 99}, {}, {A0: 0}, {}),
+    ("a broker without ids tells no topic from its successor", NAMELESS, {A0: 3}, {"a": "id-a"}, {A0: 3}, {}),
+]
+
+
+@pytest.mark.parametrize(("extent", "stored", "ids", "begin", "unread"), named(ON_TOP))
 def test_on_top_reads_on_from_the_store(
-    stored: Offsets, ids: dict[str, str], begin: Offsets, unread: dict[str, int]
+    extent: Extent, stored: Offsets, ids: dict[str, str], begin: Offsets, unread: dict[str, int]
 ) -> None:
-    work = rebuild_plan.on_top(EXTENT, stored, ids)
+    work = rebuild_plan.on_top(extent, stored, ids)
     assert work.plan.begin == {**EXTENT.begin, **begin}
     assert (work.forgotten, work.unread) == ({}, unread)
-
-
-def test_a_broker_without_ids_tells_no_topic_from_its_successor() -> None:
-    nameless = replace(EXTENT, ids={"a": "", "b": ""})
-    assert rebuild_plan.on_top(nameless, {A0: 3}, {"a": "id-a"}).plan.begin[A0] == 3
 
 
 PLACES = st.tuples(st.sampled_from("abc"), st.integers(0, 2))
