@@ -3,12 +3,14 @@
 from typing import Any, Final
 
 from api.metrics import catalog
-from dashboards import redrive, task_timeouts
+from dashboards import overview, redrive, task_timeouts
 from dashboards.promql import Expr, Scope
-from dashboards.rules import connect, dead_letters, findings, objective, self_monitoring
-from dashboards.rules.alert import Alert, RulesError, growth, level, of, rule
+from dashboards.rules import connect, dead_letters, objective, self_monitoring
+from dashboards.rules.alert import Alert, RulesError, growth, highest, level, of, rule
 from dashboards.rules.values import Values
 from deadwatch.contract import signals
+from deadwatch.contract.events.findings import FindingKind
+from deadwatch.contract.signals.signal import Severity
 
 _CLIENTS: Final = (
     *of(signals.TASK_TIMEOUTS),
@@ -70,6 +72,41 @@ _REDRIVE: Final = (
 )
 """Alerts on redrives: records come back, orders stand still, records are parked."""
 
+_FINDING: Final = ("kafka_cluster", "kind", "subject")
+_STRANDS: Final = (
+    FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE,
+    FindingKind.CONNECT_DLQ_WITHOUT_HEADERS,
+    FindingKind.CONNECT_NO_TASKS,
+    FindingKind.DLQ_NOT_READ,
+    FindingKind.DLQ_REPLICATION,
+    FindingKind.DLQ_RETENTION_BYTES,
+    FindingKind.DLQ_RETENTION_SHORT,
+)
+"""Findings by which nothing is lost yet; by any other one dead letters are."""
+
+_FINDINGS: Final = (
+    Alert(
+        "DeadwatchRecordsWillBeLost",
+        highest(catalog.FINDINGS, *_FINDING, kind=[kind for kind in FindingKind if kind not in _STRANDS]),
+        "{subject}: dead letters will be lost ({kind})",
+        "A configuration of cluster {kafka_cluster} loses what fails next. The findings of the "
+        "api say what would be lost and exactly what to change.",
+        overview.UID,
+        wait="5m",
+        severity=Severity.CRITICAL,
+    ),
+    Alert(
+        "DeadwatchFinding",
+        highest(catalog.FINDINGS, *_FINDING, kind=_STRANDS),
+        "{subject}: records are at risk ({kind})",
+        "A configuration of cluster {kafka_cluster} strands records or makes dead letters easy to "
+        "lose. The findings of the api say what to change.",
+        overview.UID,
+        wait="5m",
+    ),
+)
+"""Alerts on configurations that would lose records, or strand them."""
+
 _PLACED: Final = {alert.name for alert in (*dead_letters.ALERTS, *_CLIENTS)}
 _OTHERS: Final = (alert for signal in signals.ALL for alert in of(signal) if alert.name not in _PLACED)
 GROUPS: Final[dict[str, tuple[Alert, ...]]] = {
@@ -77,7 +114,7 @@ GROUPS: Final[dict[str, tuple[Alert, ...]]] = {
     "deadwatch-connect": connect.ALERTS,
     "deadwatch-clients": (*_CLIENTS, *_OTHERS),
     "deadwatch-redrive": _REDRIVE,
-    "deadwatch-itself": (*findings.ALERTS, *self_monitoring.ALERTS),
+    "deadwatch-itself": (*_FINDINGS, *self_monitoring.ALERTS),
 }
 ALERTS: Final = tuple(alert for alerts in GROUPS.values() for alert in alerts)
 NAMES: Final = (*(alert.name for alert in ALERTS), objective.NAME)
