@@ -7,7 +7,6 @@ once. The exit code is 0 when that was done, 1 when nothing was changed, 2 when 
 import argparse
 import logging
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -85,8 +84,11 @@ def run(
             rebuild = Rebuild(settings, store, stop, clock_ms, Random())
             work = rebuild.plan(since_ms)
             logger.info("%s", described(work, since_ms))
-            if work.forgotten and not _agreed(ask, question(work, since_ms), stop):
-                return NOT_DONE
+            if work.forgotten:
+                with process.interruptible():  # a signal ends the wait for the answer
+                    process.interrupt_if(stop)
+                    if not ask(question(work, since_ms)):
+                        return NOT_DONE
             with session.starting(stop):
                 spark = session.start(settings)
             try:
@@ -101,13 +103,6 @@ def run(
         raise BackfillError(line(error)) from error
     logger.info("%s", "the new counts are in place" if done else "stopped: nothing was changed")
     return DONE if done else NOT_DONE
-
-
-def _agreed(ask: Callable[[str], bool], text: str, stop: threading.Event) -> bool:
-    """The answer; a signal ends the wait for it."""
-    with process.interruptible():
-        process.interrupt_if(stop)
-        return ask(text)
 
 
 def described(work: Work, since_ms: int) -> str:
