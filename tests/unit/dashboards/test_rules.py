@@ -62,22 +62,16 @@ def test_a_file_of_values_that_cannot_be_used_is_refused(
     assert complaint in refused.stderr
 
 
-def test_severities_are_those_that_routes_know() -> None:
-    severities = {
-        rule["labels"]["severity"] for group in rules(Values())["groups"] for rule in group["rules"]
-    }
+def test_severities_are_those_that_routes_know_and_only_the_watchdog_asks_nobody_to_look() -> None:
+    """One of severity info would be inhibited by kube-prometheus-stack, which is to say that none arrives."""
+    made = [rule for group in rules(Values())["groups"] for rule in group["rules"]]
+    severities = {rule["labels"]["severity"] for rule in made}
     assert severities == {str(severity) for severity in Severity}
     schema = json.loads((ROOT / "helm" / "deadwatch" / "values.schema.json").read_text())
     assert set(schema["$defs"]["alert"]["properties"]["severity"]["enum"]) == severities
+    quiet = [rule["alert"] for rule in made if rule["labels"]["severity"] == Severity.NONE]
+    assert quiet == ["DeadwatchWatchdog"]
     assert len(NAMES) == len(set(NAMES))
-
-
-def test_only_the_watchdog_asks_nobody_to_look() -> None:
-    """One of severity info would be inhibited by kube-prometheus-stack, which is to say that none arrives."""
-    made = [rule for group in rules(Values())["groups"] for rule in group["rules"]]
-    assert [rule["alert"] for rule in made if rule["labels"]["severity"] == Severity.NONE] == [
-        "DeadwatchWatchdog"
-    ]
 
 
 def test_every_rule_of_a_namespace_reads_that_namespace() -> None:

@@ -4,16 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from streaming.settings import StreamingSettings
+from tests.tables import named
 
 ANY = {"quarantine_topic_prefix": ""}
 REFUSED = [
     ("our dead letters read as events", {**ANY, "quarantine_topic": "deadwatch.events"}, "must differ"),
     ("a queue against the prefix", {"quarantine_topic": "letters"}, "does not begin with dlq."),
-    (
-        "a queue with a name of Kafka's own",
-        {**ANY, "quarantine_topic": "__letters"},
-        "must not start with '__'",
-    ),
+    ("a queue with a name of Kafka's", {**ANY, "quarantine_topic": "__letters"}, "must not start with '__'"),
     ("a pattern that is none", {"dlq_topics": ("dlq.(",)}, "not a regular expression"),
     ("a call shorter than its requests", {"default_api_timeout_ms": 100}, "at least request_timeout_ms"),
     ("memory without unit", {"driver_memory": "1024"}, "driver_memory"),
@@ -23,7 +20,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("values", "message"), named(REFUSED))
 def test_contradictions_are_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         StreamingSettings.model_validate(values)
