@@ -149,12 +149,16 @@ def _batch(number: int) -> Batch:
 
 
 @contextmanager
-def served(url: str, log: Path) -> Iterator[tuple[int, psutil.Process]]:
-    """The port of an api on the store, and its process."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
-    environment = {**inherited, "API_PORT": "0", "API_STORE_URL": url}
-    with up(r"listening on http://127\.0\.0\.1:(\d+)", log, environment, "api") as (process, port):
-        yield int(port), psutil.Process(process.pid)
+def served() -> Iterator[tuple[Store, int, psutil.Process]]:
+    """A store with groups and series, the port of an api on it, and the api's process."""
+    with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
+        url, log = f"sqlite:///{name}/deadwatch.db", Path(name) / "api.log"
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("API_")}
+        environment = {**inherited, "API_PORT": "0", "API_STORE_URL": url}
+        with Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store:
+            fill(url)
+            with up(r"listening on http://127\.0\.0\.1:(\d+)", log, environment, "api") as (process, port):
+                yield store, int(port), psutil.Process(process.pid)
 
 
 class Caller:
@@ -241,17 +245,12 @@ def latency(port: int, path: str, bound_ms: float, stream: Stream) -> Row:
 
 
 def rows() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
-        with Store(url, max_groups=2 * GROUPS, max_series=2 * SERIES) as store, ExitStack() as stack:
-            fill(url)
-            port, process = stack.enter_context(served(url, Path(name) / "api.log"))
-            stream = stack.enter_context(Stream(store))
-            yield latency(port, METRICS, METRICS_MS, stream)
-            for path in LISTS:
-                yield latency(port, path, LIST_MS, stream)
-            work = f"api: lists and details, {CALLERS} callers, answers/s"
-            yield Row.more(work, answers_per_second(port), REQUESTS_S)
-            before, after = watched_bytes(port, process)
-            work = f"api: memory under {WATCHERS} live clients, times {GROWN} what it was"
-            yield Row.more(work, GROWN * before / after, 1)
+    with served() as (store, port, process), Stream(store) as stream:
+        yield latency(port, METRICS, METRICS_MS, stream)
+        for path in LISTS:
+            yield latency(port, path, LIST_MS, stream)
+        work = f"api: lists and details, {CALLERS} callers, answers/s"
+        yield Row.more(work, answers_per_second(port), REQUESTS_S)
+        before, after = watched_bytes(port, process)
+        work = f"api: memory under {WATCHERS} live clients, times {GROWN} what it was"
+        yield Row.more(work, GROWN * before / after, 1)

@@ -6,17 +6,14 @@ can be used when its scripts have run.
 """
 
 import statistics
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, Request, sync_playwright
 
-from benchmarks.api import GROUPS, fill, served
+from benchmarks.api import served
 from benchmarks.row import Row
-from deadwatch.store.store import Store
 
 CHROMIUM: Final = "/usr/bin/chromium"
 OPENED: Final = 7
@@ -37,15 +34,11 @@ SCRIPTS_RAN: Final = "performance.getEntriesByType('navigation')[0].domContentLo
 
 
 def rows() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory(prefix="deadwatch-bench-") as name:
-        url = f"sqlite:///{Path(name) / 'deadwatch.db'}"
-        with Store(url, max_groups=2 * GROUPS):
-            fill(url)
-        with served(url, Path(name) / "api.log") as (port, _), sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            for page, path in PAGES.items():
-                yield from _page(browser, page, f"http://127.0.0.1:{port}/console{path}")
-            browser.close()
+    with served() as (_, port, _), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for page, path in PAGES.items():
+            yield from _page(browser, page, f"http://127.0.0.1:{port}/console{path}")
+        browser.close()
 
 
 def _page(browser: Browser, page: str, url: str) -> Iterator[Row]:
