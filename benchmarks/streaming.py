@@ -124,29 +124,23 @@ def _peers() -> list[Peer]:
         Peer(f"kafka-python and {into}", 2.5, peers.kafka_python),
         Peer("Quix Streams' state into SQLite", 4.5, partial(peers.quix, "state")),
         Peer("a sink of Quix Streams into SQLite", 2.5, partial(peers.quix, "sink")),
-        Peer("ConsumerPerformance of Kafka, bytes only, whole run", 0.5, _whole_run, whole=True),
-        Peer("ConsumerPerformance of Kafka, its fetches alone", LIMIT, _fetches),
+        Peer(
+            "ConsumerPerformance of Kafka, bytes only, whole run", 0.5, partial(_tool, "nMsg.sec"), whole=True
+        ),
+        Peer("ConsumerPerformance of Kafka, its fetches alone", LIMIT, partial(_tool, "fetch.nMsg.sec")),
     ]
 
 
-def _whole_run(servers: str, topic: str, truth: Totals, _file: Path) -> float:
-    return float(_consumer_performance(servers, topic, truth["events"])["nMsg.sec"])
-
-
-def _fetches(servers: str, topic: str, truth: Totals, _file: Path) -> float:
-    return float(_consumer_performance(servers, topic, truth["events"])["fetch.nMsg.sec"])
-
-
-def _consumer_performance(servers: str, topic: str, records: int) -> dict[str, str]:
-    """What Kafka's tool prints, by its headings: it reads bytes, and does not look at them."""
+def _tool(figure: str, servers: str, topic: str, truth: Totals, _file: Path) -> float:
+    """A figure that Kafka's ConsumerPerformance prints: it reads bytes, and does not look at them."""
     command = [
         *launcher(jars.find_java().path, "apps", 512),
         "org.apache.kafka.tools.ConsumerPerformance",
-        *("--bootstrap-server", servers, "--topic", topic, "--num-records", str(records)),
+        *("--bootstrap-server", servers, "--topic", topic, "--num-records", str(truth["events"])),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=READ_WITHIN_S, check=True)
     names, values = (re.split(r",\s*", line) for line in done.stdout.strip().splitlines()[-2:])
-    return dict(zip(names, values, strict=True))
+    return float(dict(zip(names, values, strict=True))[figure])
 
 
 @contextmanager
