@@ -21,10 +21,6 @@ def _down(scope: Scope, given: Alert) -> Expr:
     return scope.absent(catalog.STORE_UP).above(given.threshold).or_others(gone.and_(up))
 
 
-def _unreadable(scope: Scope, given: Alert) -> Expr:
-    return scope.gauge(catalog.STORE_UP).max(*INSTALLATION).is_("<=", given.threshold)
-
-
 def _streaming(scope: Scope, given: Alert) -> Expr:
     """Streaming is down, or the whole store was read and has never heard of one."""
     up = scope.gauge(catalog.SOURCE_UP, kind=STREAMING).max(*INSTALLATION)
@@ -47,10 +43,6 @@ def _lagging(scope: Scope, given: Alert) -> Expr:
     return lag.above(given.threshold).and_(behind, *INSTALLATION)
 
 
-def _watchdog(_: Scope, given: Alert) -> Expr:
-    return NOW.above(given.threshold)
-
-
 alert: Final = partial(Alert, board=board.UID)
 ALERTS: Final = (
     alert(
@@ -65,7 +57,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchStoreUnreadable",
-        _unreadable,
+        lambda scope, given: scope.gauge(catalog.STORE_UP).max(*INSTALLATION).is_("<=", given.threshold),
         "Deadwatch cannot read its store",
         "Job {job} answers, but its figures are not whole, so other alerts may stay silent. "
         "/readyz says what is wrong.",
@@ -133,7 +125,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchWatchdog",
-        _watchdog,
+        lambda _, given: NOW.above(given.threshold),
         "Alerts arrive",
         "This alert always fires. When it stops arriving, Prometheus, Alertmanager or what is behind them "
         "is down: let a dead man's switch wake somebody then.",
