@@ -4,10 +4,11 @@ from functools import partial
 from typing import Final
 
 from api.metrics import catalog
+from api.metrics.catalog import Metric
 from dashboards import dead_letters as board
 from dashboards import figures
-from dashboards.promql import Expr, Scope
-from dashboards.rules.alert import Alert, growth, of
+from dashboards.promql import Expr, Scope, Value
+from dashboards.rules.alert import Alert, Expression, growth, of
 from deadwatch.contract import signals
 from deadwatch.contract.signals.signal import Severity
 
@@ -39,16 +40,15 @@ def _nobody(scope: Scope, given: Alert) -> Expr:
     return waiting.and_(waited, *TOPIC).unless(moved, *TOPIC)
 
 
-def _share_disagree(scope: Scope, given: Alert) -> Expr:
-    brokers = scope.grown(catalog.SHARE_RECORDS, given.window).sum(*GROUP)
-    topics = scope.grown(catalog.DEAD_LETTERS, given.window, dialect="share_group").sum(*GROUP)
-    return brokers.minus(topics.or_(brokers.times(0))).above(given.threshold)
+def _more(metric: Metric, than: Metric, *by: str, **only: Value) -> Expression:
+    """A counter that has grown by more than the threshold more than another one, added up by these labels."""
 
+    def made(scope: Scope, given: Alert) -> Expr:
+        grown = scope.grown(metric, given.window).sum(*by)
+        less = scope.grown(than, given.window, (), "", **only).sum(*by)
+        return grown.minus(less.or_(grown.times(0))).above(given.threshold)
 
-def _connect_skipped(scope: Scope, given: Alert) -> Expr:
-    skipped = scope.grown(catalog.CONNECT_RECORDS_SKIPPED, given.window).sum(*CONNECTOR)
-    written = scope.grown(catalog.CONNECT_DLQ_REQUESTS, given.window).sum(*CONNECTOR)
-    return skipped.minus(written.or_(skipped.times(0))).above(given.threshold)
+    return made
 
 
 alert: Final = partial(Alert, board=board.UID)
@@ -95,7 +95,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchShareGroupCountsDisagree",
-        _share_disagree,
+        _more(catalog.SHARE_RECORDS, catalog.DEAD_LETTERS, *GROUP, dialect="share_group"),
         "{count} dead letters of share group {consumergroup} are on no topic",
         "Brokers of cluster {kafka_cluster} say they wrote more dead letters than arrived on "
         "topics: a topic is not read, was cut, or they are lost.",
@@ -113,7 +113,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchConnectRecordsSkipped",
-        _connect_skipped,
+        _more(catalog.CONNECT_RECORDS_SKIPPED, catalog.CONNECT_DLQ_REQUESTS, *CONNECTOR),
         "Connector {connector} skipped {count} records without a dead letter",
         "Tasks of cluster {kafka_cluster} passed over records that are on no dead letter topic: "
         "they are lost without a trace. Give the sink a queue, or set errors.tolerance=none.",
