@@ -62,6 +62,13 @@ class Query:
     def missed(self) -> dict[str, int]:
         return {reason: value for (_, reason), value in records_missed(self.url).items()}
 
+    def behind_ms(self, now_ms: int, end: int, passed: int) -> int | None:
+        """How long dead letters have not been read to the end, by a look at this time; None: not known."""
+        self.now_ms, self.kafka.end[HERE] = now_ms, end
+        self.tracker.check({HERE: passed, THERE: 0})
+        assert self.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
+        return self.tracker.lag.figures[BEHIND_FOR].get(DEAD_LETTERS)
+
     def merged(self, first: Offsets, ends: Offsets) -> bool:
         return self.store.apply(self.tracker.complete(read(first, ends)))
 
@@ -107,20 +114,16 @@ def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None
 
 
 def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_saw(query: Query) -> None:
-    courses: tuple[tuple[int, int, int, dict[str, int]], ...] = (  # time, the topic's end, Spark's offset
-        (1_000, 50, 40, {}),  # what the next look finds is not known yet
-        (6_000, 60, 50, {DEAD_LETTERS: 5_000}),  # new records do not count against it
-        (11_000, 70, 60, {DEAD_LETTERS: 5_000}),
-        (16_000, 900, 65, {DEAD_LETTERS: 10_000}),
-        (21_000, 900, 66, {DEAD_LETTERS: 15_000}),
-        (26_000, 900, 900, {DEAD_LETTERS: 0}),
+    courses = (  # time, the topic's end, Spark's offset
+        (1_000, 50, 40, None),  # what the next look finds is not known yet
+        (6_000, 60, 50, 5_000),  # new records do not count against it
+        (11_000, 70, 60, 5_000),
+        (16_000, 900, 65, 10_000),
+        (21_000, 900, 66, 15_000),
+        (26_000, 900, 900, 0),
     )
-    for now_ms, end, passed, behind_for in courses:
-        query.now_ms, query.kafka.end[HERE] = now_ms, end
-        query.tracker.check({HERE: passed, THERE: 0})
-        told = query.tracker.lag.figures[BEHIND_FOR]
-        assert {name: ms for name, ms in told.items() if name == DEAD_LETTERS} == behind_for, now_ms
-        assert query.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
+    for *look, behind_ms in courses:
+        assert query.behind_ms(*look) == behind_ms, look
 
 
 def test_what_is_being_merged_is_not_read_yet(query: Query) -> None:
@@ -145,17 +148,13 @@ def test_what_comes_while_the_store_is_away_is_not_read(
         return offsets()
 
     monkeypatch.setattr(query.store, "offsets", back_after_an_hour)
-    for now_ms, behind_for_ms in ((6_000, 0), (3_611_000, 3_605_000), (3_616_000, 3_610_000)):
-        query.now_ms = now_ms
-        query.tracker.check({HERE: 50, THERE: 0})
-        assert query.tracker.lag.figures[LOOKED_AT] == {"": now_ms}
-        assert query.tracker.lag.figures[BEHIND_FOR][DEAD_LETTERS] == behind_for_ms
+    assert query.behind_ms(6_000, 50, 50) == 0
+    assert query.behind_ms(3_611_000, 900, 50) == 3_605_000
+    assert query.behind_ms(3_616_000, 900, 50) == 3_610_000
 
 
 def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
-    for now_ms, end in ((6_000, 50), (11_000, 60)):
-        query.now_ms, query.kafka.end[HERE] = now_ms, end
-        query.tracker.check({HERE: 50, THERE: 0})
+    assert [query.behind_ms(6_000, 50, 50), query.behind_ms(11_000, 60, 50)] == [0, 5_000]
     query.store.note_figures(query.tracker.lag.figures)
     query.now_ms = 20_000
     with TopicTracker(StreamingSettings(), query.store, lambda: query.now_ms) as tracker:
