@@ -6,6 +6,7 @@ count as well. That no import goes upwards is a contract of import-linter (``pyp
 """
 
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -14,17 +15,9 @@ from typing import Final
 
 import grimp
 
-FLOORS: Final = (
-    ("cli",),
-    ("dashboards",),
-    ("api",),
-    ("collector", "streaming", "redrive"),
-    ("deadwatch.store",),
-    ("deadwatch.orders",),
-    ("deadwatch.deadletter",),
-    ("deadwatch.runtime",),
-    ("deadwatch.contract",),
-)
+PYPROJECT: Final = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())
+(_LAYERED,) = (each for each in PYPROJECT["tool"]["importlinter"]["contracts"] if each["type"] == "layers")
+FLOORS: Final = tuple(tuple(layer.split(" | ")) for layer in _LAYERED["layers"])
 """From above: a package imports what stands below it, never what stands beside or above it."""
 
 OUTSIDE: Final = ("lab", "jars")
