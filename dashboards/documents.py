@@ -48,17 +48,17 @@ $ curl -s 'http://prometheus:9090/api/v1/alerts'
 """
 
 
-def write(docs: Path = DOCS) -> list[Path]:
+def write() -> list[Path]:
     """Write the files that differ; a runbook that is there is somebody's and stays. Returns what was changed.
 
     Raises:
         ValueError: an alert has neither a runbook nor the sentences for one.
     """
-    return put(dict(_files(docs)))
+    return put(dict(_files()))
 
 
-def _files(docs: Path) -> Iterator[tuple[Path, str]]:
-    page, index = docs / "dashboards.md", docs / "runbooks" / "README.md"
+def _files() -> Iterator[tuple[Path, str]]:
+    page, index = DOCS / "dashboards.md", DOCS / "runbooks" / "README.md"
     yield page, _TABLE.sub(lambda _: _table(), page.read_text())
     new = []
     for signal in signals.ALL:
