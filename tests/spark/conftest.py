@@ -13,6 +13,7 @@ from streaming import session
 from streaming.kafka_source import SOURCE, as_records
 from streaming.settings import StreamingSettings
 
+Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 SETTINGS = {
     "spark.app.id": "shown",
     "spark.hadoop.fs.s3a.secret.key": "hunter2",
@@ -39,22 +40,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def source(spark: SparkSession) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
+def source(spark: SparkSession) -> Kafka:
     """Records as Spark's Kafka source gives them; offsets count from 0 where a record names none."""
 
     same = {"topic": EVENTS, "partition": 0, "timestamp": datetime.fromtimestamp(1, tz=UTC)}
-    names = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
 
     def frame(records: Sequence[Mapping[str, Any]]) -> DataFrame:
         rows = [{**same, "offset": index, **record} for index, record in enumerate(records)]
-        return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], SOURCE)
+        return spark.createDataFrame(rows, SOURCE)  # by their names, as far as they are there
 
     return frame
 
 
 @pytest.fixture
-def kafka(
-    source: Callable[[Sequence[Mapping[str, Any]]], DataFrame],
-) -> Callable[[Sequence[Mapping[str, Any]]], DataFrame]:
+def kafka(source: Kafka) -> Kafka:
     """Records as a batch has them."""
     return lambda records: as_records(source(records), EVENTS)
