@@ -1,10 +1,9 @@
-"""Spark's JVM, and why it does not start: its standard error tells, of which PySpark knows nothing."""
+"""Why Spark's JVM does not start: its standard error tells, of which PySpark knows nothing."""
 
 import re
 import tempfile
-from contextlib import suppress
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
@@ -25,33 +24,16 @@ REFUSED = re.compile(
 """A line about a setting, which is the same the next time. Nothing of it is said where memory is short."""
 
 
-class RefusedError(Exception):
-    """No JVM starts with this Java or these settings; the text says why, in one line."""
-
-
-def start(conf: SparkConf) -> None:
-    """Start the JVM of this process.
-
-    Raises:
-        RefusedError: it will not start the next time either.
-        PySparkRuntimeError: it does not start now.
-    """
+def refusal(conf: SparkConf) -> str:
+    """Why no JVM will ever start with this Java or these settings, in one line; "" where one may later."""
     try:
-        SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001 -- PySpark starts it so itself
-    except PySparkRuntimeError as error:
-        _find_java()
-        refused = REFUSED.search(_last_words(conf))
-        if refused:
-            raise RefusedError(refused[0].strip()) from error
-        raise
-
-
-def _find_java() -> None:
-    try:
-        with suppress(jars.BrokenJavaError):  # it may have had no memory
-            jars.find_java()
+        jars.find_java()
+    except jars.BrokenJavaError:
+        pass  # it may have had no memory
     except jars.JavaError as error:
-        raise RefusedError(str(error)) from error
+        return str(error)
+    refused = REFUSED.search(_last_words(conf))
+    return refused[0].strip() if refused else ""
 
 
 def _last_words(conf: SparkConf) -> str:

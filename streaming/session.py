@@ -19,8 +19,8 @@ import psutil
 import pyspark
 from kafka.errors import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-from pyspark import SparkConf
-from pyspark.errors import PySparkException
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from sqlalchemy.exc import SQLAlchemyError
@@ -109,8 +109,6 @@ def start(settings: StreamingSettings) -> SparkSession:
     """
     try:
         return _start(settings)
-    except jvm.RefusedError as error:
-        raise WrongSettingError(f"Spark does not start: {error}") from error
     except (Py4JError, PySparkException) as error:
         thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
         why = thrown["text"] if thrown else str(error).partition("\n")[0]
@@ -160,7 +158,7 @@ def _start(settings: StreamingSettings) -> SparkSession:
         conf["spark.master"] = settings.master
     # the JVM's command line shows these; the session hands the secrets over later
     shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
-    jvm.start(SparkConf(loadDefaults=False).setAll(shown))
+    _launch(SparkConf(loadDefaults=False).setAll(shown))
     spark = SparkSession.builder.config(map={**conf}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     guard_callbacks(spark)
@@ -168,6 +166,16 @@ def _start(settings: StreamingSettings) -> SparkSession:
         spark.range(1).count()  # waits for the executors: their cores count
         spark.conf.set(SHUFFLE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return spark
+
+
+def _launch(conf: SparkConf) -> None:
+    """Start the JVM of this process."""
+    try:
+        SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001 -- PySpark starts it so itself
+    except PySparkRuntimeError as error:
+        if why := jvm.refusal(conf):
+            raise WrongSettingError(f"Spark does not start: {why}") from error
+        raise
 
 
 class _JvmOnly:
