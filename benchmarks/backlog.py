@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple, Self
 
+from benchmarks.row import BenchmarkError
 from benchmarks.traffic import Totals
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.heartbeat import Heartbeat
@@ -28,10 +29,6 @@ class Counted(NamedTuple):
 
     rate: float
     whole: float
-
-
-class BacklogError(Exception):
-    """The query did not count what is there."""
 
 
 class Ours:
@@ -64,7 +61,7 @@ class Ours:
         ``topic`` is read for events in place of the one at hand, ``dlq_topic`` for dead letters.
 
         Raises:
-            BacklogError: the totals are not the truth, or not in time.
+            BenchmarkError: the totals are not the truth, or not in time.
         """
         settings = self._settings(self._directory / str(next(self._numbers)))
         queues = (re.escape(dlq_topic),) if dlq_topic else settings.dlq_topics
@@ -78,7 +75,7 @@ class Ours:
             watch.join()
         counted = {name: watch.totals.get(name, 0) for name in truth}
         if counted != truth:
-            raise BacklogError(f"counted {counted}, the truth is {truth}")
+            raise BenchmarkError(f"counted {counted}, the truth is {truth}")
         return Counted(
             rate=records / (watch.complete_ms - watch.began_ms) * 1_000,
             whole=records / (watch.complete_ms - started_ms) * 1_000,

@@ -16,8 +16,8 @@ from typing import Final
 
 from benchmarks import dead_letters, letters, probe
 from benchmarks.dead_letters import Written
-from benchmarks.row import Row, place
-from benchmarks.service import Service, ServiceError
+from benchmarks.row import BenchmarkError, Row, place
+from benchmarks.service import Service
 from lab.topics import Topics
 from streaming import session
 from streaming.settings import StreamingSettings
@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
                 under += latencies_ms(f"under-{len(under)}")
             watch.join()
             if (counted := service.dead_letters()) != LETTERS:
-                raise ServiceError(f"{counted} dead letters of {LETTERS} were counted")
+                raise BenchmarkError(f"{counted} dead letters of {LETTERS} were counted")
         source = _source(servers, written, directory)
     yield from _rows(watch, sorted(under), normal, source)
 

@@ -28,8 +28,8 @@ from pyspark.sql import functions as F
 from benchmarks import dead_letters
 from benchmarks.backlog import Ours
 from benchmarks.dead_letters import Written
-from benchmarks.peers import PeerError, seconds
-from benchmarks.row import Row, place
+from benchmarks.peers import seconds
+from benchmarks.row import BenchmarkError, Row, place
 from lab.topics import Topics
 
 LETTERS: Final = int(os.environ.get("DEADWATCH_BENCH_LETTERS", "1000000"))
@@ -114,7 +114,7 @@ def rate_of_spark(spark: SparkSession, servers: str, topic: str, written: Writte
     """Records per second of Spark's Kafka source, from the plan to the sums of lengths.
 
     Raises:
-        PeerError: they are not those of what was written.
+        BenchmarkError: they are not those of what was written.
     """
     began_s = time.perf_counter()
     reader = spark.read.format("kafka").options(**READING).option("kafka.bootstrap.servers", servers)
@@ -122,7 +122,7 @@ def rate_of_spark(spark: SparkSession, servers: str, topic: str, written: Writte
     found = Written(*reader.option("subscribe", topic).load().agg(*sums).collect()[0])
     took_s = time.perf_counter() - began_s
     if found != written:
-        raise PeerError(f"Spark's source found {found}, the truth is {written}")
+        raise BenchmarkError(f"Spark's source found {found}, the truth is {written}")
     return written.records / took_s
 
 
@@ -133,7 +133,7 @@ def rate_of_loop(servers: str, topic: str, records: int, causes: int) -> float:
     neither samples nor times nor offsets, and counts twice what it reads twice.
 
     Raises:
-        PeerError: the loop did not count what is there.
+        BenchmarkError: the loop did not count what is there.
     """
     counts: Counter[str] = Counter()
     consumer = Consumer(
@@ -165,7 +165,7 @@ def rate_of_loop(servers: str, topic: str, records: int, causes: int) -> float:
         connection.close()
     consumer.close()
     if found != (records, min(causes, records)):
-        raise PeerError(f"the loop counted {found}, the truth is {records} of {causes} causes")
+        raise BenchmarkError(f"the loop counted {found}, the truth is {records} of {causes} causes")
     return records / took_s
 
 

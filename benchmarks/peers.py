@@ -17,14 +17,11 @@ from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
 from benchmarks.loop import COMMIT_EVERY, Loop, Records
+from benchmarks.row import BenchmarkError
 from benchmarks.traffic import Totals
 
 QUIX: Final = Path(__file__).parents[1] / ".venv" / "quix" / "bin" / "python"
 """An interpreter with ``quix.lock``; ``make bench`` makes it."""
-
-
-class PeerError(Exception):
-    """A peer did not count what is there."""
 
 
 def confluent(servers: str, topic: str, truth: Totals, file: Path) -> float:
@@ -75,12 +72,12 @@ def quix(how: str, servers: str, topic: str, truth: Totals, file: Path) -> float
     ``how``: it counts in its ``state``, or beside it, in a ``sink``.
     """
     if not QUIX.exists():
-        raise PeerError(f"{QUIX} does not exist: run make bench")
+        raise BenchmarkError(f"{QUIX} does not exist: run make bench")
     command = [str(QUIX), "-m", "benchmarks.quix_peer", how, servers, topic, str(truth["events"]), str(file)]
     done = subprocess.run(command, cwd=QUIX.parents[3], stdout=subprocess.PIPE, check=True, timeout=900)
     found = json.loads(done.stdout)
     if found["totals"] != truth:
-        raise PeerError(f"counted {found['totals']}, the truth is {truth}")
+        raise BenchmarkError(f"counted {found['totals']}, the truth is {truth}")
     return truth["events"] / float(found["seconds"])
 
 
@@ -94,7 +91,7 @@ def _run(file: Path, poll: Callable[[], Records], truth: Totals) -> float:
     took_s = seconds(poll, loop.add, loop.commit, truth["events"])
     totals = loop.close()
     if totals != truth:
-        raise PeerError(f"counted {totals}, the truth is {truth}")
+        raise BenchmarkError(f"counted {totals}, the truth is {truth}")
     return truth["events"] / took_s
 
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import Producer
 
 from benchmarks.dead_letters import Headers
+from benchmarks.row import BenchmarkError
 from deadwatch.contract.events import ClientTimeout, Position, encode
 from deadwatch.runtime.clock import clock_ms
 
@@ -21,10 +22,6 @@ LOOK_EVERY_S: Final = 0.01
 SEND_EVERY_S: Final = 0.005
 LATE: Final = 1.2
 """So much longer than asked for the sender may need: beyond, the rate was not the one that a row names."""
-
-
-class ProbeError(Exception):
-    """What was sent was not seen in time, or not sent at the rate that was asked for."""
 
 
 class Record(NamedTuple):
@@ -52,7 +49,7 @@ def latencies_ms(  # noqa: PLR0917 -- the first three are one place
     """The latency of every event of ``SOURCES`` sources, in order of its length.
 
     Raises:
-        ProbeError: events were not seen within ``LAST_WITHIN_S`` after the last, or sent too slowly.
+        BenchmarkError: events were not seen within ``LAST_WITHIN_S`` after the last, or sent too slowly.
     """
     lanes = [Lane(source_name(name, at), _Events(topic, name, at)) for at in range(SOURCES)]
     return of_lanes(servers, lanes, seen, per_second, seconds)
@@ -74,7 +71,9 @@ def of_lanes(servers: str, lanes: Sequence[Lane], seen: Seen, per_second: int, s
     sender.join()
     needed_s = max(times[-1] for times in sent.values() if times) - began_s
     if needed_s > LATE * seconds + 1:
-        raise ProbeError(f"to send {per_second}/s for {seconds:.0f} s took {needed_s:.0f} s: not that rate")
+        raise BenchmarkError(
+            f"to send {per_second}/s for {seconds:.0f} s took {needed_s:.0f} s: not that rate"
+        )
     return sorted(late for name, times in sent.items() for late in _of_lane(times, name, looks))
 
 
@@ -94,7 +93,7 @@ def _of_lane(
     for number, sent_s in enumerate(times):
         look = bisect.bisect_right(counts, number)
         if look == len(looks):
-            raise ProbeError(f"{len(times) - number} records of {name} were not seen")
+            raise BenchmarkError(f"{len(times) - number} records of {name} were not seen")
         found.append((looks[look][0] - sent_s) * 1_000)
     return found
 

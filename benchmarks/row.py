@@ -15,6 +15,10 @@ from lab.jvm import Properties
 Work = Callable[[], object]
 
 
+class BenchmarkError(Exception):
+    """What was watched or compared did not come to what it has to, or not in time: there is no figure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """``ours`` and ``peer`` are of one run; the greater ``ratio``, the better for us."""

@@ -18,8 +18,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks import dead_letters, probe
 from benchmarks.probe import Lane, Record
-from benchmarks.row import Row, place
-from benchmarks.service import Service, ServiceError
+from benchmarks.row import BenchmarkError, Row, place
+from benchmarks.service import Service
 from lab.topics import Topics
 
 TOPICS: Final = int(os.environ.get("DEADWATCH_BENCH_TOPICS", "2000"))
@@ -75,7 +75,7 @@ def _measured(shape: Shape) -> list[float]:
             sent += len(latencies)
             counted, memory = service.dead_letters(), service.memory()
     if counted != sent:
-        raise ServiceError(f"{shape}: {counted} dead letters were counted, {sent} were sent")
+        raise BenchmarkError(f"{shape}: {counted} dead letters were counted, {sent} were sent")
     print(
         f"  {shape}: {sent:,} dead letters counted exactly; the first {started_s:.0f} s after the start;"
         f" streaming holds {memory / 1e6:,.0f} MB ({at_start / 1e6:,.0f} then)"

@@ -14,15 +14,12 @@ from typing import Final, Self
 import httpx2
 import psutil
 
+from benchmarks.row import BenchmarkError
 from lab.ports import free_port
 
 WITHIN_S: Final = 240.0
 EVENTS_TOTAL: Final = "deadwatch_events_total{"
 ROOT: Final = str(Path(__file__).parents[1])
-
-
-class ServiceError(Exception):
-    """The service did not do in time what it was watched for."""
 
 
 def start(log: Path, environment: Mapping[str, str], *command: str) -> "subprocess.Popen[bytes]":
@@ -44,14 +41,14 @@ def up(
     """A process that has said that it is up, and the group of what it ``said``, a regular expression.
 
     Raises:
-        ServiceError: it did not say so in time.
+        BenchmarkError: it did not say so in time.
     """
     process = start(log, environment, *command)
     try:
         deadline_s = time.monotonic() + WITHIN_S
         while not (found := re.search(said, log.read_text())):
             if process.poll() is not None or time.monotonic() > deadline_s:
-                raise ServiceError(f"{' '.join(command)} did not come up: {log.read_text()[-2_000:]}")
+                raise BenchmarkError(f"{' '.join(command)} did not come up: {log.read_text()[-2_000:]}")
             time.sleep(0.2)
         yield process, found[1]
     finally:
@@ -130,13 +127,13 @@ class Service:
         """Return when the store has counted so many.
 
         Raises:
-            ServiceError: not within the time.
+            BenchmarkError: not within the time.
         """
         deadline_s = time.monotonic() + within_s
         while (counted := self.dead_letters()) < count:
             if time.monotonic() > deadline_s:
                 log = (self._directory / "streaming.log").read_text(errors="replace")
-                raise ServiceError(f"{counted} dead letters of {count} were counted: {log[-2_000:]}")
+                raise BenchmarkError(f"{counted} dead letters of {count} were counted: {log[-2_000:]}")
             time.sleep(0.05)
 
 

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 import jars
 from benchmarks import peers, traffic
 from benchmarks.backlog import Counted, Ours
-from benchmarks.row import Row, place
+from benchmarks.row import BenchmarkError, Row, place
 from benchmarks.traffic import Totals
 from lab.jvm import Properties, launcher
 from lab.topics import Topics
@@ -147,7 +147,7 @@ def _tool(figure: str, servers: str, topic: str, truth: Totals, _file: Path) -> 
 def _before(checkout: Path, servers: str, topic: str, truth: Totals, warm_up_runs: int) -> Iterator[Run]:
     """Our query as another checkout has it: a process, a JVM and packages of its own, warm between its runs.
 
-    A run counts the topic on a new store, events per second; it raises ``PeerError`` if it cannot.
+    A run counts the topic on a new store, events per second; it raises ``BenchmarkError`` if it cannot.
     """
     own = checkout / ".venv" / "bin" / "python"
     process = subprocess.Popen(
@@ -166,7 +166,7 @@ def _before(checkout: Path, servers: str, topic: str, truth: Totals, warm_up_run
         for line in process.stdout or ():
             if line.startswith(word):
                 return line.removeprefix(word)
-        raise peers.PeerError(f"the checkout {checkout} ended: exit code {process.wait()}")
+        raise BenchmarkError(f"the checkout {checkout} ended: exit code {process.wait()}")
 
     def run(_servers: str, _topic: str, _truth: Totals, _file: Path) -> float:
         print("run", file=process.stdin, flush=True)
