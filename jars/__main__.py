@@ -18,8 +18,8 @@ _A_LINE_EVERY_S: Final = 5.0
 class Printer:
     """Progress for people: one line rewritten on a terminal, else a line every few seconds."""
 
-    def __init__(self, *, terminal: bool) -> None:
-        self._terminal = terminal
+    def __init__(self) -> None:
+        self._terminal = sys.stdout.isatty()
         self._shown, self._shown_at_s = "", -_A_LINE_EVERY_S
 
     def show(self, line: str) -> None:
@@ -48,7 +48,7 @@ def _verify() -> int:
 
 
 def _lock() -> int:
-    with closing(Printer(terminal=sys.stdout.isatty())) as printer:
+    with closing(Printer()) as printer:
         manifest = lock_versions(printer.show)
     print(f"jars: {len(manifest.jars)} written to {cache.MANIFEST.name}; run `make setup`")
     return 0
@@ -56,7 +56,7 @@ def _lock() -> int:
 
 def _make(confs: Sequence[Conf]) -> int:
     find_java()
-    with closing(Printer(terminal=sys.stdout.isatty())) as printer:
+    with closing(Printer()) as printer:
         home = resolve(printer.show, confs)
     print(f"jars: ready in {home}")
     return 0

@@ -13,10 +13,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, get_args
 
 Conf = Literal["spark", "kafka", "apps", "agents", "spring"]
-CONFS: Final[tuple[Conf, ...]] = ("spark", "kafka", "apps", "agents", "spring")
+CONFS: Final[tuple[Conf, ...]] = get_args(Conf)
 MANIFEST: Final = Path(__file__).with_name("manifest.txt")
 IVY_XML: Final = Path(__file__).with_name("ivy.xml")
 

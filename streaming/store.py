@@ -13,7 +13,6 @@ import argparse
 import logging
 import sys
 import threading
-import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging
 from deadwatch.runtime.settings_file import load
@@ -203,8 +203,7 @@ def main() -> None:
     configure_logging("store")
     try:
         settings = load(StreamingSettings, arguments.config)
-        now_ms = time.time_ns() // 1_000_000
-        print(commands.run(arguments.work, settings.store_url, arguments.file, now_ms))
+        print(commands.run(arguments.work, settings.store_url, arguments.file, clock_ms()))
     except DamagedError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(DAMAGED)
