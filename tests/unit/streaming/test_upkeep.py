@@ -21,6 +21,7 @@ from deadwatch.store.write.audit import Entry
 from streaming import store as upkeep
 from streaming.settings import StreamingSettings
 from streaming.store import AGAIN_MS, LOOK_MS, NO_ROOM, NO_UPKEEP, Upkeep
+from tests.tables import named
 from tests.unit.deadwatch.store.test_restore import entry, overwrite
 from tests.waiting import until
 
@@ -105,21 +106,31 @@ def test_backups_from_while_the_clock_was_ahead_go_first(site: Site) -> None:
     assert site.backups() == ["20270116T080000Z", "20270115T080000Z"]
 
 
-def test_an_unexpected_error_is_reported_and_what_failed_is_tried_again(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(_: Path) -> None:
-        raise RuntimeError("nobody expects it")
+def broken(_size: int) -> int:
+    raise RuntimeError("nobody expects it")
 
-    keeping = site.upkeep()
-    with monkeypatch.context() as patched, caplog.at_level(logging.ERROR, upkeep.__name__):
-        patched.setattr(shutil, "disk_usage", broken)
-        for _ in range(2):
+
+TROUBLES = [
+    ("an unexpected error", broken, f"{NO_UPKEEP}: RuntimeError('nobody expects it')", 0),
+    ("no room", lambda size: 2 * size - 1, f"no backup of the store is made: {NO_ROOM}", AGAIN_MS),
+]
+"""How much is free beside a store of this size, the line, and how long it is not tried again."""
+
+
+@pytest.mark.parametrize(("free", "line", "again_ms"), named(TROUBLES))
+def test_what_prevents_a_backup_is_one_line_until_it_is_over(
+    site: Site, free: Callable[[int], int], line: str, again_ms: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeping, size = site.upkeep(), site.file.stat().st_size
+    with pytest.MonkeyPatch.context() as patched, caplog.at_level(logging.ERROR, upkeep.__name__):
+        patched.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free(size)))
+        for _ in range(3):
             keeping.step()
             site.now_ms += LOOK_MS
-    line = f"{NO_UPKEEP}: RuntimeError('nobody expects it')"
+    assert site.backups() == []
     assert caplog.messages == [line]
     until(lambda: site.reported() == [(0, line)])
+    site.now_ms += again_ms
     keeping.step()
     assert len(site.backups()) == 1
     until(lambda: site.reported() == [(1, "")])
@@ -151,27 +162,6 @@ def test_a_backup_that_is_stopped_leaves_nothing(site: Site) -> None:
     with pytest.raises(Exception, match="interrupted"):
         backups.make(site.file, backups.path(site.file, site.now_ms), lambda: True)
     assert not [*site.file.parent.glob("*backup*"), *site.file.parent.glob(".*backup*")]
-
-
-def test_a_backup_does_not_take_the_room_that_the_store_needs(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    free = [2 * site.file.stat().st_size - 1]
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
-    keeping = site.upkeep()
-    with caplog.at_level(logging.ERROR, upkeep.__name__):
-        for _ in range(3):
-            keeping.step()
-            site.now_ms += LOOK_MS
-    assert site.backups() == []
-    line = f"no backup of the store is made: {NO_ROOM}"
-    assert caplog.messages == [line]
-    until(lambda: site.reported() == [(0, line)])
-    free[0] = 1 << 40
-    site.now_ms += AGAIN_MS
-    keeping.step()
-    assert len(site.backups()) == 1
-    until(lambda: site.reported() == [(1, "")])
 
 
 def test_damage_is_reported_in_one_line_with_the_command_that_mends_it(
