@@ -47,71 +47,56 @@ class Case:
 
 PLACE = ("orders", 2, 256)
 ACCOUNT = ("org.example.AccountException", "no account 7:\n at line 1")
+NO_ACCOUNT = ("org.example.AccountException", "no account")
 DESERIALIZATION = "org.springframework.kafka.support.serializer.DeserializationException"
 UNREADABLE = ("org.apache.kafka.common.errors.SerializationException", "Size of data received is not 4")
 REJECTED = ("rejected", "Offset rejected by client.")
 FAILED = ("org.example.StreamsException", "")
 LISTENER = ("org.example.ListenerException", "no account")
+BAD_VALUE = ("org.example.DataException", "bad value at 77")
+PROCESSING = "io.smallrye.reactive.messaging.providers.ProcessingException"
+HANDLING = "org.springframework.messaging.MessageHandlingException"
 OFFSET, PARTITION = names.STREAMS_OFFSET, names.STREAMS_PARTITION
+
+
+def spring(name: str, headers: Headers, error: tuple[str, str], wrapper: str = "") -> Case:
+    """A record of ``PLACE`` on which the group ``billing`` failed."""
+    return Case(name, headers, "spring", PLACE, ("billing", ""), error, wrapper=wrapper)
+
+
+def smallrye(name: str, headers: Headers, error: tuple[str, str] = NO_ACCOUNT, wrapper: str = "") -> Case:
+    return Case(name, headers, "smallrye", PLACE, error=error, wrapper=wrapper)
+
+
 CASES = [
     Case("no headers at all", None),
     Case("nobody's headers", [("a", b"b"), ("a", None)]),
-    Case(
-        "Connect",
-        [("trace", b"1"), *CONNECT],
-        "connect",
-        ("orders", 2, 77),
-        ("", "sink"),
-        ("org.example.DataException", "bad value at 77"),
-    ),
+    Case("Connect", [("trace", b"1"), *CONNECT], "connect", ("orders", 2, 77), ("", "sink"), BAD_VALUE),
     Case("share group: causes by message", SHARE, "share_group", ("orders", 1, 5), ("g1", ""), REJECTED),
     Case("Streams, with a null message", STREAMS, "streams", ("orders", 3, 9), error=FAILED),
-    Case("Spring: numbers as bytes", SPRING, "spring", ("orders", 2, 256), ("billing", ""), LISTENER),
+    spring("Spring: numbers as bytes", SPRING, LISTENER),
     Case("Spring's other family", SPRING_ORIGINAL, "spring", PLACE, error=LISTENER),
-    Case(
-        "Spring's retry topics have the group from the other family",
-        SPRING_RETRIES,
-        "spring",
-        PLACE,
-        ("billing", ""),
-        ACCOUNT,
-        wrapper=LISTENER_FAILED,
+    spring(
+        "Spring's retry topics have the group from the other family", SPRING_RETRIES, ACCOUNT, LISTENER_FAILED
     ),
-    Case(
+    spring(
         "Spring: the family that wrote last goes before the one that wrote first",
         [*SPRING_RETRIES, *SPRING],
-        "spring",
-        PLACE,
-        ("billing", ""),
         LISTENER,
     ),
-    Case(
+    spring(
         "Spring: what was written on the way of retries goes before what was there",
         [*replaced(SPRING, "topic", b"bills"), *SPRING_RETRIES],
-        "spring",
-        PLACE,
-        ("billing", ""),
         ACCOUNT,
-        wrapper=LISTENER_FAILED,
+        LISTENER_FAILED,
     ),
-    Case(
+    spring(
         "Spring: a cause that is a wrapper itself is looked up in the stack trace",
         SPRING_DESERIALIZATION,
-        "spring",
-        PLACE,
-        ("billing", ""),
         UNREADABLE,
-        wrapper=DESERIALIZATION,
+        DESERIALIZATION,
     ),
-    Case(
-        "Spring: the exception of a key",
-        SPRING_KEY,
-        "spring",
-        PLACE,
-        ("billing", ""),
-        UNREADABLE,
-        wrapper=DESERIALIZATION,
-    ),
+    spring("Spring: the exception of a key", SPRING_KEY, UNREADABLE, DESERIALIZATION),
     Case(
         "Spring: a wrapper stays where nothing says what it holds",
         [("kafka_dlt-exception-fqcn", LISTENER_FAILED.encode()), ("kafka_dlt-exception-message", b"failed")],
@@ -123,39 +108,23 @@ CASES = [
         SPRING_CLOUD_STREAM,
         "spring_cloud_stream",
         PLACE,
-        error=("org.example.AccountException", "no account"),
-        wrapper="org.springframework.messaging.MessageHandlingException",
+        error=NO_ACCOUNT,
+        wrapper=HANDLING,
     ),
-    Case(
-        "SmallRye: numbers as text",
-        SMALLRYE,
-        "smallrye",
-        PLACE,
-        error=("org.example.AccountException", "no account"),
-    ),
-    Case(
+    smallrye("SmallRye: numbers as text", SMALLRYE),
+    smallrye(
         "SmallRye: the newest headers are the first",
         [*SMALLRYE, *replaced(replaced(SMALLRYE, "reason", b"old"), "offset", b"1")],
-        "smallrye",
-        PLACE,
-        error=("org.example.AccountException", "no account"),
     ),
-    Case(
+    smallrye(
         "SmallRye: the exception that the library puts around that of the application",
-        replaced(
-            SMALLRYE, "exception-class-name", b"io.smallrye.reactive.messaging.providers.ProcessingException"
-        ),
-        "smallrye",
-        PLACE,
-        error=("java.sql.SQLException", "no row"),
-        wrapper="io.smallrye.reactive.messaging.providers.ProcessingException",
+        replaced(SMALLRYE, "exception-class-name", PROCESSING.encode()),
+        ("java.sql.SQLException", "no row"),
+        PROCESSING,
     ),
-    Case(
+    smallrye(
         "SmallRye with retries: the oldest place is the origin",
         [*replaced(SMALLRYE_RETRIES, "topic", b"orders_retry_10000"), *SMALLRYE_RETRIES],
-        "smallrye",
-        PLACE,
-        error=("org.example.AccountException", "no account"),
     ),
     Case("Arroyo: a place without its topic", ARROYO, "arroyo", ("", 2, 256)),
     Case(
