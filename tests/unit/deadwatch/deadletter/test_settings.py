@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from deadwatch.runtime.settings_file import load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 from tests.hostile_headers import reading_as
+from tests.tables import named
 
 FILE = """
 dialects:
@@ -58,12 +58,8 @@ def test_every_process_that_reads_records_reads_them_alike(
 ) -> None:
     with reading_as(loaded(FILE, settings).reading):
         record = parse_record("dlq.orders", 0, 0, 0, None, None, HEADERS)
-        assert (record.dialect, record.source_topic, record.source_offset, record.error_class) == (
-            "orders-service",
-            "orders",
-            42,
-            "org.example.Late",
-        )
+        found = (record.dialect, record.source_topic, record.source_offset, record.error_class)
+        assert found == ("orders-service", "orders", 42, "org.example.Late")
         assert reading().first_counts
 
 
@@ -117,69 +113,46 @@ def test_a_dialect_without_prefix_gives_way_to_one_that_has_its_headers(loaded: 
     assert len(others) == len(DIALECTS) - 1
 
 
-TOPIC = {"topic": ".*", "value": "x"}
+A: dict[str, Any] = {"name": "a", "message": "x"}
 
 
-@dataclass(frozen=True)
-class Refused:
-    name: str
-    dialects: list[dict[str, Any]]
-    why: str
+def derived(topic: str, value: str = "x", text: str = "source_topic") -> dict[str, Any]:
+    return {**A, "derived": {text: {"topic": topic, "value": value}}}
 
 
-REFUSED = [
-    Refused("the name of a built in one", [{"name": "connect", "message": "m"}], "connect is the name of a"),
-    Refused("no header", [{"name": "mine"}], "no header is named"),
-    Refused(
-        "a header of a built in one",
-        [{"name": "mine", "message": "__connect.errors.mine"}],
-        "is a header of the dialect connect",
-    ),
-    Refused(
-        "a name twice", [{"name": "a", "message": "x"}, {"name": "a", "message": "y"}], "a is in several"
-    ),
-    Refused(
-        "a header twice", [{"name": "a", "message": "x"}, {"name": "b", "message": "x"}], "x is in several"
-    ),
-    Refused(
+REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
+    ("the name of a built in one", [{**A, "name": "connect"}], "connect is the name of a"),
+    ("no header", [{"name": "mine"}], "no header is named"),
+    ("a built in header", [{**A, "message": "__connect.errors.mine"}], "is a header of the dialect connect"),
+    ("a name twice", [A, {**A, "message": "y"}], "a is in several"),
+    ("a header twice", [A, {**A, "name": "b"}], "x is in several"),
+    (
         "the name of a built in one that is not replaced",
-        [{"name": "spring", "instead_of": ["connect"], "message": "x"}],
+        [{**A, "name": "spring", "instead_of": ["connect"]}],
         "spring is the name of a",
     ),
-    Refused(
+    (
         "instead of one that is not built in",
-        [{"name": "a", "instead_of": ["camel"], "message": "x"}],
+        [{**A, "instead_of": ["camel"]}],
         "camel is no dialect that is built in: those are arroyo, connect",
     ),
-    Refused(
-        "a constant number",
-        [{"name": "a", "message": "x", "constants": {"source_offset": "1"}}],
-        "no text of",
-    ),
-    Refused(
+    ("a constant number", [{**A, "constants": {"source_offset": "1"}}], "no text of"),
+    (
         "a constant that is derived",
-        [{"name": "a", "message": "x", "constants": {"message": "1"}, "derived": {"message": TOPIC}}],
+        [{**derived(".*", text="message"), "constants": {"message": "1"}}],
         "message is a constant and derived",
     ),
-    Refused(
-        "a broken expression",
-        [{"name": "a", "message": "x", "derived": {"source_topic": {"topic": "(", "value": "x"}}}],
-        "is not a regular expression",
-    ),
-    Refused(
-        "a group that the expression does not have",
-        [{"name": "a", "message": "x", "derived": {"source_topic": {"topic": "(.*)-dlq", "value": r"\2"}}}],
-        "cannot be made of",
-    ),
-    Refused(
-        "a star inside", [{"name": "a", "message": "x", "drop_headers": ["x-*-y"]}], "String should match"
-    ),
-    Refused("a field that is none", [{"name": "a", "topic": "x"}], "Extra inputs"),
-    Refused("a name no label should have", [{"name": "My Own", "message": "x"}], "String should match"),
+    ("a broken expression", [derived("(")], "is not a regular expression"),
+    ("a group that the expression does not have", [derived("(.*)-dlq", r"\2")], "cannot be made of"),
+    ("a star inside", [{**A, "drop_headers": ["x-*-y"]}], "String should match"),
+    ("a field that is none", [{"name": "a", "topic": "x"}], "Extra inputs"),
+    ("a name no label should have", [{**A, "name": "My Own"}], "String should match"),
 ]
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_a_dialect_that_cannot_be_told_is_refused(case: Refused, loaded: Loaded) -> None:
-    with pytest.raises(SettingsError, match=case.why):
-        loaded(json.dumps({"dialects": case.dialects}))
+@pytest.mark.parametrize(("dialects", "why"), named(REFUSED))
+def test_a_dialect_that_cannot_be_told_is_refused(
+    dialects: list[dict[str, Any]], why: str, loaded: Loaded
+) -> None:
+    with pytest.raises(SettingsError, match=why):
+        loaded(json.dumps({"dialects": dialects}))
