@@ -11,6 +11,7 @@ from api.auth.credentials import issue
 from api.settings import ApiSettings
 from cli.api_client import ANONYMOUS
 from cli.commands import ready as ready_command
+from tests.tables import named
 from tests.unit.cli.conftest import Port
 from tests.unit.cli.terminal import Served
 
@@ -44,9 +45,7 @@ CASES: list[tuple[str, httpx2.Response, httpx2.Response, tuple[str, ...], list[s
 ]
 
 
-@pytest.mark.parametrize(
-    ("readiness", "scrape", "sources", "missing"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
-)
+@pytest.mark.parametrize(("readiness", "scrape", "sources", "missing"), named(CASES))
 def test_what_is_missing_is_said(
     readiness: httpx2.Response, scrape: httpx2.Response, sources: tuple[str, ...], missing: list[str]
 ) -> None:

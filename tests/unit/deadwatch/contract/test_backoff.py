@@ -1,6 +1,5 @@
 """The delays of KIP-580; the vectors were printed by Kafka 4.4's own ``ExponentialBackoff`` with jitter 0."""
 
-from dataclasses import dataclass
 from random import Random
 
 import pytest
@@ -8,29 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deadwatch.contract.backoff import Backoff
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    backoff: Backoff
-    delays_ms: tuple[int, ...]
-
+from tests.tables import named
 
 CASES = [
-    Case("Kafka's defaults", Backoff(100, 1_000, 0), (100, 200, 400, 800, 1_000, 1_000)),
-    Case("a minute", Backoff(1_000, 60_000, 0), (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000)),
-    Case("initial equals maximum", Backoff(100, 100, 0.2), (100, 100, 100)),
-    Case("initial above maximum waits the maximum without jitter", Backoff(500, 100, 0.2), (100, 100)),
-    Case("no initial delay never waits", Backoff(0, 1_000, 0), (0, 0, 0, 0)),
-    Case("maximum between two powers", Backoff(3, 7, 0), (3, 6, 7, 7)),
+    ("Kafka's defaults", Backoff(100, 1_000, 0), (100, 200, 400, 800, 1_000, 1_000)),
+    ("a minute", Backoff(1_000, 60_000, 0), (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000)),
+    ("initial equals maximum", Backoff(100, 100, 0.2), (100, 100, 100)),
+    ("initial above maximum waits the maximum without jitter", Backoff(500, 100, 0.2), (100, 100)),
+    ("no initial delay never waits", Backoff(0, 1_000, 0), (0, 0, 0, 0)),
+    ("maximum between two powers", Backoff(3, 7, 0), (3, 6, 7, 7)),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_delays_are_those_of_kafka(case: Case) -> None:
-    failures = range(1, len(case.delays_ms) + 1)
-    assert tuple(case.backoff.delay_ms(n, Random(1)) for n in failures) == case.delays_ms
+@pytest.mark.parametrize(("backoff", "delays_ms"), named(CASES))
+def test_delays_are_those_of_kafka(backoff: Backoff, delays_ms: tuple[int, ...]) -> None:
+    failures = range(1, len(delays_ms) + 1)
+    assert tuple(backoff.delay_ms(n, Random(1)) for n in failures) == delays_ms
 
 
 @settings(max_examples=30)

@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.tables import named
 
 PASSWORD = 'p"w\\d'
 
@@ -90,9 +91,7 @@ CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"), [row[1:] for row in CONTRADICTIONS], ids=[row[0] for row in CONTRADICTIONS]
-)
+@pytest.mark.parametrize(("settings", "match"), named(CONTRADICTIONS))
 def test_contradictions_are_refused_at_the_door(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ValidationError, match=match):
         KafkaConnection(**settings)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from deadwatch.runtime.logs import TRACE, LogFormat, Scope, add_context, facts, formatter, invoke, log_context
+from tests.tables import named
 
 Line = Callable[..., str]
 
@@ -117,7 +118,7 @@ CONTEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("of", "prefix"), [row[1:] for row in CONTEXTS], ids=[row[0] for row in CONTEXTS])
+@pytest.mark.parametrize(("of", "prefix"), named(CONTEXTS))
 def test_every_line_inside_carries_the_context(
     lines: pytest.LogCaptureFixture, of: tuple[str, Scope, int | None], prefix: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from collector.settings import CollectorSettings
 from deadwatch.runtime.process import SettingsError
 from deadwatch.runtime.settings_file import load
+from tests.tables import named
 
 
 def written(directory: Path, text: str) -> Path:
@@ -44,7 +45,7 @@ BAD_FILES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "match"), [row[1:] for row in BAD_FILES], ids=[row[0] for row in BAD_FILES])
+@pytest.mark.parametrize(("text", "match"), named(BAD_FILES))
 def test_a_bad_file_is_refused_in_one_line(tmp_path: Path, text: str, match: str) -> None:
     with pytest.raises(SettingsError, match=match) as refused:
         load(CollectorSettings, written(tmp_path, text))
