@@ -4,7 +4,6 @@ import multiprocessing
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +12,13 @@ from sqlalchemy import Engine
 
 from deadwatch.orders.order import ClaimLostError, Status
 from deadwatch.store import upgrades, versions
-from deadwatch.store.engine import connect
 from deadwatch.store.write.orders import count_by_status
 from tests import landed_stores
 from tests.paths import ROOT
 from tests.unit.deadwatch.store.test_orders import Place, place
-from tests.unit.deadwatch.store.test_versions import rows
+from tests.unit.deadwatch.store.test_versions import engine, rows
 
-__all__ = ["place"]
+__all__ = ["engine", "place"]
 
 NEW_COLUMNS = """
 from sqlalchemy import BigInteger, Boolean, Column, LargeBinary, SmallInteger, Text, text
@@ -55,13 +53,6 @@ with connect(url).begin() as connection:
 def url(tmp_path: Path) -> str:
     """``tests/contract`` has PostgreSQL here."""
     return f"sqlite:///{tmp_path / 'store.db'}"
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    yield made
-    made.dispose()
 
 
 def test_a_migration_that_is_written_can_be_made_on_a_store_with_rows(

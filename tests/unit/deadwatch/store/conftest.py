@@ -16,9 +16,13 @@ def _disks_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def url(request: pytest.FixtureRequest, tmp_path: Path, empty_store: Path) -> str:
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, file: Path, empty_store: Path) -> str:
     """A store with its tables; a suite about the tables themselves (``MAKES_TABLES``) begins without."""
-    file = tmp_path / "store.db"
     if not getattr(request.module, "MAKES_TABLES", False):
         shutil.copyfile(empty_store, file)
     return f"sqlite:///{file}"

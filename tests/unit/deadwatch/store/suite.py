@@ -40,6 +40,14 @@ def store(url: str) -> Iterator[Store]:
 
 
 @pytest.fixture
+def connections(url: str) -> Iterator[Engine]:
+    """Connections to a store that may lack its tables."""
+    made = connect(url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
 def engine(url: str) -> Iterator[Engine]:
     """Connections to a store that has its tables."""
     made = connect(url)

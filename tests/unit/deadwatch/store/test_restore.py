@@ -30,6 +30,7 @@ from deadwatch.store.write.policies import PolicyBook
 from deadwatch.store.write.replacement import KEPT
 from tests import landed_stores
 from tests.console_store import empty_row
+from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import NOW_MS, order
 from tests.unit.deadwatch.store.test_policies import policy
 from tests.unit.deadwatch.store.test_replacement import MORE, OLD
@@ -50,22 +51,8 @@ sys.stdin.read()
 
 Query = Callable[[str], list[tuple[Any, ...]]]
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "deadwatch.db"
-
-
-@pytest.fixture
-def url(file: Path) -> str:
-    return f"sqlite:///{file}"
-
-
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    yield made
-    made.dispose()
+MAKES_TABLES = True
+engine = suite.connections
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from deadwatch.store.write.task_timers import SILENT_MS, States, following
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import Rows, apply, origin
 
-store, engine, rows = suite.store, suite.engine, suite.rows
+store, rows = suite.store, suite.rows
 CLIENT = "app-1"
 THREAD = f"{CLIENT}-StreamThread-1"
 OTHER = f"{CLIENT}-StreamThread-2"

@@ -1,6 +1,6 @@
 """How a store comes to the version that this program knows, and what is refused."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 from alembic import command
@@ -8,25 +8,20 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, MetaData, inspect, select, text
 
 from deadwatch.store import schema, upgrades, versions
-from deadwatch.store.engine import connect
 from deadwatch.store.errors import StoreError
 from deadwatch.store.maintenance import Work, commands
 from deadwatch.store.store import Store
 from deadwatch.store.versions import Kind
 from deadwatch.store.write import orders, policies
 from tests import console_store, landed_stores
+from tests.unit.deadwatch.store import suite
 
 Rows = Mapping[str, list[Mapping[str, object]]]
 
 MAKES_TABLES = True
 LANDED = tuple(reversed(versions.known()))
 
-
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    yield made
-    made.dispose()
+engine = suite.connections
 
 
 def run(engine: Engine, *statements: str) -> None:
