@@ -34,6 +34,7 @@ RECORD = parse_record(
     ],
 )
 EMPTY = parse_record("dlq.t", 0, 0, 1 << 62, None, None, None)
+LONG = parse_record("dlq.t", 0, 0, 0, None, b"x" * MAX_BYTES + b"END", None)
 
 GOLDEN = [
     ("true", True),
@@ -57,7 +58,6 @@ GOLDEN = [
     ('headers.get("gone") != "x"', True),
     ("has(headers.gone)", False),
     ('has(headers.tenant) && "tenant" in headers', True),
-    ('headers["gone"] == "x"', False),
     ('headers["gone"] != "x"', False),
     ('headers["gone"] == "x" || attempts == 3', True),
     ('headers.get("null") == "" && "null" in headers', True),
@@ -66,11 +66,9 @@ GOLDEN = [
     ("key == 'k-7' && key_size == 3 && value_size == 14", True),
     ('value.contains("amount")', True),
     ("!(attempts > 5) ? partition == 2 : false", True),
-    ("offset / 0 == 1", False),
     ("offset + 9223372036854775807 > 0", False),
-    ('timestamp > timestamp("soon")', False),
-    ('message.matches("(")', False),
     ('value.contains("x") // by hand', False),
+    ('value == "add_string"', False),
     ('{"a": attempts}["a"] == 3', True),
     ("[1, attempts][1] == 3 && 1.5 < 2.5 && dyn(1u) == 1", True),
 ]
@@ -112,11 +110,12 @@ def test_every_field_can_be_asked_for_of_every_record() -> None:
     ],
 )
 def test_what_cannot_be_told_does_not_match_and_says_why(text: str, problem: str) -> None:
-    verdict = Filter(text).verdict(RECORD)
-    assert not verdict.matches
-    assert problem in verdict.problem
+    made = Filter(text)
+    assert not made(RECORD)
+    assert problem in made.verdict(RECORD).problem
 
 
+NOT_KNOWN = "how much it holds is not known; go through headers, or a list"
 REFUSED = [
     ("ataempts > 3", 1, 1, "'ataempts' is no field and no function; did you mean attempts?"),
     ('partition == 1 &&\n  sourc_topic == "x"', 2, 3, "did you mean source_topic?"),
@@ -136,6 +135,14 @@ REFUSED = [
     ("[1].map(a, a).size() > 0", 1, 1, "texts and lists cannot be put together here"),
     ("(" * 40 + "true" + ")" * 40, 1, 1, "recursion limit"),
     ("true" + " " * MAX_CHARS, 1, 1, f"more than {MAX_CHARS}"),
+    ("[[value, value]].exists(a, a.exists(b, true))", 1, 1, NOT_KNOWN),
+    ("[[value, value]][0].exists(a, true)", 1, 1, NOT_KNOWN),
+    ("dyn([value]).exists(a, true)", 1, 1, NOT_KNOWN),
+    ("(attempts > 1 ? dyn([value]) : dyn([key])).exists(a, true)", 1, 1, NOT_KNOWN),
+    ('{"a": [value]}["a"].exists(a, true)', 1, 1, NOT_KNOWN),
+    ('{"a": "b"}.exists(a, true)', 1, 1, NOT_KNOWN),
+    ("[[value, value]].exists(headers, headers.exists(a, true))", 1, 1, "called headers; call it h"),
+    ('message.matches(headers.get("pattern"))', 1, 1, "is not written out; write it as a text"),
 ]
 
 
@@ -154,14 +161,9 @@ def test_the_longest_filter_is_taken() -> None:
     assert Filter("true" + " " * (MAX_CHARS - 4))(RECORD)
 
 
-def test_a_text_that_only_looks_like_an_overload_is_none() -> None:
-    assert not Filter('value == "add_string"')(RECORD)
-
-
 def test_only_the_beginning_of_a_payload_is_seen() -> None:
-    long = parse_record("dlq.t", 0, 0, 0, None, b"x" * MAX_BYTES + b"END", None)
-    assert not Filter('value.contains("END")')(long)
-    assert Filter(f"value_size == {MAX_BYTES + 3}")(long)
+    assert not Filter('value.contains("END")')(LONG)
+    assert Filter(f"value_size == {MAX_BYTES + 3}")(LONG)
 
 
 def nested(depth: int, what: str) -> str:
@@ -230,32 +232,6 @@ def test_a_refusal_says_by_how_much(text: str, times: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[[value, value]].exists(a, a.exists(b, true))",
-        "[[value, value]][0].exists(a, true)",
-        "dyn([value]).exists(a, true)",
-        "(attempts > 1 ? dyn([value]) : dyn([key])).exists(a, true)",
-        '{"a": [value]}["a"].exists(a, true)',
-        '{"a": "b"}.exists(a, true)',
-    ],
-)
-def test_what_cannot_be_counted_is_not_gone_through(text: str) -> None:
-    with pytest.raises(FilterError, match=r"how much it holds is not known; go through headers, or a list"):
-        Filter(text)
-
-
-def test_a_variable_cannot_hide_the_headers() -> None:
-    with pytest.raises(FilterError, match=r"a variable cannot be called headers; call it h"):
-        Filter("[[value, value]].exists(headers, headers.exists(a, true))")
-
-
-def test_a_regular_expression_that_a_record_brings_is_refused() -> None:
-    with pytest.raises(FilterError, match=r"is not written out; write it as a text"):
-        Filter('message.matches(headers.get("pattern"))')
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         r'value.matches("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")',
         r'message.matches("(?i)offset [0-9]+ of (orders|payments)-[a-z]{2,10}$")',
         r'message.matches("\\d{4}-\\d{2}-\\d{2}T.{1,50}Z") && value.matches("currency.: *.(EUR|USD)")',
@@ -265,14 +241,12 @@ def test_a_regular_expression_that_a_record_brings_is_refused() -> None:
     ],
 )
 def test_what_people_ask_is_not_too_much(text: str) -> None:
-    long = parse_record("dlq.t", 0, 0, 0, None, b"x" * MAX_BYTES, None)
-    assert Filter(text).verdict(long).problem == ""
+    assert Filter(text).verdict(LONG).problem == ""
 
 
 @pytest.mark.parametrize("pattern", ["(x+x+)+y", "(.*)(.*)(.*)(.*)(.*)[^x]"])
 def test_a_pattern_that_would_backtrack_for_years_comes_to_its_end(pattern: str) -> None:
-    long = parse_record("dlq.t", 0, 0, 0, None, b"x" * MAX_BYTES, None)
-    assert Filter(f'value.matches("{pattern}")').verdict(long) == Verdict(matches=False)
+    assert Filter(f'value.matches("{pattern}")').verdict(LONG) == Verdict(matches=False)
 
 
 @pytest.mark.parametrize(
