@@ -18,7 +18,8 @@ from api.checks.redrive import redrive
 from api.settings import ApiSettings
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.store import versions
-from deadwatch.store.engine import POSTGRESQL, SQLITE, parse_url, shown
+from deadwatch.store.address import SQLITE
+from deadwatch.store.engine import POSTGRESQL, parse_url, shown
 from deadwatch.store.trouble import line
 from deadwatch.store.versions import Kind
 

@@ -1,10 +1,6 @@
 """Connections to the store, a file of SQLite or a database of PostgreSQL, and statements for both.
 
-    sqlite:///deadwatch-data/deadwatch.db
-    postgresql://user:password@host:5432/deadwatch
-
-Without a password in the address, libpq's own ways serve: ``PGPASSWORD``, ``PGPASSFILE``, ``~/.pgpass``. A
-password is never shown.
+A password is never shown.
 """
 
 import sqlite3
@@ -30,37 +26,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, ExceptionContext, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
+from deadwatch.store.address import DRIVERS, SQLITE, checked_url
 from deadwatch.store.storable import MAX_INTEGER
-
-SQLITE: Final = "sqlite"
-PSYCOPG: Final = "postgresql+psycopg"
-DRIVERS: Final = {"sqlite": SQLITE, "postgres": PSYCOPG, "postgresql": PSYCOPG, "postgresql+psycopg": PSYCOPG}
-ADDRESS_FORM: Final = "must be sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE"
 
 
 def parse_url(text: str) -> URL:
     """The address, with the driver that we use.
 
-    Raises ``ValueError``: it names no store that can be used; the text does not show it.
+    Raises ``ValueError``: it names no store that can be used; the error does not show the text.
     """
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        raise ValueError(ADDRESS_FORM) from None
-    driver = DRIVERS.get(url.drivername)
-    if driver is None or url.database in {None, "", ":memory:"}:
-        raise ValueError(ADDRESS_FORM)
-    return url.set(drivername=driver)
-
-
-def checked_url(text: str) -> str:
-    """The text, if it names a store that can be used, else ``ValueError``; a validator of settings."""
-    parse_url(text)
-    return text
+    url = make_url(checked_url(text))
+    return url.set(drivername=DRIVERS[url.drivername])
 
 
 def shown(url: URL) -> str:

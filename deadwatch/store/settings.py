@@ -9,7 +9,7 @@ from deadwatch.contract.topics import EVENTS
 from deadwatch.deadletter.settings import DeadLetterSettings
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.settings import TopicPatterns
-from deadwatch.store.engine import checked_url
+from deadwatch.store.address import checked_url
 
 
 class StoreSettings(DeadLetterSettings):

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from cli.api_client import Api
 from deadwatch.store import schema
-from deadwatch.store.engine import SQLITE, connect
+from deadwatch.store.address import SQLITE
+from deadwatch.store.engine import connect
 from tests.chaos.account import Account
 from tests.chaos.actors import sound
 from tests.chaos.counted import causes, differences, totals

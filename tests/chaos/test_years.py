@@ -10,7 +10,8 @@ from random import Random
 
 import pytest
 
-from deadwatch.store.engine import SQLITE, parse_url
+from deadwatch.store.address import SQLITE
+from deadwatch.store.engine import parse_url
 from tests.chaos.account import Account
 from tests.chaos.actors import Admin, Commenter, Keeper, Operator, Reader, Scraper, Watcher, acting
 from tests.chaos.closing import judged

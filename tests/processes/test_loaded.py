@@ -35,7 +35,7 @@ def url(tmp_path: Path) -> str:
 def test_what_stays_in_memory_with_the_service_loads_no_part_of_it() -> None:
     names = loaded("import cli.main, cli.commands.up")
     assert "typer" in names
-    assert {"alembic", "kafka", "numpy", "polars", "pyarrow", "pyspark"}.isdisjoint(names)
+    assert {"alembic", "kafka", "numpy", "polars", "pyarrow", "pyspark", "sqlalchemy"}.isdisjoint(names)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 from sqlalchemy import Engine, NullPool, create_engine, event
 
-from deadwatch.store.engine import SQLITE, existing, parse_url
+from deadwatch.store.address import SQLITE
+from deadwatch.store.engine import existing, parse_url
 from deadwatch.store.errors import StoreError
 
 ADDRESS: Final = "sqlite:///"

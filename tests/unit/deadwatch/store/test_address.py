@@ -1,0 +1,35 @@
+"""Whether an address names a store is told as SQLAlchemy reads it, without SQLAlchemy."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from deadwatch.store.address import DRIVERS
+from deadwatch.store.engine import parse_url
+
+BEGINNINGS = ("sqlite:///", "postgresql://", "postgres://", "postgresql+psycopg://", "mysql://", "")
+PARTS = (*"/:@?[]# ", "://", "user", "pa/ss", "host", "[::1]", "5432", "+5", "db", "%3Amemory%3A", ":memory:")
+
+
+def read(text: str) -> str | None:
+    """The database of a store, by SQLAlchemy alone."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        return None
+    return url.database if url.drivername in DRIVERS and url.database not in {"", ":memory:"} else None
+
+
+def used(text: str) -> str | None:
+    """The database that we use."""
+    try:
+        return parse_url(text).database
+    except ValueError:
+        return None
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(BEGINNINGS), st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
+def test_an_address_names_a_store_where_sqlalchemy_finds_its_database(beginning: str, rest: str) -> None:
+    assert used(beginning + rest) == read(beginning + rest)
