@@ -5,11 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deadwatch.orders.errors import OrderStateError
-from deadwatch.orders.order import ClaimLostError, Status
+from deadwatch.orders.order import Claim, ClaimLostError, Status
 from deadwatch.store.write.order_claims import MAX_LEASE_MS
 from tests.unit.deadwatch.store.test_orders import LEASE_MS, Place, place
 
 __all__ = ["place"]
+
+
+@pytest.fixture
+def claim(place: Place) -> Claim:
+    """Of the order a, by a worker that began at 0."""
+    place.add("a")
+    return place.claimed()
 
 
 def test_orders_are_claimed_in_the_order_of_their_creation_by_one_worker_each(place: Place) -> None:
@@ -24,16 +31,14 @@ def test_orders_are_claimed_in_the_order_of_their_creation_by_one_worker_each(pl
     ]
 
 
-def test_a_dead_worker_is_followed_as_soon_as_its_lease_ends(place: Place) -> None:
-    place.add("a")
-    first = place.claimed("w1", 0)
+def test_a_dead_worker_is_followed_as_soon_as_its_lease_ends(place: Place, claim: Claim) -> None:
     assert place.claims.claim("w2", LEASE_MS - 1, LEASE_MS) is None
     second = place.claimed("w2", LEASE_MS)
     assert (second.epoch, second.expires_at_ms) == (2, 2 * LEASE_MS)
     for call in (
-        lambda: place.claims.renew(first, LEASE_MS, LEASE_MS),
-        lambda: place.claims.settle(first, Status.COMPLETED, "", LEASE_MS),
-        lambda: place.claims.release(first),
+        lambda: place.claims.renew(claim, LEASE_MS, LEASE_MS),
+        lambda: place.claims.settle(claim, Status.COMPLETED, "", LEASE_MS),
+        lambda: place.claims.release(claim),
     ):
         with pytest.raises(ClaimLostError):
             call()
@@ -41,16 +46,12 @@ def test_a_dead_worker_is_followed_as_soon_as_its_lease_ends(place: Place) -> No
     assert place.claims.renew(second, LEASE_MS, LEASE_MS)[1] is Status.RUNNING
 
 
-def test_a_late_worker_may_go_on_while_nobody_else_came(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_a_late_worker_may_go_on_while_nobody_else_came(place: Place, claim: Claim) -> None:
     renewed, status = place.claims.renew(claim, 9 * LEASE_MS, LEASE_MS)
     assert (renewed.expires_at_ms, status) == (10 * LEASE_MS, Status.RUNNING)
 
 
-def test_what_is_released_is_taken_over_at_once(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed("w1", 0)
+def test_what_is_released_is_taken_over_at_once(place: Place, claim: Claim) -> None:
     place.claims.release(claim)
     with pytest.raises(ClaimLostError):
         place.claims.renew(claim, 1, LEASE_MS)
@@ -87,9 +88,7 @@ def test_a_lease_has_bounds(place: Place, lease_ms: int) -> None:
 
 
 @pytest.mark.parametrize("status", [Status.COMPLETED, Status.FAILED, Status.CANCELLED])
-def test_what_is_over_stays_over(place: Place, status: Status) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_what_is_over_stays_over(place: Place, claim: Claim, status: Status) -> None:
     place.claims.settle(claim, status, "why", 77)
     assert (place.status("a"), place.book.get("a").finished_at_ms) == ((status, "why"), 77)
     assert place.claims.claim("w", 99 * LEASE_MS, LEASE_MS) is None
@@ -99,16 +98,12 @@ def test_what_is_over_stays_over(place: Place, status: Status) -> None:
         place.book.resume("a")
 
 
-def test_a_worker_settles_nothing_into_a_state_that_goes_on(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_a_worker_settles_nothing_into_a_state_that_goes_on(place: Place, claim: Claim) -> None:
     with pytest.raises(ValueError, match="PAUSED or in a final state"):
         place.claims.settle(claim, Status.RUNNING, "", 1)
 
 
-def test_a_paused_order_is_resumed_with_all_it_has(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_a_paused_order_is_resumed_with_all_it_has(place: Place, claim: Claim) -> None:
     place.claims.settle(claim, Status.PAUSED, "orders-3 made no progress", 5)
     assert place.status("a") == (Status.PAUSED, "orders-3 made no progress")
     assert place.claims.claim("w", 6, LEASE_MS) is None
@@ -118,9 +113,7 @@ def test_a_paused_order_is_resumed_with_all_it_has(place: Place) -> None:
     assert again.epoch == 2
 
 
-def test_a_worker_hears_of_a_pause_and_keeps_its_reason(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_a_worker_hears_of_a_pause_and_keeps_its_reason(place: Place, claim: Claim) -> None:
     place.book.pause("a", "lunch")
     claim, status = place.claims.renew(claim, 1, LEASE_MS)
     assert status is Status.PAUSED
@@ -128,16 +121,13 @@ def test_a_worker_hears_of_a_pause_and_keeps_its_reason(place: Place) -> None:
     assert place.status("a") == (Status.PAUSED, "lunch")
 
 
-def test_a_cancel_of_a_dead_worker_s_order_is_settled_by_the_next(place: Place) -> None:
-    place.add("a")
-    assert place.claims.claim("w1", 0, LEASE_MS) is not None
+def test_a_cancel_of_a_dead_worker_s_order_is_settled_by_the_next(place: Place, claim: Claim) -> None:
+    del claim  # whose worker has died
     assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
     assert place.claims.claim("w2", LEASE_MS, LEASE_MS) is not None
 
 
-def test_a_worker_that_pauses_what_was_cancelled_has_cancelled_it(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
+def test_a_worker_that_pauses_what_was_cancelled_has_cancelled_it(place: Place, claim: Claim) -> None:
     place.book.cancel("a", "mistake", 1)
     place.claims.settle(claim, Status.PAUSED, "no progress", 9)
     assert (place.status("a"), place.book.get("a").finished_at_ms) == ((Status.CANCELLED, "mistake"), 9)
