@@ -30,7 +30,7 @@ GROUP = GroupDelta(
     last_ms=20,
 )
 
-Rows = Callable[[Table], list[dict[str, Any]]]
+Rows = Callable[[Table, str], list[Any]]
 
 
 @pytest.fixture
@@ -58,13 +58,14 @@ def engine(url: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def rows(url: str) -> Iterator[Rows]:
-    """The rows of a table, in the order of its key."""
+    """These columns of a table, in the order of its key: a tuple for each row, of one column its values."""
     engine = create_engine(url)
 
-    def read(table: Table) -> list[dict[str, Any]]:
+    def read(table: Table, names: str) -> list[Any]:
+        query = select(*(table.c[name] for name in names.split())).order_by(*table.primary_key.columns)
         with engine.connect() as connection:
-            ordered = select(table).order_by(*table.primary_key.columns)
-            return [dict(row) for row in connection.execute(ordered).mappings()]
+            found = connection.execute(query)
+            return list(map(tuple, found) if " " in names else found.scalars())
 
     yield read
     engine.dispose()

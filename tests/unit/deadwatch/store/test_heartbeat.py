@@ -16,7 +16,7 @@ store, rows = suite.store, suite.rows
 
 
 def sources(rows: Rows) -> dict[str, tuple[bool, str, int]]:
-    return {row["name"]: (row["up"], row["message"], row["heartbeat_ms"]) for row in rows(schema.sources)}
+    return {name: tuple(state) for name, *state in rows(schema.sources, "name up message heartbeat_ms")}
 
 
 def test_a_change_is_written_at_once(store: Store, rows: Rows) -> None:
@@ -42,7 +42,7 @@ def test_the_last_state_is_written_before_it_ends(store: Store, rows: Rows, name
     heartbeat.say(name, kind=kind, up=False, message="stopped")
     heartbeat.close()
     assert sources(rows) == {name: (False, "stopped", 7)}
-    assert [row["kind"] for row in rows(schema.sources)] == [kind or name]
+    assert rows(schema.sources, "kind") == [kind or name]
 
 
 def test_work_is_done_while_all_is_well_and_the_store_takes_it(store: Store, rows: Rows) -> None:

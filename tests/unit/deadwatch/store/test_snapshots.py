@@ -34,7 +34,7 @@ def snapshot(
 
 
 def since(rows: Rows) -> dict[str, int]:
-    return {row["subject"]: row["first_ms"] for row in rows(schema.findings)}
+    return dict(rows(schema.findings, "subject first_ms"))
 
 
 def test_a_finding_lasts_since_it_was_first_reported_and_goes_when_it_is_mended(
@@ -45,8 +45,7 @@ def test_a_finding_lasts_since_it_was_first_reported_and_goes_when_it_is_mended(
     assert since(rows) == {"a": 10, "b": 20}
     apply(store, snapshot(30, "b", message="now otherwise"))
     assert since(rows) == {"b": 20}
-    (row,) = rows(schema.findings)
-    assert (row["message"], row["observed_at_ms"]) == ("now otherwise", 30)
+    assert rows(schema.findings, "message observed_at_ms") == [("now otherwise", 30)]
     apply(store, snapshot(40), snapshot(50, "a"))
     assert since(rows) == {"a": 50}
 
@@ -80,7 +79,7 @@ def topics(source: str, **records: int) -> DeadLetterTopicsSnapshot:
 
 def test_a_topic_goes_when_its_collector_no_longer_reports_it(store: Store, rows: Rows) -> None:
     def held() -> dict[str, int]:
-        return {row["dlq_topic"]: row["records"] for row in rows(schema.dead_letter_topics)}
+        return dict(rows(schema.dead_letter_topics, "dlq_topic records"))
 
     apply(store, topics("one", a=1, b=2), topics("one", a=5, b=2))
     apply(store, topics("two", b=3, c=4))
@@ -97,14 +96,11 @@ def status(subject: str, at_ms: int, *, ended: bool = False) -> SourceStatus:
 
 
 def test_a_source_is_forgotten_when_it_has_ended_until_it_is_told_of_again(store: Store, rows: Rows) -> None:
-    def known() -> list[str]:
-        return [row["name"] for row in rows(schema.sources)]
-
     apply(store, status("a", 1), status("b", 1))
     apply(store, status("a", 2), status("a", 3, ended=True))
-    assert known() == ["b"]
+    assert rows(schema.sources, "name") == ["b"]
     apply(store, status("a", 4, ended=True), status("a", 5), status("b", 5, ended=True))
-    assert known() == ["a"]
+    assert rows(schema.sources, "name") == ["a"]
 
 
 def test_what_a_source_told_of_the_present_goes_with_it_and_what_was_counted_stays(
@@ -121,15 +117,14 @@ def test_what_a_source_told_of_the_present_goes_with_it_and_what_was_counted_sta
             ConnectTasksSnapshot(**origin(name), connect_cluster=name, connect_tasks=(task,)),
         )
     apply(store, status("a", 2, ended=True))
-    assert [row["name"] for row in rows(schema.sources)] == ["b"]
-    for table in (schema.instances, schema.dead_letter_topics):
-        assert [row["source"] for row in rows(table)] == ["b"]
-    assert {row["worker"]: row["state"] for row in rows(schema.connect_tasks)} == {"a": "", "b": "RUNNING"}
-    assert {row["worker"]: row["seen_total"] for row in rows(schema.abandoned)} == {"a": 1, "b": 1}
+    assert rows(schema.sources, "name") == ["b"]
+    assert rows(schema.instances, "source") == rows(schema.dead_letter_topics, "source") == ["b"]
+    assert rows(schema.connect_tasks, "worker state") == [("a", ""), ("b", "RUNNING")]
+    assert rows(schema.abandoned, "worker seen_total") == [("a", 1), ("b", 1)]
 
 
 def test_a_source_of_which_nobody_has_told_for_a_week_is_forgotten(store: Store, rows: Rows) -> None:
     apply(store, status("a", 1_000), status("b", 2_000))
     for at_ms, known in ((1_000 + FORGOTTEN_AFTER_MS, ["a", "b"]), (2_000 + FORGOTTEN_AFTER_MS, ["b"])):
         store.apply(replace(EMPTY, committed_at_ms=at_ms))
-        assert [row["name"] for row in rows(schema.sources)] == known
+        assert rows(schema.sources, "name") == known
