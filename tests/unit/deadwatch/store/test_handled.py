@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Engine
 
 from deadwatch.contract.events import OffsetRange, RedriveHandled
 from deadwatch.orders.handled import BLOCK
@@ -16,10 +16,10 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.progress import Ended
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import EMPTY, order, origin
+from tests.unit.deadwatch.store.suite import EMPTY, Rows, order, origin
 
 DLQ = "dlq.orders"
-store, engine = suite.store, suite.engine
+store, engine, rows = suite.store, suite.engine, suite.rows
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_where_topics_have_no_ids_streaming_reports_that_one_was_recreated(
     assert moved(book, "") == []
 
 
-def test_what_kafka_has_no_more_is_forgotten(store: Store, book: HandledBook, connection: Connection) -> None:
+def test_what_kafka_has_no_more_is_forgotten(store: Store, book: HandledBook, rows: Rows) -> None:
     store.apply(
         batch(
             handled_event((0, 0, 3), (0, BLOCK, BLOCK + 1), (1, 0, 1)),
@@ -83,9 +83,7 @@ def test_what_kafka_has_no_more_is_forgotten(store: Store, book: HandledBook, co
     assert store.redriven_topics() == {DLQ, "dlq.gone"}
     there = {DLQ: Present("one", {0: BLOCK, 1: 0}), "dlq.gone": Present("", {})}
     store.apply(batch(handled_event((1, 1, 2)), **there))
-    table = schema.redrive_handled.c
-    rows = connection.execute(select(table.dlq_topic, table.partition, table.block)).all()
-    assert sorted(map(tuple, rows)) == [(DLQ, 0, 1), (DLQ, 1, 0)]
+    assert rows(schema.redrive_handled, "dlq_topic partition block") == [(DLQ, 0, 1), (DLQ, 1, 0)]
     assert moved(book, partition=1) == [0, 1]
 
 

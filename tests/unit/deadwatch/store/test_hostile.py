@@ -7,7 +7,6 @@ from random import Random
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from sqlalchemy import Connection, select
 
 from deadwatch.contract import events as contract
 from deadwatch.store import schema
@@ -18,7 +17,10 @@ from deadwatch.store.storable import MAX_INTEGER
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.states import MAX_ROWS
-from tests.unit.deadwatch.store.suite import EMPTY, GROUP, apply, order, origin
+from tests.unit.deadwatch.store import suite
+from tests.unit.deadwatch.store.suite import EMPTY, GROUP, Rows, apply, order, origin
+
+rows = suite.rows
 
 HUGE = 2**70
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789äöü漢字😀"
@@ -101,23 +103,20 @@ def batch(text: str, number: int) -> Batch:
     [*((name, HUGE) for name in HOSTILE), ("a NUL", MAX_INTEGER), ("a NUL", -HUGE)],
     ids=[*HOSTILE, "the largest number", "a negative number"],
 )
-def test_no_text_and_no_number_makes_a_batch_fail(
-    store: Store, connection: Connection, name: str, number: int
-) -> None:
+def test_no_text_and_no_number_makes_a_batch_fail(store: Store, rows: Rows, name: str, number: int) -> None:
     hostile = batch(HOSTILE[name], number)
     assert store.apply(hostile)
     assert store.apply(hostile)
     assert store.marks([HOSTILE[name]]) == {HOSTILE[name]: contract.Position(1, 2, 3)}
     for table in (schema.abandoned, schema.share_groups, schema.groups):
-        assert len(connection.execute(select(table)).all()) == 1
+        assert len(rows(table, "kafka_cluster")) == 1
     told_of = 0 if number < 0 else 1  # whose last heartbeat was long ago is forgotten
-    for table in (schema.sources, schema.instances):
-        assert len(connection.execute(select(table)).all()) == told_of
-    (value,) = connection.scalars(select(schema.series.c.value).where(schema.series.c.name == "dead_letters"))
-    assert value == (0 if number < 0 else MAX_INTEGER)
+    assert len(rows(schema.sources, "name")) == len(rows(schema.instances, "task")) == told_of
+    values = [value for series, value in rows(schema.series, "name value") if series == "dead_letters"]
+    assert values == [0 if number < 0 else MAX_INTEGER]
 
 
-def test_long_names_stay_different(store: Store, connection: Connection) -> None:
+def test_long_names_stay_different(store: Store, rows: Rows) -> None:
     long = "x" * 5_000
     for number, name in enumerate((long + "a", long + "b")):
         store.apply(replace(EMPTY, events=events(name, 1), marks={name: contract.Position(number)}))
@@ -125,22 +124,22 @@ def test_long_names_stay_different(store: Store, connection: Connection) -> None
         long + "a": contract.Position(0),
         long + "b": contract.Position(1),
     }
-    assert len(connection.execute(select(schema.instances)).all()) == 2
+    assert len(rows(schema.instances, "task")) == 2
 
 
-def test_marks_of_log_files_that_nobody_reads_make_room(store: Store, connection: Connection) -> None:
+def test_marks_of_log_files_that_nobody_reads_make_room(store: Store, rows: Rows) -> None:
     status: dict[str, Any] = {"subject": "log:1", "source_kind": "log", "up": True, "message": ""}
     for name in ("log:1", "log:1#status"):
         apply(store, contract.SourceStatus(**origin("log:1#status"), **status))
         store.apply(replace(EMPTY, marks={name: contract.Position(1)}))
     store.apply(replace(EMPTY, marks={"log:2": contract.Position(1)}))
-    assert {*connection.scalars(select(schema.marks.c.source))} == {"log:1", "log:1#status"}
+    assert rows(schema.marks, "source") == ["log:1", "log:1#status"]
     apply(store, contract.SourceStatus(**origin("log:1#status", 9), **status, ended=True))
     store.apply(replace(EMPTY, marks={"log:2": contract.Position(1)}))
-    assert {*connection.scalars(select(schema.marks.c.source))} == {"log:2"}
+    assert rows(schema.marks, "source") == ["log:2"]
 
 
-def test_marks_of_redrives_that_are_over_make_room(store: Store, connection: Connection, url: str) -> None:
+def test_marks_of_redrives_that_are_over_make_room(store: Store, rows: Rows, url: str) -> None:
     engine = connect(url)
     book = OrderBook(engine)
     for name in ("a", "b"):
@@ -149,17 +148,17 @@ def test_marks_of_redrives_that_are_over_make_room(store: Store, connection: Con
     engine.dispose()
     for number, name in enumerate(("redrive:a", "redrive:b-0", "otlp@1", "otlp@2"), 1):
         store.apply(replace(EMPTY, marks={name: contract.Position(number)}))
-    assert {*connection.scalars(select(schema.marks.c.source))} == {"redrive:b-0", "otlp@1"}
+    assert {*rows(schema.marks, "source")} == {"redrive:b-0", "otlp@1"}
 
 
-def test_tables_of_states_are_bounded_and_say_so(store: Store, connection: Connection) -> None:
+def test_tables_of_states_are_bounded_and_say_so(store: Store, rows: Rows) -> None:
     for number, name in enumerate(("a", "b", "c", "d", "a")):
         marks = {name: contract.Position(number)}
         store.apply(replace(EMPTY, events=events(name, number), origins=origins(name), marks=marks))
-    found = connection.execute(select(schema.series).where(schema.series.c.name == CARDINALITY_LIMITED.name))
-    limited = {json.loads(row.labels)["series"]: row.value for row in found}
+    found = rows(schema.series, "name labels value")
+    limited = {json.loads(row[1])["series"]: row[2] for row in found if row[0] == CARDINALITY_LIMITED.name}
     assert limited == dict.fromkeys(MAX_ROWS, 2)
     assert store.marks(["a", "b", "c", "d"]) == {"a": contract.Position(4), "b": contract.Position(1)}
     for table in schema.metadata.sorted_tables:
         if table.name in MAX_ROWS:
-            assert len(connection.execute(select(table)).all()) == 2
+            assert len(rows(table, table.columns.keys()[0])) == 2

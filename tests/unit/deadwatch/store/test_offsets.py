@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, select
 
 from deadwatch.store import schema
 from deadwatch.store.batch import Offsets, delta
@@ -12,8 +11,10 @@ from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.series import RECORDS_MISSED
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import DEAD_LETTERS, EVENTS
-from tests.unit.deadwatch.store.suite import EMPTY
+from tests.unit.deadwatch.store import suite
+from tests.unit.deadwatch.store.suite import EMPTY, Rows
 
+rows = suite.rows
 MISSED = delta(RECORDS_MISSED, {"topic": "t"}, 4, first_ms=1, last_ms=1)
 
 
@@ -22,10 +23,6 @@ def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
         opened.apply(replace(EMPTY, offsets={HERE: 10}, stream=EVENTS))
         yield opened
-
-
-def counted(connection: Connection) -> list[int]:
-    return [*connection.scalars(select(schema.series.c.value))]
 
 
 HERE, THERE = ("t", 0), ("t", 1)
@@ -49,7 +46,7 @@ MOVES: dict[str, tuple[Offsets, Offsets, bool | None]] = {
 
 @pytest.mark.parametrize(("begins", "offsets", "merged"), MOVES.values(), ids=MOVES)
 def test_a_batch_is_merged_where_it_begins_at_the_stores_offsets(
-    store: Store, connection: Connection, begins: Offsets, offsets: Offsets, merged: bool | None
+    store: Store, rows: Rows, begins: Offsets, offsets: Offsets, merged: bool | None
 ) -> None:
     batch = replace(EMPTY, stream=EVENTS, begins=begins, offsets=offsets, series=(MISSED,))
     if merged is None:
@@ -58,23 +55,22 @@ def test_a_batch_is_merged_where_it_begins_at_the_stores_offsets(
     else:
         assert store.apply(batch) is merged
     assert store.offsets() == {HERE: 10, **(offsets if merged else {})}
-    assert counted(connection) == ([4] if merged else [])
-    ((name, number),) = connection.execute(select(schema.batches.c.query_id, schema.batches.c.batch_id))
-    assert (name, number) == (EVENTS, int(bool(merged)))
+    assert rows(schema.series, "value") == ([4] if merged else [])
+    assert rows(schema.batches, "query_id batch_id") == [(EVENTS, int(bool(merged)))]
 
 
-def test_what_is_passed_over_is_counted_once(store: Store, connection: Connection) -> None:
+def test_what_is_passed_over_is_counted_once(store: Store, rows: Rows) -> None:
     for _ in range(2):  # the answer to the first one was lost
         store.pass_over({HERE: 10}, {HERE: 15, THERE: 0}, {"t": "id"}, [MISSED])
         assert (store.offsets(), store.topic_ids()) == ({HERE: 15, THERE: 0}, {"t": "id"})
-        assert counted(connection) == [4]
+        assert rows(schema.series, "value") == [4]
     with pytest.raises(OffsetsMovedError):
         store.pass_over({HERE: 10}, {HERE: 16}, {}, [MISSED])
-    assert counted(connection) == [4]
+    assert rows(schema.series, "value") == [4]
 
 
 def test_each_stream_notes_its_own_last_batch_and_one_without_records_leaves_its_lag(
-    store: Store, connection: Connection
+    store: Store, rows: Rows
 ) -> None:
     late = replace(EMPTY, stream=DEAD_LETTERS, records=3, lag_ms=7_200_000)
     for batch in (
@@ -83,6 +79,5 @@ def test_each_stream_notes_its_own_last_batch_and_one_without_records_leaves_its
         replace(late, records=0, lag_ms=0),
     ):
         assert store.apply(batch)
-    table = schema.batches.c
-    noted = connection.execute(select(table.query_id, table.batch_id, table.records, table.lag_ms))
-    assert sorted(map(tuple, noted)) == [(DEAD_LETTERS, 1, 0, 7_200_000), (EVENTS, 1, 1, 40)]
+    noted = rows(schema.batches, "query_id batch_id records lag_ms")
+    assert noted == [(DEAD_LETTERS, 1, 0, 7_200_000), (EVENTS, 1, 1, 40)]

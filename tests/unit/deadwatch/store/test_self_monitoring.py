@@ -4,12 +4,14 @@ import pytest
 from sqlalchemy import Engine
 
 from api.metrics import catalog, samples
+from deadwatch.store import schema
 from deadwatch.store.batch import delta
 from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, MAX_SUBJECTS, PHASE, RATE, read_figures
 from streaming import job
 from tests.unit.deadwatch.store import suite
+from tests.unit.deadwatch.store.suite import Rows
 
 PROGRESS = {
     "numInputRows": 30,
@@ -19,7 +21,7 @@ PROGRESS = {
 FIGURES = {PHASE: {"addBatch": 250, "walCommit": 12}, RATE: {"": 100}}
 
 
-store, engine = suite.store, suite.engine
+store, engine, rows = suite.store, suite.engine, suite.rows
 
 
 def stored(engine: Engine) -> dict[str, dict[str, int]]:
@@ -71,9 +73,7 @@ def test_figures_are_samples_in_seconds_and_records() -> None:
     ]
 
 
-def test_failures_are_counted_outside_of_batches(store: Store, engine: Engine) -> None:
+def test_failures_are_counted_outside_of_batches(store: Store, rows: Rows) -> None:
     for _ in range(2):
         store.count(delta(BATCH_FAILURES, {"cause": "kafka"}, 1, first_ms=1, last_ms=1))
-    with engine.begin() as connection:
-        rows = connection.exec_driver_sql("SELECT name, labels, value FROM series").all()
-    assert [tuple(row) for row in rows] == [("batch_failures", '{"cause":"kafka"}', 2)]
+    assert rows(schema.series, "name labels value") == [("batch_failures", '{"cause":"kafka"}', 2)]

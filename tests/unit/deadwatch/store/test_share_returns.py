@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from deadwatch.contract.events import OffsetRange, RedriveWritten
 from deadwatch.store import schema
@@ -13,7 +13,7 @@ from deadwatch.store.store import Store
 from deadwatch.store.write import share_returns
 from deadwatch.store.write.orders import OrderBook
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import EMPTY, NOW_MS, order, origin
+from tests.unit.deadwatch.store.suite import EMPTY, NOW_MS, Rows, order, origin
 
 
 def range_event(order: str, *ranges: tuple[int, int, int], at_ms: int = NOW_MS) -> RedriveWritten:
@@ -45,14 +45,9 @@ class Read:
         with self.engine.begin() as connection:
             return returns(connection, Scope.order(order)).bounced
 
-    def rows(self, name: str) -> list[tuple[int, int]]:
-        table = schema.metadata.tables[name]
-        with self.engine.begin() as connection:
-            query = select(table.c.first_offset, table.c.end_offset).order_by(table.c.first_offset)
-            return [(row.first_offset, row.end_offset) for row in connection.execute(query)]
 
-
-store, engine = suite.store, suite.engine
+store, engine, rows = suite.store, suite.engine, suite.rows
+RANGE = "first_offset end_offset"
 
 
 @pytest.fixture
@@ -70,7 +65,9 @@ def test_what_lies_in_a_range_has_come_back_and_what_lies_beside_has_not(read: R
         assert returns(connection, Scope.group("dlq", "f")).bounced == 5
 
 
-def test_a_return_counts_once_whether_its_range_comes_with_it_before_or_behind(read: Read) -> None:
+def test_a_return_counts_once_whether_its_range_comes_with_it_before_or_behind(
+    read: Read, rows: Rows
+) -> None:
     read.batch(origins(5, 6, 7))
     assert read.bounced() == 0
     read.batch(range_event("o1", (0, 6, 9)))
@@ -78,14 +75,14 @@ def test_a_return_counts_once_whether_its_range_comes_with_it_before_or_behind(r
     read.batch(range_event("o1", (0, 10, 12)), origins(8, 11))
     assert read.bounced() == 4
     read.batch(range_event("o1", (0, 13, 14)))
-    assert (read.bounced(), read.rows("share_returns")) == (4, [(5, 6)])
+    assert (read.bounced(), rows(schema.share_returns, RANGE)) == (4, [(5, 6)])
 
 
-def test_transactions_one_after_the_other_are_one_range(read: Read) -> None:
+def test_transactions_one_after_the_other_are_one_range(read: Read, rows: Rows) -> None:
     read.batch(range_event("o1", (0, 0, 10)), range_event("o1", (0, 11, 20)))
     read.batch(range_event("o1", (0, 21, 30), (0, 32, 40)))
     read.batch(range_event("o2", (0, 41, 50)))
-    assert read.rows("redrive_written") == [(0, 30), (32, 40), (41, 50)]
+    assert rows(schema.redrive_written, RANGE) == [(0, 30), (32, 40), (41, 50)]
 
 
 def test_of_a_topic_that_was_made_anew_the_newest_writer_counts(read: Read) -> None:
@@ -95,11 +92,11 @@ def test_of_a_topic_that_was_made_anew_the_newest_writer_counts(read: Read) -> N
     assert (read.bounced("o1"), read.bounced("o2")) == (2, 2)
 
 
-def test_ranges_and_origins_are_forgotten_in_the_end(read: Read) -> None:
+def test_ranges_and_origins_are_forgotten_in_the_end(read: Read, rows: Rows) -> None:
     read.batch(range_event("o1", (0, 0, 10)), origins(50))
     later_ms = NOW_MS + share_returns.RANGES_KEPT_MS + 1
     read.batch(range_event("o2", (1, 0, 1), at_ms=later_ms), origins(60, partition=1), now_ms=later_ms)
-    assert (read.rows("redrive_written"), read.rows("share_returns")) == ([(0, 1)], [(60, 61)])
+    assert (rows(schema.redrive_written, RANGE), rows(schema.share_returns, RANGE)) == ([(0, 1)], [(60, 61)])
 
 
 def test_returns_are_awaited_while_a_redrive_runs_or_has_written(read: Read) -> None:
