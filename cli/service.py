@@ -20,28 +20,12 @@ from cli.supervisor import Program
 from collector.settings import CollectorSettings
 from deadwatch.runtime.process import SettingsError
 from deadwatch.runtime.settings import ProcessSettings
-from deadwatch.runtime.settings_file import load
+from deadwatch.runtime.settings_file import SHARED, load
 from redrive.settings import RedriveSettings
 from streaming.settings import StreamingSettings
 
 PREFIXES = ("COLLECTOR_", "STREAMING_", "REDRIVE_", "API_")
-SAME_IN_ALL = (
-    "kafka.bootstrap_servers",
-    "kafka.security_protocol",
-    "events_topic",
-    "quarantine_topic",
-    "quarantine_topic_prefix",
-    "quarantine_auto_create_topics_enable",
-    "quarantine_copy_record_enable",
-    "kafka_cluster",
-    "store_url",
-    "dlq_topics",
-    "dlq_topics_deny",
-    "targets_allow",
-    "dialects",
-    "first_header_counts",
-    "log_format",
-)
+SAME_IN_ALL = ("kafka.bootstrap_servers", "kafka.security_protocol", *sorted(SHARED - {"kafka"}))
 """Settings that must be the same in every process that has them, or one writes where none reads."""
 
 
