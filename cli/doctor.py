@@ -30,7 +30,6 @@ from deadwatch.runtime.process import SettingsError
 from jars.cache import Manifest, present
 
 COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
-OLDEST_PYTHON = (3, 11)
 LITTLE_DISK_BYTES = 1 << 30
 WITHIN_S = 5
 CLOCKS_APART_MS = 5_000
@@ -96,11 +95,8 @@ def table(found: Sequence[Finding]) -> Table:
 
 
 def python() -> Iterator[Finding]:
-    """Check that Python is new enough."""
-    if sys.version_info >= OLDEST_PYTHON:
-        yield ok("Python", platform.python_version())
-    else:
-        yield fail("Python", platform.python_version(), "install Python 3.11 or newer")
+    """Tell the version of Python: one that is too old cannot load this command."""
+    yield ok("Python", platform.python_version())
 
 
 def java() -> Iterator[Finding]:
