@@ -48,9 +48,7 @@ def known() -> tuple[str, ...]:
 
 def version(connection: Connection) -> str:
     """The version of a database; "" where there is none."""
-    if not inspect(connection).has_table(TABLE):
-        return ""
-    return recorded(connection)
+    return recorded(connection) if inspect(connection).has_table(TABLE) else ""
 
 
 def recorded(connection: Connection) -> str:
@@ -62,7 +60,7 @@ def state(connection: Connection) -> State:
     """The state of a database."""
     tables = set(inspect(connection).get_table_names())
     if TABLE in tables:
-        found = version(connection)
+        found = recorded(connection)
         if found == known()[0]:
             return State(Kind.CURRENT, found)
         return State(Kind.OLDER if found in known() else Kind.NEWER, found)
