@@ -2,18 +2,20 @@
 
 import dataclasses
 import json
-
-import pytest
+from typing import Any
 
 from deadwatch.contract import events
 from deadwatch.contract.events import Instance, Position, WorkerSnapshot, encode
 
+ORIGIN: dict[str, Any] = {
+    "source": "connect:http://c",
+    "position": Position(5),
+    "happened_at_ms": 5,
+    "observed_at_ms": 6,
+    "kafka_cluster": "prod",
+}
 SNAPSHOT = WorkerSnapshot(
-    source="connect:http://c",
-    position=Position(5),
-    happened_at_ms=5,
-    observed_at_ms=6,
-    kafka_cluster="prod",
+    **ORIGIN,
     worker="w:8083",
     threads_known=True,
     instances=(Instance(connector="pipe", task="0", state="RUNNING", abandoned=1),),
@@ -38,20 +40,12 @@ def test_an_event_is_one_flat_json_object_keyed_by_source() -> None:
 
 
 def test_texts_are_cut() -> None:
-    event = events.Quarantined(
-        source="s",
-        position=Position(1),
-        happened_at_ms=0,
-        observed_at_ms=0,
-        kafka_cluster="c",
-        reason="r",
-        excerpt="x" * 5_000,
-    )
+    event = events.Quarantined(**ORIGIN, reason="r", excerpt="x" * 5_000)
     assert len(json.loads(encode(event)[1])["excerpt"]) == events.MAX_TEXT_CHARS
 
 
-@pytest.mark.parametrize("cls", events.KINDS.values(), ids=list(events.KINDS))
-def test_one_name_has_one_type_in_all_kinds(cls: type[events.Event]) -> None:
+def test_one_name_has_one_type_in_all_kinds() -> None:
     """Spark reads all kinds with one schema."""
-    types = {field.name: field.type for kind in events.KINDS.values() for field in dataclasses.fields(kind)}
-    assert all(types[field.name] == field.type for field in dataclasses.fields(cls))
+    fields = [field for kind in events.KINDS.values() for field in dataclasses.fields(kind)]
+    types = {field.name: field.type for field in fields}
+    assert [field.name for field in fields if types[field.name] != field.type] == []

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, insert, select, text
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Status
 from deadwatch.store.batch import delta
-from deadwatch.store.engine import connect, reading
+from deadwatch.store.engine import reading
 from deadwatch.store.returns import Watch
 from deadwatch.store.schema import offsets
 from deadwatch.store.series import REDRIVE_ORDERS
@@ -21,6 +21,7 @@ from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.policies import PolicyBook
+from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import EMPTY, order
 
 Read = Callable[[Store, Engine], object]
@@ -54,24 +55,23 @@ def store(url: str) -> Iterator[Store]:
         yield opened
 
 
+connections, writer = suite.connections, suite.connections
+
+
 @pytest.fixture
-def engine(url: str, store: Store) -> Iterator[Engine]:
+def engine(connections: Engine, store: Store) -> Engine:
     del store  # it makes the tables
-    made = connect(url)
-    OrderBook(made).create(ORDER, "{}", "k")
-    assert OrderClaims(made).claim("w", 1, 1_000) == CLAIM
-    yield made
-    made.dispose()
+    OrderBook(connections).create(ORDER, "{}", "k")
+    assert OrderClaims(connections).claim("w", 1, 1_000) == CLAIM
+    return connections
 
 
 @pytest.mark.parametrize("read", READS)
-def test_who_reads_waits_for_no_writer(url: str, store: Store, engine: Engine, read: str) -> None:
+def test_who_reads_waits_for_no_writer(writer: Engine, store: Store, engine: Engine, read: str) -> None:
     look, seen = READS[read]
-    writer = connect(url)
     with writer.begin() as connection:
         connection.execute(insert(offsets), {"topic": "other", "partition": 0, "next_offset": 1})
         assert look(store, engine) == seen
-    writer.dispose()
 
 
 def test_who_writes_waits_for_nobody_who_reads_one_moment(store: Store, engine: Engine) -> None:
@@ -85,13 +85,11 @@ def test_who_writes_waits_for_nobody_who_reads_one_moment(store: Store, engine: 
     assert store.offsets() == {(DLQ, 0): 8}
 
 
-def test_a_store_is_copied_while_it_is_written(store: Store, url: str, tmp_path: Path) -> None:
-    writer = connect(url)
+def test_a_store_is_copied_while_it_is_written(store: Store, writer: Engine, tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path}/copy.db") as copy, writer.begin() as connection:
         connection.execute(text("UPDATE offsets SET next_offset = 9"))
         copy.copy_from(store)
         assert copy.offsets() == {(DLQ, 0): 7}
-    writer.dispose()
 
 
 def test_after_a_reading_its_connection_takes_the_lock_again(engine: Engine) -> None:

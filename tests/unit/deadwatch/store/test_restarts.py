@@ -37,15 +37,14 @@ NO_COUNTS: Mapping[CountKey, Counted] = {}
 
 
 def meters(records: int, started_at_ms: int = 1, *, group: str = "g", broker: str = "b1") -> BrokerSnapshot:
+    counted = ShareGroup(
+        consumergroup=group, records=records, produce_requests=records, failed_produce_requests=0
+    )
     return BrokerSnapshot(
         **origin(f"broker:{broker}"),
         broker=broker,
         started_at_ms=started_at_ms,
-        share_groups=(
-            ShareGroup(
-                consumergroup=group, records=records, produce_requests=records, failed_produce_requests=0
-            ),
-        ),
+        share_groups=(counted,),
     )
 
 
@@ -124,13 +123,8 @@ UNCOUNTED = replace(TASK, counted=False, started_at_ms=0)
 
 
 def failed(failures: int, *, records: int = 100, started_at_ms: int = 1) -> ConnectTask:
-    return replace(
-        TASK,
-        record_failures=failures,
-        records=records,
-        started_at_ms=started_at_ms,
-        last_error_at_ms=failures,
-    )
+    task = replace(TASK, records=records, started_at_ms=started_at_ms)
+    return replace(task, record_failures=failures, last_error_at_ms=failures)
 
 
 TASKS: dict[str, tuple[tuple[ConnectTask, ...], int, int]] = {

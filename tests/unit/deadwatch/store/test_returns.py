@@ -9,14 +9,15 @@ from sqlalchemy import Engine, text
 from deadwatch.orders.guards import Returns, bounce_reason
 from deadwatch.orders.order import Guards
 from deadwatch.store.batch import SeriesDelta, delta
-from deadwatch.store.engine import connect
 from deadwatch.store.returns import Loop, Scope, Watch, loop
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook, longest_settle_window_ms
+from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import EMPTY, NOW_MS, order
 
 WINDOW_MS = 600_000
+engine = suite.engine
 
 
 class Counted:
@@ -39,11 +40,9 @@ class Counted:
 
 
 @pytest.fixture(params=[200, 0], ids=["with time buckets", "without"])
-def counted(url: str, request: pytest.FixtureRequest) -> Iterator[Counted]:
-    engine = connect(url)
+def counted(url: str, engine: Engine, request: pytest.FixtureRequest) -> Iterator[Counted]:
     with Store(url, max_bucketed_series=request.param) as store:
         yield Counted(store, engine)
-    engine.dispose()
 
 
 def test_of_an_order_that_sent_nothing_nothing_is_known(counted: Counted) -> None:

@@ -60,13 +60,6 @@ def test_what_another_collector_reports_stays_until_that_one_takes_it_back(store
     assert since(rows) == {"b": 10}
 
 
-def test_a_finding_that_nobody_has_repeated_for_a_week_goes(store: Store, rows: Rows) -> None:
-    apply(store, snapshot(1_000, "a"), snapshot(2_000, "b", source="findings:two"))
-    for at_ms, left in ((1_000 + FORGOTTEN_AFTER_MS, {"a", "b"}), (2_000 + FORGOTTEN_AFTER_MS, {"b"})):
-        store.apply(replace(EMPTY, committed_at_ms=at_ms))
-        assert since(rows).keys() == left
-
-
 def topics(source: str, **records: int) -> DeadLetterTopicsSnapshot:
     return DeadLetterTopicsSnapshot(
         **origin(source),
@@ -123,8 +116,9 @@ def test_what_a_source_told_of_the_present_goes_with_it_and_what_was_counted_sta
     assert rows(schema.abandoned, "worker seen_total") == [("a", 1), ("b", 1)]
 
 
-def test_a_source_of_which_nobody_has_told_for_a_week_is_forgotten(store: Store, rows: Rows) -> None:
+def test_a_source_and_a_finding_of_which_nobody_has_told_for_a_week_go(store: Store, rows: Rows) -> None:
     apply(store, status("a", 1_000), status("b", 2_000))
-    for at_ms, known in ((1_000 + FORGOTTEN_AFTER_MS, ["a", "b"]), (2_000 + FORGOTTEN_AFTER_MS, ["b"])):
+    apply(store, snapshot(1_000, "a"), snapshot(2_000, "b", source="findings:two"))
+    for at_ms, left in ((1_000 + FORGOTTEN_AFTER_MS, ["a", "b"]), (2_000 + FORGOTTEN_AFTER_MS, ["b"])):
         store.apply(replace(EMPTY, committed_at_ms=at_ms))
-        assert rows(schema.sources, "name") == known
+        assert rows(schema.sources, "name") == rows(schema.findings, "subject") == left

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 import pytest
 
@@ -18,34 +19,19 @@ store, rows = suite.store, suite.rows
 CLIENT = "app-1"
 THREAD = f"{CLIENT}-StreamThread-1"
 OTHER = f"{CLIENT}-StreamThread-2"
+LINE: dict[str, Any] = {"application": "app", "streams_client": CLIENT, "message": "a log line"}
 EMPTY: States = {}
 
 
 def started(
     at_ms: int, task: str = "0_1", call: str = "process", *, thread: str = THREAD, remaining_ms: int = -1
 ) -> TaskTimerStarted:
-    return TaskTimerStarted(
-        **origin("log:a", at_ms),
-        application="app",
-        streams_client=CLIENT,
-        thread=thread,
-        task=task,
-        call=call,
-        remaining_ms=remaining_ms,
-        message="a log line",
-    )
+    line = {**origin("log:a", at_ms), **LINE}
+    return TaskTimerStarted(**line, thread=thread, task=task, call=call, remaining_ms=remaining_ms)
 
 
 def ended(at_ms: int, reason: str, task: str = "", *, thread: str = THREAD) -> TaskTimerEnded:
-    return TaskTimerEnded(
-        **origin("log:a", at_ms),
-        application="app",
-        streams_client=CLIENT,
-        thread=thread,
-        task=task,
-        reason=reason,
-        message="a log line",
-    )
+    return TaskTimerEnded(**origin("log:a", at_ms), **LINE, thread=thread, task=task, reason=reason)
 
 
 HIT = replace(ended(5, "timeout", "0_1", thread=""), streams_client="")
