@@ -17,6 +17,7 @@ from tests.unit.cli.terminal import Served
 
 UP = 'deadwatch_source_up{source="streaming",kind="streaming"} 1\n'
 DOWN = 'deadwatch_source_up{source="redrive",kind="redrive"} 0\n'
+NEVER_HEARD = "missing: nonsense has never been heard of: see its log\n"
 METRICS = f"# TYPE deadwatch_source_up gauge\n{UP}{DOWN}"
 
 
@@ -70,10 +71,7 @@ def test_without_a_token_that_metrics_need_no_source_is_called_ready(guarded: Se
 
 def test_with_a_token_that_metrics_need_sources_are_looked_at(guarded: Served) -> None:
     missing = guarded.run("ready", "--source", "nonsense", "--within", "0")
-    assert (missing.exit_code, missing.stdout) == (
-        1,
-        "missing: nonsense has never been heard of: see its log\n",
-    )
+    assert (missing.exit_code, missing.stdout) == (1, NEVER_HEARD)
 
 
 def test_a_token_that_metrics_refuse_is_an_error_at_once(guarded: Served) -> None:
@@ -84,10 +82,7 @@ def test_a_token_that_metrics_refuse_is_an_error_at_once(guarded: Served) -> Non
 
 def test_a_token_goes_along_only_where_metrics_ask_for_one(served: Served) -> None:
     missing = served.run("ready", "--source", "nonsense", "--within", "0", token="dw_stale")
-    assert (missing.exit_code, missing.stdout) == (
-        1,
-        "missing: nonsense has never been heard of: see its log\n",
-    )
+    assert (missing.exit_code, missing.stdout) == (1, NEVER_HEARD)
 
 
 def test_time_runs_out_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,53 +164,47 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_no_makes_no_order_and_a_dry_run_asks_nobody(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[dict[str, Any]] = []
+Asked = list[dict[str, Any]]
+READ = {"id": "a", "dlq_topic": "dlq.t", "dlq_topic_id": "b", "cut_off": {"0": 9}}
+TRIED = READ | {"plan": Plan(at_most=7, targets={"orders": 7}).model_dump(mode="json")}
+
+
+def taking(asked: Asked) -> Api:
+    """An api that takes every order and notes what it was asked for."""
 
     def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(json.loads(request.content))
-        plan = Plan(at_most=7).model_dump()
-        return httpx2.Response(202, json={"id": "a", "dlq_topic": "dlq.t", "to_move": 7, "plan": plan})
+        return httpx2.Response(202, json=TRIED)
 
-    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
-    api = api_that(answer)
-    assert redrives.redrive(api, "dlq.t", **ALL) == 1
-    stdout, stderr = capsys.readouterr()
-    assert "Dry run on dlq.t" in stdout
-    assert stderr.splitlines()[-1] == "Move 7 records? [y/N] "
-    assert redrives.redrive(api, "dlq.t", dry_run=True, output=Format.JSON, **ALL) == 0
-    assert json.loads(capsys.readouterr().out)["to_move"] == 7
-    assert [request["dry_run"] for request in asked] == [True, True]
-
-
-def test_a_yes_asks_for_what_the_dry_run_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        asked.append(json.loads(request.content))
-        read = {"dlq_topic": "dlq.t", "dlq_topic_id": "b", "cut_off": {"0": 9}}
-        told = {"id": "a", **read, "plan": Plan(at_most=7).model_dump()}
-        return httpx2.Response(202, json=told)
-
-    monkeypatch.setattr(redrives, "watch", lambda *_: 0)
-    assert redrives.redrive(api_that(answer), "dlq.t", yes=True, **ALL) == 0
-    tried, made = asked
-    assert made == {**tried, "dry_run": False, "confirm": 7, "cut_off": {"0": 9}, "dlq_topic_id": "b"}
+    return api_that(answer)
 
 
 @pytest.mark.parametrize("output", list(Format))
-def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file(
+def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file_and_a_no_makes_no_order(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: Format
 ) -> None:
-    plan = Plan(at_most=7, targets={"orders": 7}).model_dump(mode="json")
-    tried = {"id": "a", "dlq_topic": "dlq.t", "plan": plan}
+    asked: Asked = []
     monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
-    api = api_that(lambda _: httpx2.Response(202, json=tried))
-    assert redrives.redrive(api, "dlq.t", output=output, **ALL) == 1
+    assert redrives.redrive(taking(asked), "dlq.t", output=output, **ALL) == 1
     stdout, stderr = capsys.readouterr()
     assert stderr.index("to orders") < stderr.index("Move 7 records? [y/N] ")
     assert "[y/N]" not in stdout
+    assert ("Dry run on dlq.t" in stdout) is (output is Format.TABLE)
+    assert [request["dry_run"] for request in asked] == [True]
     if output is Format.JSON:
-        assert json.loads(stdout) == tried
+        assert json.loads(stdout) == TRIED
+
+
+def test_a_dry_run_asks_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: Asked = []
+    assert redrives.redrive(taking(asked), "dlq.t", dry_run=True, output=Format.JSON, **ALL) == 0
+    assert json.loads(capsys.readouterr().out) == TRIED
+    assert [request["dry_run"] for request in asked] == [True]
+
+
+def test_a_yes_asks_for_what_the_dry_run_has_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: Asked = []
+    monkeypatch.setattr(redrives, "watch", lambda *_: 0)
+    assert redrives.redrive(taking(asked), "dlq.t", yes=True, **ALL) == 0
+    tried, made = asked
+    assert made == {**tried, "dry_run": False, "confirm": 7, "cut_off": {"0": 9}, "dlq_topic_id": "b"}
