@@ -13,22 +13,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.app import create_app
 from api.settings import ApiSettings
 from cli import local_token
-from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.caller import Caller
 from tests.operators import caller
 from tests.unit.cli.terminal import Served
+from tests.unit.deadwatch.store import suite
 
 
 @pytest.fixture
 def order(store: Engine) -> str:
-    request = OrderRequest.model_validate(
-        {"dlq_topic": "dlq.t", "selection": {"all": True}, "dry_run": False, "reason": "mended"}
-    )
-    made = Order(id="a", request=request, requested_by="me", created_at_ms=1, begin={0: 0}, cut_off={0: 9})
-    OrderBook(store).create(made, Plan(to_move=9).model_dump_json())
-    return "a"
+    return OrderBook(store).create(suite.order("a"), Plan(to_move=9).model_dump_json()).order.id
 
 
 @pytest.fixture

@@ -187,7 +187,9 @@ def test_a_damaged_store_of_a_landed_version_is_restored_at_the_version_of_today
     assert run(Work.CHECK, url) == f"whole: {url}: version {versions.known()[0]}, up to date"
 
 
-def test_counts_come_from_the_newest_backup_that_is_whole(url: str, file: Path, query: Query) -> None:
+def test_counts_come_from_the_newest_backup_that_is_whole_and_what_is_whole_goes_on(
+    url: str, file: Path, query: Query, engine: Engine
+) -> None:
     good, bad = backup(url, NOW_MS - DAY_MS), backup(url, NOW_MS)
     overwrite(bad, entry(7))
     totals = query("SELECT * FROM series ORDER BY name, labels")
@@ -198,6 +200,7 @@ def test_counts_come_from_the_newest_backup_that_is_whole(url: str, file: Path, 
     assert f"counts are those of {good.name}: streaming reads what came since from Kafka" in printed
     assert query("SELECT * FROM series ORDER BY name, labels") == totals
     assert {why for (why,) in query("SELECT why FROM audit")} >= {f"entry {n:08}" for n in range(ENTRIES)}
+    assert OrderBook(engine).get("beef").status is Status.RUNNING, "it is as it was last: nobody has to look"
 
 
 def test_a_backup_from_while_the_clock_was_ahead_is_not_the_newest(url: str) -> None:
@@ -232,14 +235,6 @@ def test_a_backup_is_restored_as_it_was_and_what_was_there_is_kept(
     assert file.stat().st_mode & 0o777 == 0o640
     with closing(sqlite3.connect(f"{file}.aside-1")) as aside:
         assert aside.execute("SELECT count(*) FROM audit WHERE action = 'later'").fetchone() == (1,)
-
-
-def test_what_the_damaged_store_has_whole_goes_on(url: str, file: Path, engine: Engine) -> None:
-    """An order and a policy that are as they were last need nobody to look at them."""
-    run(Work.BACKUP, url)
-    overwrite(file, entry(8))
-    run(Work.RESTORE, url)
-    assert OrderBook(engine).get("beef").status is Status.RUNNING
 
 
 @pytest.mark.parametrize("begin", [b"not a database" * 300, b""], ids=["overwritten", "empty"])
