@@ -1,7 +1,7 @@
 """What every event carries, and where in its source it was read."""
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 
 class Position(NamedTuple):
@@ -28,3 +28,8 @@ class Event:
     happened_at_ms: int
     observed_at_ms: int
     kafka_cluster: str
+
+
+def field_values(part: Any) -> dict[str, object]:  # noqa: ANN401 -- an event, or what one holds: any dataclass
+    """Name and value of each field, not copied; ``asdict`` copies, and takes twice as long."""
+    return {field.name: getattr(part, field.name) for field in fields(part)}

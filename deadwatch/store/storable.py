@@ -8,8 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any, TypeVar
+
+from deadwatch.contract.event import field_values
 
 MAX_LABEL_CHARS = 1_024
 MAX_KEY_BYTES = 320
@@ -89,13 +91,11 @@ KEY_FIELDS = frozenset(
 def storable_event(event: T) -> T:
     """The event with bounded keys and numbers; the same object when nothing had to be changed."""
     changes = {
-        name: new for name, old in _fields(event).items() if (new := _storable_field(name, old)) is not old
+        name: new
+        for name, old in field_values(event).items()
+        if (new := _storable_field(name, old)) is not old
     }
     return replace(event, **changes) if changes else event  # type: ignore[type-var]  # a dataclass
-
-
-def _fields(event: object) -> dict[str, Any]:
-    return {field.name: getattr(event, field.name) for field in fields(event)}  # type: ignore[arg-type]  # as above
 
 
 def _storable_field(name: str, value: Any) -> Any:  # noqa: ANN401 -- of the type it has

@@ -10,13 +10,13 @@ line), ``observed_at_ms`` by the collector's. Empty text means "not known"; no f
 A kind is a class in a module of this package, or, where it is only counted, in one of ``contract.signals``.
 """
 
-import dataclasses
 import json
-from typing import Any, Final
+from typing import Final
 
 from deadwatch.contract import signals
 from deadwatch.contract.event import Event as Event
 from deadwatch.contract.event import Position as Position
+from deadwatch.contract.event import field_values
 from deadwatch.contract.events.findings import *  # noqa: F403 -- one list for those who read it
 from deadwatch.contract.events.redrive import *  # noqa: F403 -- as above
 from deadwatch.contract.events.self_report import *  # noqa: F403 -- as above
@@ -44,12 +44,7 @@ def encode(event: Event) -> tuple[bytes, bytes]:
     """Key and value of the event's record; texts are cut to ``MAX_TEXT_CHARS``."""
     body = {"v": VERSION, "kind": event.kind} | {
         name: value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
-        for name, value in _fields(event).items()
+        for name, value in field_values(event).items()
     }
-    value = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_fields)
+    value = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=field_values)
     return event.source.encode(), value.encode()
-
-
-def _fields(part: Any) -> dict[str, object]:  # noqa: ANN401 -- an event, or what one holds: any dataclass
-    """Name and value of each field, not copied; ``asdict`` copies, and takes twice as long."""
-    return {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}

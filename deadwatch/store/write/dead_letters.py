@@ -7,11 +7,12 @@ notes on a group. One that is archived and grows is listed again: archiving hold
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, case, delete, func, select
 
+from deadwatch.contract.event import field_values
 from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta, grouped
 from deadwatch.store.engine import (
     New,
@@ -57,7 +58,7 @@ def merge(
     most = kept_of_a_group(samples_per_group, rows_before)
     own = (one if one.fingerprint in admissible else replace(one, fingerprint=OTHER) for one in found)
     kept = list(_newest(own, most))
-    rows = [{**storable_values(_values(one)), "headers": _headers(one)} for one in kept]
+    rows = [{**storable_values(field_values(one)), "headers": _headers(one)} for one in kept]
     upsert(connection, samples, rows)
     _trim(connection, {sample.fingerprint for sample in kept}, most)
     return tuple(
@@ -99,7 +100,7 @@ def _age(sample: Sample) -> tuple[int, int, int]:
 
 
 def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
-    rows = [{**storable_values(_values(one)), "records": counted(one.records)} for one in deltas]
+    rows = [{**storable_values(field_values(one)), "records": counted(one.records)} for one in deltas]
     if rows:
         connection.execute(merging(connection, groups, _changes), rows)
 
@@ -114,10 +115,6 @@ def _changes(new: New) -> Values:
             for name in ("message", "dlq_topic")
         },
     }
-
-
-def _values(row: GroupDelta | Sample) -> dict[str, object]:
-    return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group: int) -> None:

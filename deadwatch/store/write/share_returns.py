@@ -52,11 +52,6 @@ class Written(NamedTuple):
         """Where the range was written."""
         return self[:3]
 
-    @property
-    def run(self) -> Run:
-        """The offsets of the range."""
-        return self.first_offset, self.end_offset
-
 
 class Origin(NamedTuple):
     """Offsets on a target partition of records that became dead letters of a cause: ``share_returns``."""
@@ -70,14 +65,14 @@ class Origin(NamedTuple):
     end_offset: int
 
     @property
-    def run(self) -> Run:
-        """The offsets of the range."""
-        return self.first_offset, self.end_offset
-
-    @property
     def target(self) -> TargetPartition:
         """Where a redrive may have written them."""
         return self.kafka_cluster, self.source_topic, self.partition
+
+
+def _run(one: Written | Origin) -> Run:
+    """The offsets of the range."""
+    return one.first_offset, one.end_offset
 
 
 Returned = Counter[tuple[str, str, str, str, str]]
@@ -129,7 +124,7 @@ def _merge_ranges(
     before = _written(connection, topics)
     known, partitions = set(before), _by_partition(before)
     ranges = (each for event in events for each in _ranges(event))
-    for one in sorted(ranges, key=attrgetter("written_at_ms", "run")):
+    for one in sorted(ranges, key=lambda one: (one.written_at_ms, _run(one))):
         _add(partitions.setdefault(one.target, []), one)
     after = {one[:RANGE_KEY]: one for found in partitions.values() for one in found}
     delete_keys(connection, redrive_written, {one[:RANGE_KEY] for one in before} - after.keys())
@@ -156,14 +151,15 @@ def _overlapping(target: Sequence[Written], run: Run) -> Sequence[Written]:
 def _add(target: list[Written], new: Written) -> None:
     """Add a range: it replaces parts of older ones, and extends the one that it continues."""
     first = new.first_offset
-    near = _overlapping(target, new.run)
+    near = _overlapping(target, _run(new))
     kept: list[Written] = []
     for old in near:
         if old.order_id == new.order_id and first - MARKER <= old.end_offset <= first:
             first = old.first_offset
         else:
             kept += [
-                old._replace(first_offset=left[0], end_offset=left[1]) for left in rest(old.run, [new.run])
+                old._replace(first_offset=left[0], end_offset=left[1])
+                for left in rest(_run(old), [_run(new)])
             ]
     begin = target.index(near[0]) if near else bisect_left(target, first, key=FIRST)
     target[begin : begin + len(near)] = sorted([*kept, new._replace(first_offset=first)])
@@ -181,15 +177,15 @@ def _matched(origins: Iterable[Origin], written: Iterable[Written]) -> tuple[Ret
     partitions, returned, left = _by_partition(written), Returned(), list[Origin]()
     for origin in dict.fromkeys(origins):
         taken: list[Run] = []
-        for one in _overlapping(partitions.get(origin.target, []), origin.run):
-            parts = list(common(origin.run, [one.run]))
+        for one in _overlapping(partitions.get(origin.target, []), _run(origin)):
+            parts = list(common(_run(origin), [_run(one)]))
             taken += parts
             count = sum(end - first for first, end in parts)
             if count:
                 cause = (origin.kafka_cluster, origin.dlq_topic, origin.source_topic, origin.fingerprint)
                 returned[*cause, one.order_id] += count
         left += [
-            origin._replace(first_offset=first, end_offset=end) for first, end in rest(origin.run, taken)
+            origin._replace(first_offset=first, end_offset=end) for first, end in rest(_run(origin), taken)
         ]
     return returned, left
 
