@@ -24,8 +24,8 @@ from api.cache import CommitCache
 from api.errors import ApiError
 from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
-from api.metrics.sample import OfMoment, Sample
-from api.metrics.samples import READERS
+from api.metrics.sample import Sample
+from api.metrics.samples import READERS, OfMoment
 from api.signals.pipeline import Moment
 from api.store import Store, database_errors
 from deadwatch.runtime.version import VERSION
@@ -115,8 +115,11 @@ def _read_store(connection: Connection) -> StoreSamples:
     for reader in READERS:
         try:
             with database_errors():
-                samples += list(reader.read(connection))
-                timed += [reader.read_timed(connection)] if reader.read_timed else []
+                found = reader.read(connection)
+                if callable(found):
+                    timed.append(found)
+                else:
+                    samples += list(found)
         except ApiError as error:
             complete = False
             names = ", ".join(metric.name for metric in reader.metrics)

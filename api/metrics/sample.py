@@ -1,14 +1,9 @@
-"""What a metric is told as: a sample, with the trace of one of the things it counts; and who reads it."""
+"""What a metric is told as: a sample, with the trace of one of the things it counts."""
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection
-
 from api.metrics.catalog import Metric
-from api.signals.pipeline import Moment
 from api.signals.series import decoded
 from deadwatch.contract.headers import SPAN_ID, TRACE_ID, TRACED_MS
 
@@ -49,16 +44,3 @@ class Sample(NamedTuple):
     labels: tuple[str, ...]
     value: float
     exemplar: Exemplar | None = None
-
-
-Samples = Iterable[Sample]
-OfMoment = Callable[[Moment], Samples]
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads all samples of these metrics; ``read_timed`` reads what makes them at the moment of a scrape."""
-
-    metrics: tuple[Metric, ...]
-    read: Callable[[Connection], Samples] = lambda _: ()
-    read_timed: Callable[[Connection], OfMoment] | None = None

@@ -1,45 +1,142 @@
 """From rows of the store to samples: a reader for each group of metrics that is read whole or not at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from sqlalchemy import Connection
 
-from api.metrics import catalog, connect_samples
+from api.metrics import catalog
 from api.metrics.catalog import Metric
-from api.metrics.sample import MS_PER_S, OfMoment, Reader, Sample, Samples, exemplar_of
+from api.metrics.sample import MS_PER_S, Sample, exemplar_of
 from api.signals import waiting
+from api.signals.abandoned import differences, evidence_rows, reconcile
 from api.signals.dead_letter_topics import queue_rows, share_group_rows
 from api.signals.findings import finding_rows
 from api.signals.group_choices import Shelf
-from api.signals.pipeline import collector_rows, last_batch, source_rows
+from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import series_rows
-from api.signals.tasks import counts, timer_rows
+from api.signals.tasks import connect_task_rows, counts, instance_rows, known_now, timer_rows
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
 from deadwatch.store.series import Series
 from deadwatch.store.write.orders import count_by_status
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures, read_figures
 
-READERS: Final[list[Reader]] = [*connect_samples.READERS]
+OfMoment = Callable[[Moment], Iterable[Sample]]
+"""Makes samples at the moment of a scrape."""
+Read = Callable[[Connection], Iterable[Sample] | OfMoment]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads all samples of these metrics, or what makes them."""
+
+    metrics: tuple[Metric, ...]
+    read: Read
+
+
+READERS: Final[list[Reader]] = []
 """Every metric of the catalogue but those of the api itself belongs to exactly one."""
 
 
-def _reads(*metrics: Metric) -> Callable[[Callable[[Connection], Samples]], None]:
+def _reads(*metrics: Metric) -> Callable[[Read], None]:
     return lambda read: READERS.append(Reader(metrics, read))
 
 
-def _series_reader(metric: Metric, series: Series) -> Reader:
+@_reads(
+    catalog.ABANDONED_TASKS,
+    catalog.ABANDONED_TASKS_TOTAL,
+    catalog.ABANDONED_CONNECTORS,
+    catalog.ABANDONED_CONNECTORS_TOTAL,
+    catalog.ABANDONED_DISAGREEMENT,
+)
+def _abandoned(connection: Connection) -> Iterator[Sample]:
+    """Current and total of each instance; current stays at 0 once it has ended."""
+    for instance in reconcile(evidence_rows(connection)):
+        place = (instance.kafka_cluster, instance.worker, instance.connector)
+        labels = (*place, instance.task) if instance.task else place
+        current, total = catalog.ABANDONED_CONNECTORS, catalog.ABANDONED_CONNECTORS_TOTAL
+        if instance.task:
+            current, total = catalog.ABANDONED_TASKS, catalog.ABANDONED_TASKS_TOTAL
+        yield Sample(current, labels, instance.current)
+        yield Sample(total, labels, instance.total)
+        if instance.compared:
+            for figure, value in zip(("current", "total"), differences(instance), strict=True):
+                yield Sample(catalog.ABANDONED_DISAGREEMENT, (*place, instance.task, figure), value)
+
+
+@_reads(catalog.CONNECT_TASK_STATE, catalog.CONNECT_CONNECTOR_STATE)
+def _instances(connection: Connection) -> OfMoment:
+    """The state of every connector and task that REST knows; none where its cluster cannot be asked now."""
+    rows, sources = instance_rows(connection), source_rows(connection)
+
+    def samples(moment: Moment) -> Iterator[Sample]:
+        for row in known_now(rows, sources, moment):
+            place = (row.kafka_cluster, row.worker, row.connector)
+            if row.state and row.task:
+                yield Sample(catalog.CONNECT_TASK_STATE, (*place, row.task, row.state), 1)
+            elif row.state:
+                yield Sample(catalog.CONNECT_CONNECTOR_STATE, (*place, row.state), 1)
+
+    return samples
+
+
+CONNECT_TASK_TOTALS: Final = {
+    "record_failures_total": catalog.CONNECT_RECORD_FAILURES,
+    "record_errors_total": catalog.CONNECT_RECORD_ERRORS,
+    "records_skipped_total": catalog.CONNECT_RECORDS_SKIPPED,
+    "retries_total": catalog.CONNECT_RETRIES,
+    "errors_logged_total": catalog.CONNECT_ERRORS_LOGGED,
+    "dlq_produce_requests_total": catalog.CONNECT_DLQ_REQUESTS,
+    "dlq_produce_failures_total": catalog.CONNECT_DLQ_FAILURES,
+}
+"""The metric of each total of a Connect task, by its column."""
+
+
+@_reads(catalog.CONNECT_TASK_STALLED)
+def _stalled(connection: Connection) -> OfMoment:
+    """Whether each task that is judged is stalled; of two Connect clusters that have a task of one name, the
+    one that is stalled shows. None where its cluster cannot be asked now.
+    """
+    rows, sources = connect_task_rows(connection), source_rows(connection)
+
+    def samples(moment: Moment) -> Iterator[Sample]:
+        stalled: dict[tuple[str, str, str], float] = {}
+        for row in known_now(rows, sources, moment):
+            if row.judged:
+                task = (row.kafka_cluster, row.connector, row.task)
+                stalled[task] = max(stalled.get(task, 0), row.stalled_since_ms > 0)
+        for task, value in stalled.items():
+            yield Sample(catalog.CONNECT_TASK_STALLED, task, value)
+
+    return samples
+
+
+@_reads(catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
+def _connect_tasks(connection: Connection) -> Iterator[Sample]:
+    """Errors of every task whose agent has reported them."""
+    for row in connect_task_rows(connection):
+        labels = (row.kafka_cluster, row.worker, row.connector, row.task)
+        if row.counted:
+            for name, metric in CONNECT_TASK_TOTALS.items():
+                yield Sample(metric, labels, getattr(row, name))
+        if row.counted and row.last_error_at_ms > 0:
+            yield Sample(catalog.CONNECT_LAST_ERROR, labels, row.last_error_at_ms / MS_PER_S)
+
+
+def _read_series(metric: Metric, series: Series) -> None:
+    @_reads(metric)
     def read(connection: Connection) -> Iterator[Sample]:
         for labels, value, *_, detail in series_rows(connection, series):
             yield Sample(metric, labels, value, exemplar_of(detail))
 
-    return Reader((metric,), read)
 
-
-READERS.extend(_series_reader(metric, metric.series) for metric in catalog.ALL if metric.series is not None)
+for counter in catalog.ALL:
+    if counter.series is not None:
+        _read_series(counter, counter.series)
 
 
 @_reads(catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST)
@@ -124,15 +221,13 @@ def _redrives(connection: Connection) -> Iterator[Sample]:
             yield Sample(catalog.REDRIVE_JOBS, (status,), found.get(status, 0))
 
 
+@_reads(catalog.REDRIVE_STUCK)
 def _stuck_redrives(connection: Connection) -> OfMoment:
     """How many orders move nothing; nothing before the first order."""
     found = standstill(connection)
     return lambda moment: [
         Sample(catalog.REDRIVE_STUCK, (status,), count) for status, count in found.at(moment.now_ms).items()
     ]
-
-
-READERS.append(Reader((catalog.REDRIVE_STUCK,), read_timed=_stuck_redrives))
 
 
 @_reads(catalog.PIPELINE_LAG, catalog.BATCH_DURATION)
@@ -143,6 +238,7 @@ def _batch(connection: Connection) -> Iterator[Sample]:
         yield Sample(catalog.BATCH_DURATION, (), batch.duration_ms / MS_PER_S)
 
 
+@_reads(catalog.TASK_TIMERS)
 def _timers(connection: Connection) -> OfMoment:
     """How many timers run, for every application that had one lately."""
     rows = timer_rows(connection)
@@ -151,18 +247,15 @@ def _timers(connection: Connection) -> OfMoment:
     ]
 
 
+@_reads(catalog.SOURCE_UP)
 def _sources(connection: Connection) -> OfMoment:
     """1 or 0 for every source."""
     rows = source_rows(connection)
     return lambda moment: [Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment)) for row in rows]
 
 
-READERS.append(Reader((catalog.TASK_TIMERS,), read_timed=_timers))
-READERS.append(Reader((catalog.SOURCE_UP,), read_timed=_sources))
-
-
 @_reads(catalog.STREAM_BEHIND, catalog.BATCH_PHASE_DURATION, catalog.STREAM_RATE)
-def _streams(connection: Connection) -> Samples:
+def _streams(connection: Connection) -> Iterator[Sample]:
     return stream_samples(read_figures(connection))
 
 

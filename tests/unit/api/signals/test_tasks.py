@@ -1,76 +1,73 @@
 """Tasks of Connect and of Streams in metrics and answers: what is known, and nothing more."""
 
 import re
-from dataclasses import replace
-from typing import Any
 
 import httpx2
 import pytest
 
-from api.metrics import catalog
-from api.metrics.connect_samples import CONNECT_TASK_TOTALS, connect_task_samples, stalled_samples
-from api.signals.tasks import ConnectTaskRow
 from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
 from tests.unit.api.routes.conftest import Add
 
-VALUES: tuple[Any, ...] = (
-    *("c", "blue", "w:1", "sink", "0", "connect-tasks:blue", "RUNNING"),
-    True,
-    *range(1, 8),
-    1_500,
-    True,
-    0,
-    "",
-    9,
-)
-RUNNING = ConnectTaskRow(*VALUES)
-"""Its counters are 1 to 7."""
-STALLED = replace(RUNNING, stalled_since_ms=5, stalled_because="x")
-NOT_JUDGED = replace(RUNNING, judged=False)
+TASK = {"kafka_cluster": "c", "connect_cluster": "blue", "worker": "w:1", "connector": "sink"}
+COUNTED = {
+    "record_failures_total": "record_failures_total",
+    "record_errors_total": "record_errors_total",
+    "records_skipped_total": "records_skipped_total",
+    "retries_total": "retries_total",
+    "errors_logged_total": "errors_logged_total",
+    "dlq_produce_requests_total": "deadletterqueue_produce_requests_total",
+    "dlq_produce_failures_total": "deadletterqueue_produce_failures_total",
+}
+"""Columns, and how their metrics end; in the order of a scrape."""
 
 
-def test_every_error_counter_has_its_metric_where_errors_were_counted() -> None:
-    seen = {metric: (labels, value) for metric, labels, value, _ in connect_task_samples([NOT_JUDGED])}
-    labels = ("c", "w:1", "sink", "0")
-    totals = {
-        metric: (labels, float(number)) for number, metric in enumerate(CONNECT_TASK_TOTALS.values(), 1)
-    }
-    assert seen == {**totals, catalog.CONNECT_LAST_ERROR: (labels, 1.5)}
-    assert not [*connect_task_samples([replace(RUNNING, counted=False)])]
+def test_every_error_counter_has_its_metric_where_errors_were_counted(
+    client: httpx2.Client, add_row: Add
+) -> None:
+    errors = {column: number for number, column in enumerate(COUNTED, 1)} | {"last_error_at_ms": 1_500}
+    for task, counted in (("0", True), ("1", False)):
+        add_row(schema.connect_tasks, **TASK, task=task, counted=counted, **errors)
+    line = r'^deadwatch_connect_task_(.*){connector="sink",kafka_cluster="c",task="0",worker="w:1"} (.*)$'
+    text = client.get("/metrics").text
+    totals = [(name, f"{number}.0") for number, name in enumerate(COUNTED.values(), 1)]
+    assert re.findall(line, text, re.MULTILINE) == [*totals, ("last_error_timestamp_seconds", "1.5")]
+    assert 'task="1"' not in text
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "expected"),
-    [
-        ("makes progress", [RUNNING], {"0": 0}),
-        ("stalled", [STALLED], {"0": 1}),
-        ("not judged", [NOT_JUDGED], {}),
-        ("one of two clusters", [replace(STALLED, worker="w:2"), RUNNING], {"0": 1}),
-        ("two tasks", [RUNNING, replace(STALLED, task="1")], {"0": 0, "1": 1}),
-    ],
-)
-def test_a_stalled_task_shows(name: str, rows: list[ConnectTaskRow], expected: dict[str, int]) -> None:
-    for order in (rows, rows[::-1]):
-        found = {labels: value for _, labels, value, _ in stalled_samples(order)}
-        assert found == {("c", "sink", task): stalled for task, stalled in expected.items()}, name
+RUNS: dict[str, object] = {"task": "0", "judged": True}
+STALLED = RUNS | {"stalled_since_ms": 5}
+STALLS: dict[str, tuple[list[dict[str, object]], dict[str, str]]] = {
+    "makes progress": ([RUNS], {"0": "0"}),
+    "stalled": ([STALLED], {"0": "1"}),
+    "not judged": ([{"task": "0"}], {}),
+    "the first of two clusters": ([STALLED, RUNS | {"worker": "w:2"}], {"0": "1"}),
+    "the second of two clusters": ([RUNS, STALLED | {"worker": "w:2"}], {"0": "1"}),
+    "two tasks": ([RUNS, STALLED | {"task": "1"}], {"0": "0", "1": "1"}),
+}
+
+
+@pytest.mark.parametrize(("rows", "expected"), STALLS.values(), ids=STALLS)
+def test_a_stalled_task_shows(
+    client: httpx2.Client, add_row: Add, rows: list[dict[str, object]], expected: dict[str, str]
+) -> None:
+    for row in rows:
+        add_row(schema.connect_tasks, **TASK | row)
+    line = r'^deadwatch_connect_task_stalled{connector="sink",kafka_cluster="c",task="(.)"} (.).0$'
+    assert dict(re.findall(line, client.get("/metrics").text, re.MULTILINE)) == expected
 
 
 def test_the_answer_says_since_when_and_what_is_not_known(
     client: httpx2.Client, add_row: Add, now_ms: int
 ) -> None:
-    task = {"kafka_cluster": "c", "connect_cluster": "blue", "worker": "w:1", "connector": "sink"}
-    add_row(schema.connect_tasks, **task, task="0", state="RUNNING")
+    add_row(schema.connect_tasks, **TASK, task="0", state="RUNNING")
     stall = {"judged": True, "stalled_since_ms": now_ms, "stalled_because": "records wait"}
-    add_row(schema.connect_tasks, **task, **stall, task="1", counted=True, retries_total=4)
+    add_row(schema.connect_tasks, **TASK, **stall, task="1", counted=True, retries_total=4)
     stalled, unknown = client.get("/api/v1/connect/tasks").json()["items"]
     assert (stalled["task"], stalled["stalled"], stalled["stalled_because"]) == ("1", True, "records wait")
     assert stalled["stalled_since"] == "2027-01-15T08:00:00Z"
     assert (stalled["errors"]["retries"], stalled["errors"]["last_error"]) == (4, None)
     assert (unknown["stalled"], unknown["stalled_since"], unknown["errors"]) == (None, None, None)
-    metrics = client.get("/metrics").text
-    assert 'deadwatch_connect_task_stalled{connector="sink",kafka_cluster="c",task="1"} 1.0' in metrics
-    assert "deadwatch_connect_task_retries_total{" in metrics
 
 
 def test_nobody_knows_whether_a_task_is_stalled_whose_connect_is_away(
