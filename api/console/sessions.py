@@ -10,11 +10,10 @@ ends. A session that was ended by signing out is known by its id, which is in th
 """
 
 import base64
-import json
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -26,15 +25,13 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.auth.roles import Caller
-from api.auth.sign_in import Person, Session
+from api.auth.sign_in import Person, Sealed, Session
 from api.console.visitor import BROWSER_COOKIE
 
 COOKIE: Final = "deadwatch_session"
 MAX_AGE_S: Final = 12 * 3_600
 MAX_CHARS: Final = 3_900
 """Browsers drop a cookie that is longer."""
-MARK: Final = "session:"
-"""Prefix of a session's text, so that no other cookie of ours passes for one."""
 ENDED: Final = Session("", 0)
 RENEWED_S: Final = 60
 """A cookie younger than this is not renewed."""
@@ -67,27 +64,14 @@ class CookieCipher:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedSession:
+class SealedSession(Sealed):
     """What a session's cookie holds; ``identity`` is a token or the text of a ``Person``."""
+
+    mark = "session:"
 
     id: str
     began_s: int
     identity: str
-
-    @classmethod
-    def of(cls, identity: str) -> Self:
-        """A new session."""
-        return cls(secrets.token_hex(16), int(time.time()), identity)
-
-    @classmethod
-    def read(cls, text: str) -> Self | None:
-        """The session from the text of a cookie; None for another cookie's, or of another version."""
-        return cls(*json.loads(text.removeprefix(MARK))) if text.startswith(MARK) else None
-
-    @property
-    def text(self) -> str:
-        """The text that is sealed."""
-        return MARK + json.dumps([self.id, self.began_s, self.identity])
 
     @property
     def until_s(self) -> int:
@@ -158,7 +142,8 @@ def begin(answer: Response, cipher: CookieCipher, identity: str, *, secure: bool
     """Set the cookie of a new session and delete the browser's, so that forms from before are not valid any
     more. False, and nothing is set, where the identity is too long for a cookie.
     """
-    cookie = cipher.encrypt(SealedSession.of(identity).text)
+    sealed = SealedSession(secrets.token_hex(16), int(time.time()), identity)
+    cookie = cipher.encrypt(sealed.text)
     if cookie:
         _set(answer, cookie, MAX_AGE_S, secure=secure)
         answer.delete_cookie(BROWSER_COOKIE, path="/")

@@ -246,7 +246,7 @@ def test_a_cookie_of_one_kind_does_not_pass_for_another(visit: Visit, provider: 
 
 def test_a_session_of_another_version_has_ended(visit: Visit) -> None:
     console = visit()
-    for text in ('person:{"name": "ann"}', "person:[1]"):
+    for text in ('person:{"name": "ann"}', "person:[1]", 'session:["a", 1, "dw_a"]'):
         console.client.cookies.set(COOKIE, CookieCipher(PEPPER).encrypt(text))
         assert console.get("/").headers["location"].endswith("ended=1")
         console.client.cookies.clear()
