@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
@@ -13,22 +13,12 @@ from starlette.routing import BaseRoute
 
 from api import openapi, problems
 from api.audit import AuditTrail, retain
-from api.auth.authenticator import Authenticator
-from api.auth.limits import Shares
 from api.auth.roles import admitted
-from api.auth.tokens import TokenService
 from api.background import Background
-from api.browsing.browser import Browser
-from api.browsing.payload import Renderer
-from api.browsing.registry import Registry
-from api.cache import CommitCache
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.cursor import PageQuery
-from api.errors import SearchBusyError
-from api.metrics.exposition import Exposition
 from api.middleware import AnswerHeaders, Refusals
-from api.orders import OrderService, PolicyService
 from api.routes import (
     dead_letters,
     live,
@@ -44,14 +34,9 @@ from api.routes import (
 from api.routes.live import Live, StateReader
 from api.service import Service, json_only
 from api.settings import ApiSettings
-from api.signals import waiting
-from api.store import Store, Writer
 from api.telemetry import telemetry_of
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.version import VERSION
-
-MAX_SEARCHES: Final = 16
-"""At one time: each holds a thread, of 40 that there are."""
 
 
 def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> FastAPI:
@@ -67,7 +52,8 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
         docs_url=None,
         redoc_url=None,
     )
-    app.state.service, app.state.close_telemetry = _service(settings, now_ms), close_telemetry
+    app.state.close_telemetry = close_telemetry
+    app.state.service = Service(settings, now_ms)
     app.state.live = _live(app.state.service)
     app.add_middleware(Refusals, max_bytes=settings.max_body_bytes)
     app.add_middleware(AuditTrail, now_ms=now_ms)
@@ -89,28 +75,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         ends.push_async_callback(app.state.live.close)
         ends.push_async_callback(Background(partial(retain, service.writer, service.now_ms, days)).stop)
         yield
-
-
-def _service(settings: ApiSettings, now_ms: Callable[[], int]) -> Service:
-    store = Store(settings.store_url)
-    registry = Registry(settings.schema_registry) if settings.schema_registry else None
-    writer = Writer(settings.store_url, store)
-    token_service = TokenService(store, writer, now_ms, settings.token_pepper.get_secret_value())
-    return Service(
-        settings=settings,
-        store=store,
-        exposition=Exposition(store),
-        waiting=CommitCache(store, waiting.read),
-        now_ms=now_ms,
-        orders=OrderService(settings, store, writer, now_ms),
-        policies=PolicyService(settings, store, writer, now_ms),
-        browser=Browser(settings, store),
-        renderer=Renderer(settings.browse_max_payload_bytes, registry),
-        writer=writer,
-        desk=token_service,
-        authenticator=Authenticator(settings, now_ms, token_service, store),
-        searches=Shares(MAX_SEARCHES, SearchBusyError),
-    )
 
 
 def _live(service: Service) -> Live:

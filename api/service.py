@@ -1,8 +1,7 @@
 """What routes depend on: the service, and refusals of requests that have no sense."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Depends, Header, Query, Request
 
@@ -12,18 +11,21 @@ from api.auth.roles import Calling
 from api.auth.tokens import TokenService
 from api.browsing.browser import Browser
 from api.browsing.payload import Renderer
+from api.browsing.registry import Registry
 from api.cache import CommitCache
 from api.cursor import PageQuery
-from api.errors import UnexpectedParameterError, UnsupportedMediaTypeError
+from api.errors import SearchBusyError, UnexpectedParameterError, UnsupportedMediaTypeError
 from api.metrics.exposition import Exposition
 from api.orders import OrderService, PolicyService
 from api.settings import ApiSettings
+from api.signals import waiting
 from api.signals.pipeline import Moment
-from api.signals.waiting import Waiting
 from api.store import Store, Writer
 
+MAX_SEARCHES: Final = 16
+"""At one time: each holds a thread, of 40 that there are."""
 
-@dataclass(frozen=True, slots=True)
+
 class Service:
     """Everything that routes use; made once. ``now_ms`` is the machine's clock.
 
@@ -31,19 +33,20 @@ class Service:
     ``renderer`` shows their payloads.
     """
 
-    settings: ApiSettings
-    store: Store
-    exposition: Exposition
-    waiting: CommitCache[Waiting]
-    now_ms: Callable[[], int]
-    orders: OrderService
-    policies: PolicyService
-    browser: Browser
-    renderer: Renderer
-    writer: Writer
-    desk: TokenService
-    authenticator: Authenticator
-    searches: Shares
+    def __init__(self, settings: ApiSettings, now_ms: Callable[[], int]) -> None:
+        self.settings, self.now_ms = settings, now_ms
+        self.store = store = Store(settings.store_url)
+        self.writer = writer = Writer(settings.store_url, store)
+        self.exposition = Exposition(store)
+        self.waiting = CommitCache(store, waiting.read)
+        self.orders = OrderService(settings, store, writer, now_ms)
+        self.policies = PolicyService(settings, store, writer, now_ms)
+        self.browser = Browser(settings, store)
+        registry = Registry(settings.schema_registry) if settings.schema_registry else None
+        self.renderer = Renderer(settings.browse_max_payload_bytes, registry)
+        self.desk = TokenService(store, writer, now_ms, settings.token_pepper.get_secret_value())
+        self.authenticator = Authenticator(settings, now_ms, self.desk, store)
+        self.searches = Shares(MAX_SEARCHES, SearchBusyError)
 
     @property
     def moment(self) -> Moment:

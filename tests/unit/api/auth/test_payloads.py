@@ -1,7 +1,6 @@
 """Who may look at payloads is who may ask about them: a filter tells what it matches."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
@@ -37,7 +36,7 @@ def callers(store_url: str) -> Iterator[Callable[[Role], Caller]]:
     """Clients of an api where payloads are for admins."""
     nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
     app = create_app(ApiSettings(store_url=store_url, unmask_role="admin", kafka=nobody))
-    app.state.service = replace(app.state.service, browser=Away())
+    app.state.service.browser = Away()
     desk = app.state.service.desk
 
     def client(role: Role) -> Caller:

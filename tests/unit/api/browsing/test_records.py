@@ -149,7 +149,7 @@ def test_a_download_that_finds_nothing_ends_and_says_how_to_go_on(
 ) -> None:
     del store_url
     topic = Endless(ApiSettings().browse_max_records)
-    app.state.service = replace(app.state.service, browser=topic)
+    app.state.service.browser = topic
     answer = client.get(f"{RECORDS}/download", params={"topic": "dlq.t", "filter": "attempts > 99"})
     assert json.loads(answer.text) == {"next": f"C{topic.pages}"}
     assert topic.pages == MOST_PAGES_READ

@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -17,9 +16,10 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, event
 from starlette.routing import Mount
 
-from api.app import MAX_SEARCHES, create_app
+from api.app import create_app
 from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
+from api.service import MAX_SEARCHES
 from api.settings import ApiSettings
 from tests import console_store
 from tests.caller import Caller
@@ -105,7 +105,7 @@ def test_who_has_the_role_to_unmask_sees_the_button_and_what_is_behind_it(
     store_url: str, needed: Literal["viewer", "operator", "admin"], role: Role, status: int
 ) -> None:
     app = create_app(ApiSettings(store_url=store_url, unmask_role=needed))
-    app.state.service = replace(app.state.service, browser=OneRecord())
+    app.state.service.browser = OneRecord()
     with visiting(app) as console:
         console.sign_in(token_for(app, role))
         page, csrf = console.get(LETTER).text, console.token("/")

@@ -1,7 +1,6 @@
 """The console's pages as a browser gets them: what they show, and that foreign texts are inert."""
 
 import re
-from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -192,7 +191,7 @@ def test_every_value_of_a_repeated_header_is_on_the_page_of_a_record(store_url: 
     values = [f"E: {number}\n\tat my.App.run(App.java:{number})" for number in (1, 2)]
     record = OneRecord(*((name, value.encode()) for value in values), (name, b"no trace at all"))
     app = create_app(ApiSettings(store_url=store_url))
-    app.state.service = replace(app.state.service, browser=record)
+    app.state.service.browser = record
     with visiting(app) as console:
         page = console.get("/records/dlq.orders/0/1").text
     assert page.index("my.App.run(App.java:1)") < page.index("my.App.run(App.java:2)")

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from api.app import MAX_SEARCHES
+from api.service import MAX_SEARCHES
 from deadwatch.store import schema
 from tests.caller import Caller
 from tests.unit.api.routes.conftest import Add, problem
