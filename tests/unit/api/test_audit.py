@@ -17,7 +17,7 @@ from api.auth.credentials import issue
 from api.errors import StoreUnavailableError
 from api.settings import ApiSettings
 from api.store import Store, Writer
-from deadwatch.orders.order import Order, OrderRequest, Status
+from deadwatch.orders.order import Status
 from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry, EntryFilter
 from deadwatch.store.write.order_claims import OrderClaims
@@ -25,6 +25,7 @@ from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.caller import Caller
 from tests.unit.api.paging import pages
+from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/audit"
 REDRIVES = "/api/v1/redrives"
@@ -33,14 +34,9 @@ POLICY = {"dlq_topics": ["dlq\\.t"], "include_existing": True, "reason": "flaky"
 
 @pytest.fixture
 def order(store: Engine, now_ms: int) -> str:
-    request = OrderRequest.model_validate(
-        {"dlq_topic": "dlq.t", "selection": {"all": True}, "dry_run": False, "reason": "mended"}
-    )
-    order = Order(
-        id="a", request=request, requested_by="me", created_at_ms=now_ms, begin={0: 0}, cut_off={0: 9}
-    )
-    OrderBook(store).create(order, Plan(to_move=9).model_dump_json())
-    return "a"
+    made = suite.order("a", created_at_ms=now_ms)
+    OrderBook(store).create(made, Plan(to_move=9).model_dump_json())
+    return made.id
 
 
 def anonymous(app: FastAPI) -> Caller:

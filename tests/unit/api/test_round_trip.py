@@ -20,7 +20,7 @@ from cli.main import app as deadwatch
 from deadwatch.orders import order
 from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.options import STEPS
-from deadwatch.orders.order import Order, OrderRequest, Place, Selection
+from deadwatch.orders.order import OrderRequest, Place, Selection
 from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.policies import PolicyBook
@@ -28,6 +28,7 @@ from redrive.plan.plan import Plan
 from tests import redrive_requests
 from tests.unit.api.console_visit import Console, form_of, visiting
 from tests.unit.cli.terminal import api_that, command_line
+from tests.unit.deadwatch.store import suite
 
 WHOLE = OrderRequest.model_validate(
     {
@@ -85,15 +86,8 @@ def keep(store: Engine, now_ms: int) -> Keep:
     """Put an order into the store; where its page is."""
 
     def kept(request: OrderRequest) -> str:
-        made = Order(
-            id=str(uuid.uuid4()),
-            request=request.model_copy(update={"dry_run": True}),
-            requested_by="ann",
-            created_at_ms=now_ms,
-            begin={0: 0},
-            cut_off={0: 9},
-            dlq_topic_id="b",
-        )
+        order = suite.order(str(uuid.uuid4()), created_at_ms=now_ms, dlq_topic_id="b")
+        made = order.model_copy(update={"request": request.model_copy(update={"dry_run": True})})
         OrderBook(store).create(made, Plan(to_move=9, at_most=9).model_dump_json())
         return f"/redrives/{made.id}"
 

@@ -10,13 +10,13 @@ from api.app import create_app
 from api.console.app import POLICY
 from api.console.views.overview import MAX_OF_A_KIND
 from api.settings import ApiSettings
-from deadwatch.orders.order import Order, OrderRequest, Selection
 from deadwatch.store import schema
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests import console_store
 from tests.unit.api.console_visit import Console, Elements, OneRecord, visiting, words
 from tests.unit.api.routes.conftest import Add
+from tests.unit.deadwatch.store import suite
 
 PAGES = (
     "/",
@@ -116,16 +116,8 @@ def test_the_overview_leads_with_what_waits_and_the_causes_that_grow(
 def test_the_overview_tells_of_a_redrive_however_many_dry_runs_are_newer(
     console: Console, store: Engine, now_ms: int
 ) -> None:
-    asked = OrderRequest(dlq_topic="dlq.t", selection=Selection(all=True), reason="r")
     for number in range(MAX_OF_A_KIND):
-        made = Order(
-            id=f"{number:x}",
-            request=asked,
-            requested_by="ann",
-            created_at_ms=now_ms,
-            begin={0: 0},
-            cut_off={0: 9},
-        )
+        made = suite.order(f"{number:x}", request={"dry_run": True}, created_at_ms=now_ms)
         OrderBook(store).create(made, Plan().model_dump_json())
     assert f'href="/console/redrives/{console_store.RUNNING}"' in console.get("/").text
 

@@ -7,13 +7,13 @@ import httpx2
 import pytest
 from sqlalchemy import Engine
 
-from deadwatch.orders.order import Order
 from deadwatch.orders.policy import Due, PolicyRequest
 from deadwatch.orders.selection import Extents
 from deadwatch.store.write import policies
 from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
 from tests.unit.api.paging import pages
+from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/redrive-policies"
 PROBLEM = "urn:deadwatch:problem:"
@@ -82,15 +82,7 @@ def test_its_redrives_name_it_and_outlive_it(
 ) -> None:
     with store.begin() as connection:
         policy = policies.find(connection, made["id"])
-    order = Order(
-        id="a",
-        request=policy.request.order("dlq.t"),
-        requested_by=f"policy {policy.id}",
-        created_at_ms=1,
-        begin={0: 0},
-        cut_off={0: 9},
-        policy=policy.id,
-    )
+    order = suite.order("a", policy=policy.id)
     part = Due("dlq.t", Extents({0: 0}, {0: 9}))
     PolicyBook(store).carry_out(policy, part, order, Plan().model_dump_json())
     found = client.get(f"{PATH}/{policy.id}").json()

@@ -9,13 +9,14 @@ import pytest
 from sqlalchemy import Engine, select
 
 from api.signals.redrives import STUCK_MS
-from deadwatch.orders.order import Order, OrderRequest, Status
+from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.unit.api.paging import pages
 from tests.unit.api.routes.conftest import Add
+from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/redrives"
 PROBLEM = "urn:deadwatch:problem:"
@@ -28,10 +29,14 @@ def make(store: Engine, now_ms: int) -> Callable[..., str]:
     def create(name: str, *, ago_ms: int = 100_000, dry_run: bool = False, **plan: Any) -> str:  # noqa: ANN401
         first = int(name, 16)
         selection = {"offsets": {"0": [first, first + 1]}}
-        asked = {"dlq_topic": "dlq.t", "selection": selection, "dry_run": dry_run, "reason": "mended"}
-        request = OrderRequest.model_validate(asked)
-        times: dict[str, Any] = {"created_at_ms": now_ms - ago_ms, "begin": {0: 0}, "cut_off": {0: 100}}
-        order = Order(id=name, request=request, requested_by="me", dlq_topic_id="b", **times)
+        order = suite.order(
+            name,
+            selection=selection,
+            request={"dry_run": dry_run},
+            created_at_ms=now_ms - ago_ms,
+            cut_off={0: 100},
+            dlq_topic_id="b",
+        )
         OrderBook(store).create(order, Plan(**plan).model_dump_json())
         return name
 
@@ -123,9 +128,7 @@ def test_a_group_tells_what_became_of_its_records_whichever_order_has_sent_them(
     add_row(schema.groups, fingerprint="f1", dlq_topic="dlq.t")
     found = client.get("/api/v1/dead-letters/groups/f1").json()
     assert (found["redriven"], found["success_rate"]) == (0, None)
-    asked = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"}
-    request = OrderRequest.model_validate({**asked, "guards": {"settle_window_ms": 500}, "dry_run": False})
-    order = Order(id="a", request=request, requested_by="me", created_at_ms=1, begin={}, cut_off={})
+    order = suite.order("a", request={"guards": {"settle_window_ms": 500}})
     OrderBook(store).create(order, Plan().model_dump_json())
     for outcome, records in (("sent", 40), ("bounced", 5)):
         labels = {"dlq_topic": "dlq.t", "fingerprint": "f1", "outcome": outcome}
