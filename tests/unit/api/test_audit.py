@@ -24,7 +24,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.caller import Caller
-from tests.unit.api.paging import pages
+from tests.unit.api.answers import pages
 from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/audit"

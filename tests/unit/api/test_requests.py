@@ -21,7 +21,7 @@ from api.store import Store, Writer
 from deadwatch.store.write import tokens
 from deadwatch.store.write.audit import unwitnessed
 from tests.caller import Caller
-from tests.unit.api.paging import pages
+from tests.unit.api.answers import pages, problem
 from tests.waiting import until
 
 TOKENS, ME = "/api/v1/tokens", "/api/v1/me"
@@ -62,11 +62,6 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def problem(answer: httpx2.Response) -> tuple[int, str]:
-    assert answer.headers["content-type"] == "application/problem+json", answer.text
-    return answer.status_code, answer.json()["type"].removeprefix("urn:deadwatch:problem:")
-
-
 def test_every_token_is_well_formed_and_a_mistyped_one_is_not() -> None:
     for token in (issue() for _ in range(30)):
         assert parse(token.text) == token
@@ -96,7 +91,7 @@ def test_a_token_is_shown_once_and_stored_as_a_digest(public: Caller, admin: str
 def test_another_pepper_opens_nothing(store_url: str, admin: str) -> None:
     settings = ApiSettings.model_validate({"store_url": store_url, "token_pepper": "q" * 40})
     client = Caller(create_app(settings), "http://127.0.0.1")
-    assert problem(client.get(ME, headers=bearer(admin))) == (401, "unauthenticated")
+    assert problem(client.get(ME, headers=bearer(admin))) == "401 unauthenticated"
 
 
 def test_a_revoked_token_opens_nothing_here_at_once_and_elsewhere_a_second_later(
@@ -111,7 +106,7 @@ def test_a_revoked_token_opens_nothing_here_at_once_and_elsewhere_a_second_later
     elsewhere.revoke(admin[3:15], "ann", unwitnessed)
     clock[0] += FRESH_MS
     answer = public.get(ME, headers=bearer(admin))
-    assert problem(answer) == (401, "unauthenticated")
+    assert problem(answer) == "401 unauthenticated"
     assert "was revoked" in answer.json()["detail"]
 
 
@@ -161,18 +156,18 @@ def test_after_too_many_failures_the_answer_is_to_come_again_but_not_to_who_has_
     public: Caller, admin: str, clock: list[int]
 ) -> None:
     answers = [problem(public.get(ME, headers=bearer(issue().text))) for _ in range(MAX_FAILURES + 2)]
-    assert answers == [(401, "unauthenticated")] * MAX_FAILURES + [(429, "too-many-failures")] * 2
+    assert answers == ["401 unauthenticated"] * MAX_FAILURES + ["429 too-many-failures"] * 2
     assert public.get(ME, headers=bearer("hunter2")).headers["retry-after"] == "60"
     assert public.get(ME, headers=bearer(admin)).status_code == 200
     clock[0] += WINDOW_MS
-    assert problem(public.get(ME, headers=bearer("hunter2"))) == (401, "unauthenticated")
+    assert problem(public.get(ME, headers=bearer("hunter2"))) == "401 unauthenticated"
 
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 TEXT = {"Content-Type": "text/plain"}
-INVALID, BAD, NO_JSON = (422, "invalid-request"), (400, "bad-request"), (415, "unsupported-media-type")
-TOO_LARGE = (413, "content-too-large")
-BODIES: dict[str, tuple[dict[str, str], bytes, tuple[int, str]]] = {
+INVALID, BAD, NO_JSON = "422 invalid-request", "400 bad-request", "415 unsupported-media-type"
+TOO_LARGE = "413 content-too-large"
+BODIES: dict[str, tuple[dict[str, str], bytes, str]] = {
     "too large": (JSON, b'{"name": "' + b"x" * 3_000 + b'"}', TOO_LARGE),
     "a form": (FORM, b"name=eve&role=admin", NO_JSON),
     "text, as a page of a foreign site may send it": (TEXT, b'{"name": "eve", "role": "admin"}', NO_JSON),
@@ -200,7 +195,7 @@ def test_a_wrong_body_is_one_clear_problem_and_who_may_not_send_one_learns_nothi
         assert problem(answer) == expected, name
         assert len(answer.text) < 2_000, f"{name}: it repeats what was sent"
         answer = public.post(TOKENS, content=body, headers=headers)
-        assert problem(answer) == (expected if expected == TOO_LARGE else (401, "unauthenticated")), name
+        assert problem(answer) == (expected if expected == TOO_LARGE else "401 unauthenticated"), name
 
 
 def test_a_body_of_unknown_length_is_cut_at_the_same_size(public: Caller, admin: str) -> None:

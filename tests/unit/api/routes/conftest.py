@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from api.settings import ApiSettings
@@ -40,13 +39,3 @@ def client(served: Caller, store_file: Path) -> Iterator[Caller]:
     del store_file  # the one of the test before is gone
     yield served
     settle(served.app)
-
-
-def problem(client: httpx2.Client, line: str, body: object = None) -> str:
-    """Status and kind of the problem that answers a request, as ``GET /redrives/ffff``; it is a whole one."""
-    method, path = line.split()
-    answer = client.request(method, f"/api/v1{path}", json=body)
-    assert answer.headers["content-type"] == "application/problem+json", line
-    told = answer.json()
-    assert (told["status"], bool(told["title"]), bool(told["detail"])) == (answer.status_code, True, True)
-    return f"{answer.status_code} {told['type'].removeprefix('urn:deadwatch:problem:')}"

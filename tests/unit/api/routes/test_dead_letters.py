@@ -8,7 +8,7 @@ from api.signals import group_lists
 from api.signals.group_choices import GroupOrder
 from api.signals.group_lists import GroupListRequest
 from deadwatch.store import schema, series
-from tests.unit.api.paging import pages
+from tests.unit.api.answers import pages, problem
 from tests.unit.api.routes.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
@@ -210,7 +210,7 @@ def test_damaged_headers_are_an_error_that_says_so(client: httpx2.Client, add_ro
         add_row(schema.groups, fingerprint=f"f{number}")
         add_row(schema.samples, fingerprint=f"f{number}", headers=headers)
         answer = client.get(f"/api/v1/dead-letters/groups/f{number}")
-        assert (answer.status_code, answer.json()["type"]) == (503, "urn:deadwatch:problem:store-unavailable")
+        assert problem(answer) == "503 store-unavailable", headers
 
 
 GROUPS = "/api/v1/dead-letters/groups"
@@ -245,7 +245,7 @@ def test_of_two_who_change_the_same_version_one_is_told(client: httpx2.Client) -
     match = {"If-Match": '"0"'}
     assert client.put(f"{GROUPS}/f1/note", json={"owner": "a"}, headers=match).status_code == 200
     late = client.put(f"{GROUPS}/f1/note", json={"owner": "b"}, headers=match)
-    assert (late.status_code, late.json()["type"]) == (412, "urn:deadwatch:problem:group-note-changed")
+    assert problem(late) == "412 group-note-changed"
     assert client.get(f"{GROUPS}/f1/note").json()["owner"] == "a"
 
 

@@ -12,11 +12,10 @@ from deadwatch.orders.selection import Extents
 from deadwatch.store.write import policies
 from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
-from tests.unit.api.paging import pages
+from tests.unit.api.answers import pages, problem
 from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/redrive-policies"
-PROBLEM = "urn:deadwatch:problem:"
 BODY: dict[str, Any] = {"dlq_topics": [r"dlq\.t"], "reason": "flaky", "include_existing": True}
 NOW = "2027-01-15T08:00:00Z"
 
@@ -61,7 +60,7 @@ def test_it_is_changed_at_the_version_that_was_read_or_not_at_all(
         client.put(path, json=made["request"], headers={"If-Match": '"1"'}),
         client.delete(path, headers={"If-Match": '"1"'}),
     ):
-        assert (refused.status_code, refused.json()["type"]) == (412, f"{PROBLEM}redrive-policy-changed")
+        assert problem(refused) == "412 redrive-policy-changed"
     assert client.put(path, json=made["request"], headers={"If-Match": "*"}).json()["version"] == 3
     assert client.delete(path, headers={"If-Match": '"3"'}).status_code == 204
     assert client.get(path).status_code == 404
@@ -96,8 +95,7 @@ def test_a_pattern_from_before_that_a_new_policy_may_not_have_can_be_switched_of
     client: httpx2.Client, made: dict[str, Any], store: Engine
 ) -> None:
     slow = {**BODY, "dlq_topics": [r"dlq\.(?!test).*"]}
-    answer = client.post(PATH, json=slow)
-    assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}redrive-refused")
+    assert problem(client.post(PATH, json=slow)) == "422 redrive-refused"
     with store.begin() as connection:
         before = policies.find(connection, made["id"])
     kept = replace(before, id="b", request=PolicyRequest.model_validate(slow))
@@ -137,11 +135,10 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
 @pytest.mark.usefixtures("store")
 def test_a_policy_that_could_never_work_is_refused(client: httpx2.Client) -> None:
     for name, changes, kind in REFUSED:
-        answer = client.post(PATH, json={**BODY, **changes})
-        assert (answer.status_code, answer.json()["type"]) == (422, PROBLEM + kind), name
+        assert problem(client.post(PATH, json={**BODY, **changes})) == f"422 {kind}", name
     assert client.get(PATH).json() == {"items": [], "next": None}
 
 
 def test_an_etag_that_is_none_is_refused(client: httpx2.Client, made: dict[str, Any]) -> None:
-    answer = client.delete(f"{PATH}/{made['id']}", headers={"If-Match": "1"})
-    assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}redrive-refused")
+    refused = client.delete(f"{PATH}/{made['id']}", headers={"If-Match": "1"})
+    assert problem(refused) == "422 redrive-refused"

@@ -14,12 +14,11 @@ from deadwatch.store import schema, series
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
-from tests.unit.api.paging import pages
+from tests.unit.api.answers import pages, problem
 from tests.unit.api.routes.conftest import Add
 from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/redrives"
-PROBLEM = "urn:deadwatch:problem:"
 
 
 @pytest.fixture
@@ -181,7 +180,7 @@ def test_what_is_over_stays_over(client: httpx2.Client, make: Callable[..., str]
     make("a")
     client.post(f"{PATH}/a/cancel")
     answer = client.post(f"{PATH}/a/{wish}")
-    assert (answer.status_code, answer.json()["type"]) == (409, f"{PROBLEM}redrive-state")
+    assert problem(answer) == "409 redrive-state"
     assert f"redrive a is {Status.CANCELLED} and cannot be {wish}d" in answer.json()["detail"]
 
 
@@ -205,7 +204,7 @@ def test_a_request_that_is_none_is_refused_by_its_field(client: httpx2.Client) -
     for name, changes, why in INVALID:
         body = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended", **changes}
         answer = client.post(PATH, content=json.dumps(body), headers={"content-type": "application/json"})
-        assert (answer.status_code, answer.json()["type"]) == (422, f"{PROBLEM}invalid-request"), name
+        assert problem(answer) == "422 invalid-request", name
         assert why in answer.json()["detail"]
 
 

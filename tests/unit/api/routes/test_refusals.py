@@ -9,8 +9,10 @@ import pytest
 from api.service import MAX_SEARCHES
 from deadwatch.store import schema
 from tests.caller import Caller
-from tests.unit.api.routes.conftest import Add, problem
+from tests.unit.api.answers import problem
+from tests.unit.api.routes.conftest import Add
 
+V1 = "/api/v1"
 LISTS = (
     "/overview",
     "/dead-letters/topics",
@@ -80,8 +82,14 @@ REFUSED: list[tuple[str, object, str]] = [
 ]
 
 
+def refused(client: httpx2.Client, line: str, body: object) -> str:
+    """The problem that answers a request, as ``GET /redrives/ffff``."""
+    method, path = line.split()
+    return problem(client.request(method, f"{V1}{path}", json=body))
+
+
 def test_without_a_store_a_route_says_so_and_makes_none(client: httpx2.Client, store_file: Path) -> None:
-    answers = {f"{line} {body}": problem(client, line, body) for line, body in NEED_A_STORE}
+    answers = {f"{line} {body}": refused(client, line, body) for line, body in NEED_A_STORE}
     assert answers == dict.fromkeys(answers, "503 store-unavailable")
     assert not store_file.exists()
 
@@ -95,7 +103,7 @@ def test_an_empty_store_is_an_answer(client: httpx2.Client) -> None:
 def test_a_request_that_is_refused_is_answered_with_its_problem(client: httpx2.Client, add_row: Add) -> None:
     add_row(schema.groups, fingerprint="f1")
     expected = {f"{line} {body}": answer for line, body, answer in REFUSED}
-    assert {f"{line} {body}": problem(client, line, body) for line, body, _ in REFUSED} == expected
+    assert {f"{line} {body}": refused(client, line, body) for line, body, _ in REFUSED} == expected
 
 
 SEARCHES = [
@@ -110,7 +118,7 @@ def test_what_reads_kafka_or_evaluates_a_filter_needs_a_place(served: Caller) ->
     with ExitStack() as taken:
         for number in range(MAX_SEARCHES):
             taken.enter_context(searches.place(str(number)))
-        answers = {line: problem(served, line, body) for line, body in SEARCHES}
+        answers = {line: refused(served, line, body) for line, body in SEARCHES}
     assert answers == dict.fromkeys(answers, "429 search-busy")
 
 

@@ -15,8 +15,8 @@ from api.signals.group_choices import GroupOrder
 from api.signals.waiting import CauseFigures, Waiting
 from deadwatch.store import schema, series
 from tests.console_store import empty_row
+from tests.unit.api.answers import pages
 from tests.unit.api.console_visit import Console, visiting, words
-from tests.unit.api.paging import pages
 from tests.unit.api.routes.conftest import Add
 
 Waits = Callable[..., list[int]]
