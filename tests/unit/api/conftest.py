@@ -1,21 +1,42 @@
-"""The address of a store that is there, and the api in front of it; and an api that is only asked: one for
-all tests of a module.
-"""
+"""One api for the tests of a module, each of which has a store file of its own in its place."""
 
 import getpass
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
-from api.app import create_app
 from api.settings import ApiSettings
-from cli import local_token as token_file
 from tests.caller import Caller
-from tests.operators import AT, caller, caller_of
+from tests.operators import AT, caller, settle
+from tests.unit.api.console_visit import Console
+from tests.unit.conftest import NOW_MS
+
+Add = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("api")
+
+
+@pytest.fixture(scope="module")
+def served(directory: Path) -> Iterator[Caller]:
+    """An operator on the service's own machine; the api notices that its store file is another one."""
+    settings = ApiSettings(store_url=f"sqlite:///{directory / 'deadwatch.db'}")
+    with caller(settings, directory, lambda: NOW_MS) as client:
+        yield client
+
+
+@pytest.fixture
+def store_file(directory: Path) -> Path:
+    """Where the store is, of which the test before has left nothing."""
+    for file in directory.glob("deadwatch.db*"):
+        file.unlink()
+    return directory / "deadwatch.db"
 
 
 @pytest.fixture
@@ -26,42 +47,26 @@ def store_url(store: Engine, store_file: Path) -> str:
 
 
 @pytest.fixture
-def local_token_file(tmp_path: Path) -> Path:
-    file = tmp_path / token_file.NAME
-    token_file.make(file)
-    return file
+def client(served: Caller, store_file: Path) -> Iterator[Caller]:
+    """``served``, whether there is a store or not."""
+    del store_file  # the one of the test before is gone
+    yield served
+    settle(served.app)
+
+
+@pytest.fixture
+def app(client: Caller) -> FastAPI:
+    return client.app
+
+
+@pytest.fixture
+def console(client: Caller) -> Iterator[Console]:
+    """The console of ``app`` as an anonymous visitor on this machine sees it, with a new browser."""
+    with httpx2.Client(base_url=AT, transport=client._asgi) as browser:
+        yield Console(browser)
 
 
 @pytest.fixture
 def me() -> str:
     """The name of who holds the local token."""
     return f"{getpass.getuser()} (local)"
-
-
-@pytest.fixture
-def local_token(local_token_file: Path) -> str:
-    return token_file.find(local_token_file, AT)
-
-
-@pytest.fixture
-def app(store_file: Path, local_token_file: Path, now_ms: int) -> FastAPI:
-    """The api on ``store_file``, whether there is a store or not, at ``now_ms``."""
-    settings = ApiSettings(store_url=f"sqlite:///{store_file}", local_token_file=local_token_file)
-    return create_app(settings, now_ms=lambda: now_ms)
-
-
-@pytest.fixture
-def client(app: FastAPI, local_token: str) -> Iterator[Caller]:
-    """An operator on the service's own machine."""
-    with caller_of(app, local_token) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def resting(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    """An operator before an empty store, for requests that are refused or change nothing."""
-    directory = tmp_path_factory.mktemp("resting")
-    file = directory / "deadwatch.db"
-    shutil.copyfile(empty_store, file)
-    with caller(ApiSettings(store_url=f"sqlite:///{file}"), directory) as client:
-        yield client

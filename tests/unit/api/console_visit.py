@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import httpx2
 from fastapi import FastAPI
 
+from api.auth.role import Role
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from tests.caller import Caller
 
@@ -50,6 +51,12 @@ def visiting(app: FastAPI) -> Iterator[Console]:
     """An anonymous visitor on this machine."""
     with Caller(app, "http://127.0.0.1:8000", raising=False) as client:
         yield Console(client)
+
+
+def token_for(app: FastAPI, role: Role) -> str:
+    """The text of a new token with a role."""
+    _, credential = app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
+    return str(credential.text)
 
 
 class Elements(HTMLParser):

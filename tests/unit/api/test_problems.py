@@ -28,14 +28,14 @@ def test_every_error_has_a_status_and_a_kind_of_its_own() -> None:
     assert len(set(kinds)) == len(kinds)
 
 
-def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(resting: httpx2.Client) -> None:
-    assert resting.post("/api/v1/overview").headers["allow"] == "GET"
-    (error,) = resting.get("/api/v1/dead-letters/groups?limit=0").json()["errors"]
+def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(client: httpx2.Client) -> None:
+    assert client.post("/api/v1/overview").headers["allow"] == "GET"
+    (error,) = client.get("/api/v1/dead-letters/groups?limit=0").json()["errors"]
     assert (error["in"], error["name"]) == ("query", "limit")
 
 
-def test_every_pattern_of_the_api_has_words_for_what_it_allows(resting: httpx2.Client) -> None:
-    document = resting.get("/openapi.json").text
+def test_every_pattern_of_the_api_has_words_for_what_it_allows(client: httpx2.Client) -> None:
+    document = client.get("/openapi.json").text
     patterns = {json.loads(found) for found in re.findall(r'"pattern":("(?:[^"\\]|\\.)*")', document)}
     assert len(patterns) > 5
     assert {pattern for pattern in patterns if not allowed(pattern)} == set()

@@ -203,10 +203,10 @@ def test_a_body_of_unknown_length_is_cut_at_the_same_size(public: Caller, admin:
     assert problem(public.post(TOKENS, content=parts, headers={**bearer(admin), **JSON})) == TOO_LARGE
 
 
-def test_the_id_of_a_request_is_ours_unless_the_client_s_is_plain(resting: httpx2.Client) -> None:
+def test_the_id_of_a_request_is_ours_unless_the_client_s_is_plain(client: httpx2.Client) -> None:
     plain = ["shift-3.a_B", "x" * 64]
     for sent in (*plain, "x" * 65, "", "a b", "a\u001b[31m", "../../etc"):
-        answer = resting.get("/livez", headers={"X-Request-Id": sent})
+        answer = client.get("/livez", headers={"X-Request-Id": sent})
         assert (answer.headers["x-request-id"] == sent) is (sent in plain), sent
         assert answer.headers["x-request-id"].isprintable()
 
@@ -214,8 +214,8 @@ def test_the_id_of_a_request_is_ours_unless_the_client_s_is_plain(resting: httpx
 @pytest.mark.parametrize(
     "path", ["/livez", "/metrics", "/api/v1/overview", "/nothing", "/", "/openapi.json", "/docs"]
 )
-def test_every_answer_tells_browsers_and_caches_to_be_careful(resting: httpx2.Client, path: str) -> None:
-    headers = resting.get(path, headers={"Origin": "https://elsewhere.example"}).headers
+def test_every_answer_tells_browsers_and_caches_to_be_careful(client: httpx2.Client, path: str) -> None:
+    headers = client.get(path, headers={"Origin": "https://elsewhere.example"}).headers
     assert headers["x-frame-options"] == "DENY"
     assert headers["referrer-policy"] == "no-referrer"
     assert (headers["cache-control"], headers["x-content-type-options"]) == ("no-store", "nosniff")
@@ -225,9 +225,9 @@ def test_every_answer_tells_browsers_and_caches_to_be_careful(resting: httpx2.Cl
     assert not [name for name in headers if name.startswith("access-control")]
 
 
-def test_no_other_site_is_let_in_by_a_browser(resting: httpx2.Client) -> None:
+def test_no_other_site_is_let_in_by_a_browser(client: httpx2.Client) -> None:
     asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    answer = resting.request("OPTIONS", "/api/v1/redrives", headers=asked)
+    answer = client.request("OPTIONS", "/api/v1/redrives", headers=asked)
     assert answer.status_code == 405
     assert not [name for name in answer.headers if name.startswith("access-control")]
 

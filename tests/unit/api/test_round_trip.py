@@ -3,7 +3,7 @@
 import re
 import shlex
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
 from typing import Any, get_args
 
@@ -26,7 +26,7 @@ from deadwatch.store.write.orders import OrderBook
 from deadwatch.store.write.policies import PolicyBook
 from redrive.plan.plan import Plan
 from tests import redrive_requests
-from tests.unit.api.console_visit import Console, form_of, visiting
+from tests.unit.api.console_visit import Console, form_of, token_for
 from tests.unit.cli.terminal import api_that, command_line
 from tests.unit.deadwatch.store import suite
 
@@ -54,13 +54,11 @@ every = settings(
 
 
 @pytest.fixture
-def console(app: FastAPI, store: Engine) -> Iterator[Console]:
+def console(app: FastAPI, console: Console, store: Engine) -> Console:
     """An operator's."""
     del store
-    _, credential = app.state.service.desk.create("ann", Role.OPERATOR, 0, "test", lambda *_: None)
-    with visiting(app) as made:
-        made.sign_in(credential.text)
-        yield made
+    console.sign_in(token_for(app, Role.OPERATOR))
+    return console
 
 
 @pytest.fixture
@@ -140,12 +138,11 @@ def test_the_line_for_a_terminal_asks_for_the_same(
 @given(request=redrive_requests.orders)
 @every
 def test_the_api_tells_what_was_asked_for(
-    console: Console, asked: list[Any], keep: Keep, local_token: str, request: OrderRequest
+    client: httpx2.Client, asked: list[Any], keep: Keep, request: OrderRequest
 ) -> None:
-    headers = {"Authorization": f"Bearer {local_token}"}
-    told = console.client.get(f"/api/v1{keep(request)}", headers=headers).json()["request"]
+    told = client.get(f"/api/v1{keep(request)}").json()["request"]
     asked.clear()
-    console.client.post("/api/v1/redrives", json=told, headers=headers)
+    client.post("/api/v1/redrives", json=told)
     assert asked == [request.model_copy(update={"dry_run": True})]
 
 

@@ -18,8 +18,10 @@ from api.auth.role import Role
 from api.auth.tokens import TokenService
 from api.settings import ApiSettings
 from api.store import Store, Writer
+from cli import local_token
 from deadwatch.store.write.audit import unwitnessed
 from tests.caller import Caller
+from tests.operators import caller_of
 from tests.unit.api.answers import problem
 
 PEPPER = "p" * 32
@@ -246,12 +248,12 @@ def test_a_host_that_cannot_be_read_is_refused_and_not_guessed(app: FastAPI) -> 
 
 
 @pytest.mark.usefixtures("store")
-def test_who_only_seems_to_be_on_this_machine_has_to_say_who_they_are(app: FastAPI, local_token: str) -> None:
-    mine = {"Authorization": f"Bearer {local_token}"}
+def test_who_only_seems_to_be_on_this_machine_has_to_say_who_they_are(client: Caller) -> None:
+    mine = {"Authorization": client.headers["authorization"]}
     for name, (headers, peer) in STRANGERS.items():
-        client = Caller(app, "http://127.0.0.1:8000", peer=peer, headers=headers)
-        assert client.get(f"{V1}/overview").status_code == 401, name
-        refused = client.get(f"{V1}/overview", headers=mine).status_code
+        stranger = Caller(client.app, "http://127.0.0.1:8000", peer=peer, headers=headers)
+        assert stranger.get(f"{V1}/overview").status_code == 401, name
+        refused = stranger.get(f"{V1}/overview", headers=mine).status_code
         assert refused == 401, "the local token is for this machine only"
 
 
@@ -264,12 +266,14 @@ def test_who_is_on_this_machine_reads_without_saying_who_they_are(app: FastAPI) 
 
 
 def test_a_local_token_that_others_can_read_opens_nothing(
-    store_url: str, local_token_file: Path, local_token: str, caplog: pytest.LogCaptureFixture
+    store_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    local_token_file.chmod(0o640)
-    settings = ApiSettings(store_url=store_url, local_token_file=local_token_file)
-    headers = {"Authorization": f"Bearer {local_token}"}
-    client = Caller(create_app(settings), "http://127.0.0.1", headers=headers)
+    file = tmp_path / local_token.NAME
+    local_token.make(file)
+    token = file.read_text().strip()
+    file.chmod(0o640)
+    settings = ApiSettings(store_url=store_url, local_token_file=file)
+    client = caller_of(create_app(settings), token)
     assert client.post(f"{V1}/redrives/0/cancel").status_code == 401
     assert "readable by its owner only" in caplog.text
-    assert local_token not in caplog.text
+    assert token not in caplog.text

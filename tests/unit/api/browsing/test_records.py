@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import httpx2
 import pytest
-from fastapi import FastAPI
+from sqlalchemy import Engine
 
 from api.browsing.browser import RecordPage
 from api.browsing.payload import Format, Renderer, View
@@ -22,6 +22,7 @@ from tests.unit.api.answers import problem
 RECORDS = "/api/v1/dead-letters/records"
 
 
+@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
     ("query", "told"),
     [
@@ -53,8 +54,8 @@ RECORDS = "/api/v1/dead-letters/records"
         ("/dlq.a/0/0?limit=1", "422 invalid-request limit: "),
     ],
 )
-def test_a_wrong_request_is_one_problem(resting: httpx2.Client, query: str, told: str) -> None:
-    answer = resting.get(RECORDS + query)
+def test_a_wrong_request_is_one_problem(client: httpx2.Client, query: str, told: str) -> None:
+    answer = client.get(RECORDS + query)
     assert f"{problem(answer)} {answer.json()['detail']}".startswith(told)
 
 
@@ -143,11 +144,11 @@ class Endless:
 
 
 def test_a_download_that_finds_nothing_ends_and_says_how_to_go_on(
-    app: FastAPI, client: Caller, store_url: str
+    client: Caller, store: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del store_url
+    del store
     topic = Endless(ApiSettings().browse_max_records)
-    app.state.service.browser = topic
+    monkeypatch.setattr(client.app.state.service, "browser", topic)
     answer = client.get(f"{RECORDS}/download", params={"topic": "dlq.t", "filter": "attempts > 99"})
     assert json.loads(answer.text) == {"next": f"C{topic.pages}"}
     assert topic.pages == MOST_PAGES_READ

@@ -1,4 +1,4 @@
-"""The console in front of a store, as it is seen by somebody anonymous on this machine and by an operator."""
+"""The console in front of a store that is full."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,34 +12,8 @@ from api.app import create_app
 from api.auth.role import Role
 from api.settings import ApiSettings
 from tests import console_store
-from tests.operators import settle
-from tests.unit.api.console_visit import Console, visiting
-from tests.unit.api.routes.conftest import NOW_MS, directory, store_file
-
-__all__ = ["directory", "store_file"]
-
-
-@pytest.fixture(scope="module")
-def served(directory: Path) -> Iterator[tuple[FastAPI, Console]]:
-    """One console for the tests of a module, each of which has a store file of its own in its place."""
-    app = create_app(ApiSettings(store_url=f"sqlite:///{directory / 'deadwatch.db'}"), lambda: NOW_MS)
-    with visiting(app) as visit:
-        yield app, visit
-
-
-@pytest.fixture
-def app(served: tuple[FastAPI, Console], store_file: Path) -> Iterator[FastAPI]:
-    del store_file  # the one of the test before is gone
-    yield served[0]
-    settle(served[0])
-
-
-@pytest.fixture
-def console(served: tuple[FastAPI, Console], app: FastAPI) -> Console:
-    """As an anonymous visitor on this machine sees it, with a new browser."""
-    del app
-    served[1].client.cookies.clear()
-    return served[1]
+from tests.unit.api.console_visit import Console, token_for, visiting
+from tests.unit.conftest import NOW_MS
 
 
 @pytest.fixture(scope="session")
@@ -61,12 +35,6 @@ def reader(full_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with visiting(app) as visit:
         visit.sign_in(token_for(app, Role.OPERATOR))
         yield visit
-
-
-def token_for(app: FastAPI, role: Role) -> str:
-    """The text of a new token with a role."""
-    _, credential = app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
-    return str(credential.text)
 
 
 @pytest.fixture

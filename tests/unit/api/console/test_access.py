@@ -23,8 +23,7 @@ from api.service import MAX_SEARCHES
 from api.settings import ApiSettings
 from tests import console_store
 from tests.caller import Caller
-from tests.unit.api.console.conftest import token_for
-from tests.unit.api.console_visit import Console, OneRecord, form_of, visiting, words
+from tests.unit.api.console_visit import Console, OneRecord, form_of, token_for, visiting, words
 from tests.waiting import until
 
 PEPPER = SecretStr("p" * 32)

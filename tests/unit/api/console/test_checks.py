@@ -13,8 +13,7 @@ from api.checks.api_checks import identity
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from tests import identity_provider
-from tests.unit.api.console.conftest import token_for
-from tests.unit.api.console_visit import Console, visiting, words
+from tests.unit.api.console_visit import Console, token_for, visiting, words
 
 CHECKS = "/health/checks"
 

@@ -14,8 +14,8 @@ from deadwatch.store import schema
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests import console_store
+from tests.unit.api.conftest import Add
 from tests.unit.api.console_visit import Console, Elements, OneRecord, visiting, words
-from tests.unit.api.routes.conftest import Add
 from tests.unit.deadwatch.store import suite
 
 PAGES = (

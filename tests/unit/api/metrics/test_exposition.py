@@ -16,7 +16,7 @@ from deadwatch.runtime.version import VERSION
 from deadwatch.store import schema, series
 from deadwatch.store import store as written_by_streaming
 from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS, LOOKED_AT
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
 WORKER = "127.0.0.1:8083"

@@ -9,7 +9,7 @@ from api.signals.group_choices import GroupOrder
 from api.signals.group_lists import GroupListRequest
 from deadwatch.store import schema, series
 from tests.unit.api.answers import pages, problem
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
 

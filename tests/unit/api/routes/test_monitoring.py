@@ -9,7 +9,7 @@ import pytest
 from api.store import ABSENT
 from deadwatch.store import schema
 from deadwatch.store.trouble import REMEDY
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 
 def test_ready_as_soon_as_there_is_a_store(

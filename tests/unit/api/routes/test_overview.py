@@ -3,7 +3,7 @@
 import httpx2
 
 from deadwatch.store import schema, series
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
 

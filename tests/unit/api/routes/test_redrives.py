@@ -15,7 +15,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests.unit.api.answers import pages, problem
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 from tests.unit.deadwatch.store import suite
 
 PATH = "/api/v1/redrives"

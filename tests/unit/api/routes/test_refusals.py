@@ -10,7 +10,7 @@ from api.service import MAX_SEARCHES
 from deadwatch.store import schema
 from tests.caller import Caller
 from tests.unit.api.answers import problem
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 V1 = "/api/v1"
 LISTS = (

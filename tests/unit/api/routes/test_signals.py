@@ -5,7 +5,7 @@ import pytest
 
 from deadwatch.store import schema, series
 from tests.unit.api.answers import pages
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
 

@@ -7,7 +7,7 @@ import pytest
 
 from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
 
 TASK = {"kafka_cluster": "c", "connect_cluster": "blue", "worker": "w:1", "connector": "sink"}
 COUNTED = {

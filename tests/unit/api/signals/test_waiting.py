@@ -1,12 +1,11 @@
 """What waits: dead letters that were not moved, parked or lost to retention, alike for topics and causes."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx2
 import pytest
-from fastapi import FastAPI
 from sqlalchemy import Engine, insert
 
 from api.signals import group_lists, waiting
@@ -16,8 +15,8 @@ from api.signals.waiting import CauseFigures, Waiting
 from deadwatch.store import schema, series
 from tests.console_store import empty_row
 from tests.unit.api.answers import pages
-from tests.unit.api.console_visit import Console, visiting, words
-from tests.unit.api.routes.conftest import Add
+from tests.unit.api.conftest import Add
+from tests.unit.api.console_visit import Console, words
 
 Waits = Callable[..., list[int]]
 C, DLQ = "default", "dlq.t"
@@ -256,13 +255,6 @@ def test_to_rank_causes_takes_no_time_from_the_search(
     with store.connect() as connection:
         found = group_lists.find(connection, asked, Slow([], {}, {}), now_ms=0)
     assert ([row.fingerprint for row in found.rows], found.complete) == (["f1", "f0"], True)
-
-
-@pytest.fixture
-def console(app: FastAPI, store: Engine) -> Iterator[Console]:
-    del store
-    with visiting(app) as visit:
-        yield visit
 
 
 def title(console: Console, path: str) -> str:
