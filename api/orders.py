@@ -7,7 +7,6 @@ alone what its topics hold at the moment of its creation, unless it asks for the
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 
 from sqlalchemy import select
 
@@ -52,7 +51,17 @@ class OrderService:
     def __init__(
         self, settings: ApiSettings, store: Store, writer: Writer, now_ms: Callable[[], int]
     ) -> None:
-        self._settings, self._store, self._writer, self._now_ms = settings, store, writer, now_ms
+        self._settings, self._store, self._now_ms = settings, store, now_ms
+        self._book = OrderBook(writer.engine)
+        self._creation = creation.OrderService(
+            connection=settings.kafka,
+            bounds=Bounds(settings.redrive_scan_max_records, settings.redrive_scan_timeout_ms),
+            max_unconfirmed=settings.redrive_max_unconfirmed,
+            now_ms=now_ms,
+            monotonic_ms=monotonic_ms,
+            new_id=lambda: str(uuid.uuid4()),
+            history=History(HandledBook(writer.engine), settings.events_topic, monotonic_ms, wait_ms),
+        )
 
     def create(self, request: OrderRequest, who: Caller, idempotency_key: str, also: Witness) -> StoredOrder:
         """Create the order; ``also`` is called in the same transaction."""
@@ -83,23 +92,6 @@ class OrderService:
         with database_errors():
             return change(self._book)
 
-    @cached_property
-    def _book(self) -> OrderBook:
-        return OrderBook(self._writer.engine)
-
-    @cached_property
-    def _creation(self) -> creation.OrderService:
-        settings = self._settings
-        return creation.OrderService(
-            connection=settings.kafka,
-            bounds=Bounds(settings.redrive_scan_max_records, settings.redrive_scan_timeout_ms),
-            max_unconfirmed=settings.redrive_max_unconfirmed,
-            now_ms=self._now_ms,
-            monotonic_ms=monotonic_ms,
-            new_id=lambda: str(uuid.uuid4()),
-            history=History(HandledBook(self._writer.engine), settings.events_topic, monotonic_ms, wait_ms),
-        )
-
 
 class PolicyService:
     """Creates and changes redrive policies. Every method raises ``RequestError`` and ``ApiError``."""
@@ -107,7 +99,8 @@ class PolicyService:
     def __init__(
         self, settings: ApiSettings, store: Store, writer: Writer, now_ms: Callable[[], int]
     ) -> None:
-        self._settings, self._store, self._writer, self._now_ms = settings, store, writer, now_ms
+        self._settings, self._store, self._now_ms = settings, store, now_ms
+        self._book = PolicyBook(writer.engine)
 
     def create(self, request: PolicyRequest, who: Caller, also: Witness) -> Policy:
         """Create the policy; ``also`` is called in the same transaction."""
@@ -158,7 +151,3 @@ class PolicyService:
     def _made(self, policy: str, request: PolicyRequest, by: str) -> Policy:
         now_ms = self._now_ms()
         return Policy(policy, 1, request, by, now_ms, now_ms)
-
-    @cached_property
-    def _book(self) -> PolicyBook:
-        return PolicyBook(self._writer.engine)
