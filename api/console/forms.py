@@ -17,6 +17,8 @@ from pydantic import BaseModel, ValidationError
 from api.console.rendering import UNPROCESSABLE, render, validation_text
 from api.console.visitor import Form, FormError
 from api.errors import STATUSES
+from api.routes import dead_letters
+from api.service import Service
 from api.validation import reason
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
@@ -26,6 +28,7 @@ from deadwatch.orders.texts import PAIRS, TEXT, Kind
 WHOLE_FORM: Final = "form"
 """The key of a problem that belongs to no single field."""
 ALSO: Final = "also"
+MAX_TOPICS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,10 @@ def validated() -> Iterator[None]:
 
 
 class RequestForm:
-    """The form of one kind of request: its controls and their initial values ("" unless given)."""
+    """The form of one kind of request: template, controls and their initial values ("" unless given)."""
 
-    def __init__(self, controls: Sequence[Control], initial: Form) -> None:
-        self._controls = controls
+    def __init__(self, template: str, controls: Sequence[Control], initial: Form) -> None:
+        self._template, self._controls = template, controls
         self.initial: Form = {
             **{control.name: "" for control in controls},
             "target": "origin",
@@ -100,24 +103,35 @@ class RequestForm:
         }
 
     def page(
-        self, request: Request, template: str, form: Form, refusal: Refusal | None, **context: object
+        self,
+        request: Request,
+        service: Service,
+        form: Form,
+        refusal: Refusal | None = None,
+        **context: object,
     ) -> HTMLResponse:
-        """The page of the form; what is wrong stands beside each field, and the status says so too."""
+        """The page of the form; what is wrong stands beside each field, and the status says so too.
+
+        ``topics`` are the dead letter topics that it can suggest.
+        """
         status = 200 if refusal is None else UNPROCESSABLE
         if isinstance(refusal, RequestError):
             status = STATUSES[type(refusal)]
-        problems = {} if refusal is None else self._problems(refusal, form)
-        return render(request, template, status, form=self.complete(form), problems=problems, **context)
+        context["problems"] = {} if refusal is None else self._problems(refusal, form)
+        known = dead_letters.topics(service, dead_letters.TopicsQuery(limit=MAX_TOPICS))
+        context["topics"] = [topic.dlq_topic for topic in known.items]
+        return render(request, self._template, status, form=self.complete(form), **context)
 
     def complete(self, form: Form) -> dict[str, str]:
         """Every field of the form: as it was sent, else its initial value."""
         return {name: form.get(name, initial) for name, initial in self.initial.items()}
 
-    def document(self, form: Form) -> dict[str, Any]:
-        """The JSON document of the request that a complete form asks for.
+    def document(self, submitted: Form) -> dict[str, Any]:
+        """The JSON document of the request that the form asks for.
 
         Raises ``FieldsError``: a field is missing or cannot be read.
         """
+        form = self.complete(submitted)
         counting = [control for control in self._controls if control.counts(form)]
         fields, problems = _read(counting, form)
         try:

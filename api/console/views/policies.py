@@ -9,10 +9,9 @@ from pydantic import Field, ValidationError
 from api.answers import Question
 from api.audit import Acting
 from api.auth.roles import OPERATOR
-from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
+from api.console.forms import TARGETS, Control, FieldsError, RequestForm
 from api.console.rendering import redirect, render
 from api.console.views.lists import PAGE, Paging
-from api.console.views.redrives import topic_names
 from api.console.visitor import Form, FormError, SubmittedForm
 from api.cursor import PageQuery
 from api.routes import redrive_policies
@@ -53,8 +52,10 @@ CONTROLS: Final = (
     Control("reason", "reason", needed="enter a reason: it is kept with each of its redrives"),
 )
 FORM: Final = RequestForm(
+    "policy_form.html",
     CONTROLS,
     {
+        "version": "",
         "excluded": "park",
         "existing": "later",
         "records_per_second": "50",
@@ -82,7 +83,7 @@ def policy_list(request: Request, service: Serving) -> HTMLResponse:
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The form of a new policy; the pattern that a link fills in matches this one topic."""
     form = {**FORM.initial, "dlq_topics": query.dlq_topic.replace(".", r"\.")}
-    return _form(request, service, form, None, None)
+    return FORM.page(request, service, form, id="")
 
 
 @router.post("/new")
@@ -91,7 +92,7 @@ def create(action: Acting, form: SubmittedForm) -> Response:
     try:
         made = redrive_policies.create(action, _asked(form), Response())
     except (FieldsError, ValidationError, RequestError) as refusal:
-        return _form(action.request, action.service, form, None, refusal)
+        return FORM.page(action.request, action.service, form, refusal, id="")
     return redirect(action.request, f"/policies/{made.id}")
 
 
@@ -119,17 +120,17 @@ def edit(request: Request, service: Serving, policy: PolicyId) -> HTMLResponse:
     """The form that changes a policy."""
     found = _find(service, policy)
     form = {**from_policy(found.request), "version": str(found.version)}
-    return _form(request, service, form, found, None)
+    return FORM.page(request, service, form, id=policy)
 
 
 @router.post("/{policy}/edit")
 def change(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Change the policy, unless somebody else has changed it since the form was shown."""
-    found = _find(action.service, policy)
+    _find(action.service, policy)
     try:
         redrive_policies.change(action, policy, _asked(form), Response(), _etag(form))
     except (FieldsError, ValidationError, RequestError) as refusal:
-        return _form(action.request, action.service, form, found, refusal)
+        return FORM.page(action.request, action.service, form, refusal, id=policy)
     return redirect(action.request, f"/policies/{policy}")
 
 
@@ -149,20 +150,6 @@ def delete(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     return redirect(action.request, f"/policies/{policy}")
 
 
-def _form(
-    request: Request, service: Service, form: Form, found: Policy | None, refusal: Refusal | None
-) -> HTMLResponse:
-    return FORM.page(
-        request,
-        "policy_form.html",
-        form,
-        refusal,
-        id=found.id if found else "",
-        seen_version=form.get("version", ""),
-        topics=topic_names(service),
-    )
-
-
 def _find(service: Service, policy: str) -> Policy:
     with service.store.read() as connection:
         return policies.find(connection, policy)
@@ -170,7 +157,7 @@ def _find(service: Service, policy: str) -> Policy:
 
 def _asked(form: Form) -> PolicyRequest:
     """The policy that the form asks for. Raises ``FieldsError`` and ``ValidationError``."""
-    return PolicyRequest.model_validate(FORM.document(FORM.complete(form)))
+    return PolicyRequest.model_validate(FORM.document(form))
 
 
 def _etag(form: Form) -> str:

@@ -10,13 +10,13 @@ from pydantic import Field, ValidationError
 from api.answers import Question
 from api.audit import Acting
 from api.auth.roles import OPERATOR
-from api.console.forms import TARGETS, Control, FieldsError, Refusal, RequestForm
+from api.console.forms import TARGETS, Control, FieldsError, RequestForm
 from api.console.rendering import UNPROCESSABLE, redirect, render
 from api.console.views.lists import PAGE, Paging
 from api.console.visitor import CSRF_CHECKED, Form, FormError, SubmittedForm
 from api.cursor import PageQuery
 from api.errors import STATUSES
-from api.routes import dead_letters, overview, redrives
+from api.routes import overview, redrives
 from api.routes.redrives import OrderId, Redrive
 from api.service import Searching, Service, Serving
 from deadwatch.contract.errors import RequestError
@@ -29,7 +29,6 @@ router = APIRouter(prefix="/redrives")
 
 ENDED: Final = ("COMPLETED", "CANCELLED", "FAILED")
 MAX_OUTCOMES: Final = 500
-MAX_TOPICS: Final = 500
 
 
 CONTROLS: Final = (
@@ -70,7 +69,9 @@ CONTROLS: Final = (
     Control("reason", "reason", needed="enter a reason: it is kept with the redrive"),
 )
 FORM: Final = RequestForm(
-    CONTROLS, {"select": "all", "records_per_second": "50", "max_attempts": "5", "settle_window_s": "600"}
+    "redrive_new.html",
+    CONTROLS,
+    {"select": "all", "records_per_second": "50", "max_attempts": "5", "settle_window_s": "600"},
 )
 
 
@@ -97,12 +98,12 @@ def order_list(request: Request, service: Serving, query: Paging) -> HTMLRespons
 def new(request: Request, service: Serving, query: Annotated[NewQuery, Query()]) -> HTMLResponse:
     """The form of a new redrive, filled in as the link asks."""
     if query.like:
-        return _form(request, service, from_order(redrives.one(service, query.like).request), None)
+        return FORM.page(request, service, from_order(redrives.one(service, query.like).request))
     select = "group" if query.group else "filter" if query.filter else "all"
     named = {"dlq_topic": query.dlq_topic, "group": query.group, "filter": query.filter, "select": select}
     more = {"reason": query.reason, "max_attempts": query.max_attempts}
     form = {**FORM.initial, **named, **{name: value for name, value in more.items() if value}}
-    return _form(request, service, form, None)
+    return FORM.page(request, service, form)
 
 
 @router.post("/new", name="create", dependencies=[Searching])
@@ -111,7 +112,7 @@ def create_dry_run(action: Acting, form: SubmittedForm) -> Response:
     try:
         order = redrives.create(action, _dry_run_of(form))
     except (FieldsError, ValidationError, RequestError) as refusal:
-        return _form(action.request, action.service, form, refusal)
+        return FORM.page(action.request, action.service, form, refusal)
     return redirect(action.request, f"/redrives/{order.id}")
 
 
@@ -161,16 +162,6 @@ def cancel(action: Acting, order: OrderId) -> Response:
     return redirect(action.request, f"/redrives/{order}")
 
 
-def topic_names(service: Service) -> list[str]:
-    """Dead letter topics that a form can suggest."""
-    found = dead_letters.topics(service, dead_letters.TopicsQuery(limit=MAX_TOPICS))
-    return [topic.dlq_topic for topic in found.items]
-
-
-def _form(request: Request, service: Service, form: Form, refusal: Refusal | None) -> HTMLResponse:
-    return FORM.page(request, "redrive_new.html", form, refusal, topics=topic_names(service))
-
-
 def _order(request: Request, service: Service, order: Redrive, problem: str, code: int) -> HTMLResponse:
     outcomes = (
         [] if order.dry_run else redrives.outcomes(service, order.id, PageQuery(limit=MAX_OUTCOMES)).items
@@ -197,7 +188,7 @@ def from_order(request: OrderRequest) -> dict[str, str]:
 
 def _dry_run_of(form: Form) -> OrderRequest:
     """The dry run that the form asks for. Raises ``FieldsError`` and ``ValidationError``."""
-    document = FORM.document(FORM.complete(form))
+    document = FORM.document(form)
     if "selection" not in document:
         raise FieldsError({"from": "enter the beginning or the end of the time range"})
     return OrderRequest.model_validate({**document, "dry_run": True})
