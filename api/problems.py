@@ -117,10 +117,15 @@ def broken_host(request: Request) -> ProblemResponse:
     return problem(request, "broken-host", "The header Host cannot be read", 400, detail)
 
 
-def _unexpected(request: Request, error: Exception) -> ProblemResponse:
-    error.add_note(f"request id {request_id()}")  # the server logs the stack when this handler has answered
+def log_unexpected(request: Request, error: Exception) -> None:
+    """A line of the log; the server logs the stack, with the same id, when the request has been answered."""
+    error.add_note(f"request id {request_id()}")
     path, kind = request.url.path, type(error).__name__
     logger.error("%s %r failed, request id %s: %s", request.method, path, request_id(), kind)
+
+
+def _unexpected(request: Request, error: Exception) -> ProblemResponse:
+    log_unexpected(request, error)
     detail = f"this was not foreseen; the log tells more under the request id {request_id()}"
     return problem(request, "unexpected", "The server failed", 500, detail)
 

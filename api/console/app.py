@@ -4,7 +4,6 @@ A page may load files of the console and send forms to it, no more: the headers 
 The page for a failure says what happened, and what to do.
 """
 
-import logging
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -29,6 +28,7 @@ from api.console.sessions import CookieCipher, SessionMiddleware
 from api.console.views import administration, groups, lists, overview, policies, records, redrives, sign_in
 from api.console.visitor import ConsoleError
 from api.errors import STATUSES, ApiError, UnauthenticatedError
+from api.problems import log_unexpected
 from api.routes import live
 from api.settings import ApiSettings
 from api.telemetry import request_id
@@ -99,8 +99,6 @@ class SecurityHeaders:
 
 EVENT_STREAM: Final = "text/event-stream"
 
-logger = logging.getLogger(__name__)
-
 
 def _install_error_pages(console: FastAPI) -> None:
     """Answer every failure of the console with a page."""
@@ -162,10 +160,6 @@ def _http(request: Request, error: HTTPException) -> HTMLResponse:
 
 
 def _unexpected(request: Request, error: Exception) -> HTMLResponse:
-    identifier = request_id()
-    error.add_note(f"request id {identifier}")
-    logger.error(
-        "%s %r failed, request id %s: %s", request.method, request.url.path, identifier, type(error).__name__
-    )
-    detail = f"this is a defect; look for the request id {identifier} in the log of the api"
+    log_unexpected(request, error)
+    detail = f"this is a defect; look for the request id {request_id()} in the log of the api"
     return _error_page(request, "unexpected", 500, "The server failed", detail)
