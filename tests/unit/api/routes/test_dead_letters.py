@@ -2,7 +2,7 @@
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, text, update
 
 from api.signals import group_lists
 from api.signals.group_choices import GroupOrder
@@ -12,6 +12,11 @@ from tests.unit.api.answers import pages, problem
 from tests.unit.api.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
+GROUPS, TOPICS = "/api/v1/dead-letters/groups", "/api/v1/dead-letters/topics"
+
+
+def listed(client: httpx2.Client, **asked: str) -> list[str]:
+    return [one["fingerprint"] for one in client.get(GROUPS, params=asked).json()["items"]]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7])
@@ -22,8 +27,8 @@ def test_pages_are_complete_and_repeat_nothing_under_ties(
     for name, last_ms in placed:
         add_row(schema.groups, fingerprint=name, last_ms=last_ms)
         add_series(series.DEAD_LETTERS, 1, dlq_topic=name, last_ms=last_ms)
-    for path, name in (("groups", "fingerprint"), ("topics", "dlq_topic")):
-        read = [*pages(client, f"/api/v1/dead-letters/{path}", limit)]
+    for path, name in ((GROUPS, "fingerprint"), (TOPICS, "dlq_topic")):
+        read = [*pages(client, path, limit)]
         assert [item[name] for page in read for item in page] == ["f", "e", "d", "c", "b", "a", "g"]
         assert [len(page) for page in read[:-1]] == [limit] * (len(read) - 1)
 
@@ -31,8 +36,8 @@ def test_pages_are_complete_and_repeat_nothing_under_ties(
 def test_a_cursor_of_another_list_is_refused(client: httpx2.Client, add_series: Add) -> None:
     for topic in ("a", "b"):
         add_series(series.DEAD_LETTERS, 1, dlq_topic=topic)
-    following = client.get("/api/v1/dead-letters/topics?limit=1").json()["next"]
-    assert client.get(f"/api/v1/dead-letters/groups?after={following}").status_code == 400
+    following = client.get(f"{TOPICS}?limit=1").json()["next"]
+    assert problem(client.get(f"{GROUPS}?after={following}")) == "400 invalid-cursor"
 
 
 def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add_row: Add) -> None:
@@ -40,16 +45,11 @@ def test_groups_come_in_another_order_and_by_a_filter(client: httpx2.Client, add
     for name, last_ms, records, error_class in found:
         row = {"last_ms": last_ms, "first_ms": 10 - last_ms, "records": records, "error_class": error_class}
         add_row(schema.groups, fingerprint=name, **row)
-    path = "/api/v1/dead-letters/groups"
-
-    def names(**query: str) -> list[str]:
-        return [one["fingerprint"] for one in client.get(path, params=query).json()["items"]]
-
-    assert names(order="records") == ["a", "b", "c"]
-    assert names(order="newest") == ["a", "b", "c"]
-    assert names(filter='error_class == "A"') == ["c", "a"]
-    refused = client.get(path, params={"filter": "attempts < 3"})
-    assert refused.status_code == 422
+    assert listed(client, order="records") == ["a", "b", "c"]
+    assert listed(client, order="newest") == ["a", "b", "c"]
+    assert listed(client, filter='error_class == "A"') == ["c", "a"]
+    refused = client.get(GROUPS, params={"filter": "attempts < 3"})
+    assert problem(refused) == "422 invalid-filter"
     assert "differs from record to record" in refused.json()["detail"]
 
 
@@ -69,11 +69,7 @@ def test_groups_are_searched_by_words_in_all_that_names_them(
     add_row(schema.groups, fingerprint="b", last_ms=1, records=1, message="price is null")
 
     def names(text: str) -> list[str]:
-        query = {"filter": text, "order": order}
-        return [
-            one["fingerprint"]
-            for one in client.get("/api/v1/dead-letters/groups", params=query).json()["items"]
-        ]
+        return listed(client, filter=text, order=order)
 
     for word in ("PRICE", "org.acme.DataException", "dataexc", "dlq.orders", "SHOP", "sink-7", "ledger"):
         assert names(f"null {word}" if word != "PRICE" else word)[0] == "a", word
@@ -122,7 +118,7 @@ def test_a_topic_is_the_sum_of_its_causes(client: httpx2.Client, add_series: Add
     add_series(series.DEAD_LETTERS, 3, **topic, source_topic="b", dialect="share", last_ms=now_ms - 5)
     add_series(series.DEAD_LETTERS, 4, **topic, source_topic="a", dialect="connect")
     add_series(series.DEAD_LETTERS, 9, kafka_cluster="d", dlq_topic="dlq.t", last_ms=now_ms - 9)
-    (mine, other) = client.get("/api/v1/dead-letters/topics").json()["items"]
+    mine, other = client.get(TOPICS).json()["items"]
     assert mine == {
         "kafka_cluster": "c",
         "dlq_topic": "dlq.t",
@@ -146,7 +142,7 @@ def test_a_topic_shows_what_kafka_holds_and_what_to_do_when_nobody_reads_it(
     add_row(schema.dead_letter_topics, **held, dlq_topic="errors", named_by="share group g1")
     add_row(schema.dead_letter_topics, kafka_cluster="c", dlq_topic="dlq.missing", read=True)
     add_row(schema.dead_letter_topics, **held, dlq_topic="dlq.t.parked")  # belongs to dlq.t
-    read, unread, missing = client.get("/api/v1/dead-letters/topics").json()["items"]
+    read, unread, missing = client.get(TOPICS).json()["items"]
     present = {"exists": True, "backlog_records": 2, "oldest_record": NOW}
     assert (read["records"], read["queue"]) == (3, {**present, "named_by": "", "read": True, "to_do": ""})
     assert (unread["dlq_topic"], unread["records"], unread["first_seen"]) == ("errors", 0, None)
@@ -167,11 +163,10 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
     sizes = {"key": b"secret-key", "value": None, "key_bytes": 10, "value_bytes": -1}
     add_row(schema.samples, fingerprint="f1", offset=1, timestamp_ms=now_ms, headers=headers, **sizes)
     for hours, records in ((1, 4), (24, 5)):
-        add_row(
-            schema.group_trends, fingerprint="f1", hour_s=now_ms // 1_000 - hours * 3_600, records=records
-        )
+        hour_s = now_ms // 1_000 - hours * 3_600
+        add_row(schema.group_trends, fingerprint="f1", hour_s=hour_s, records=records)
     add_row(schema.samples, fingerprint="f1", offset=2, timestamp_ms=2**63 - 1, headers="[]")
-    answer = client.get("/api/v1/dead-letters/groups/f1")
+    answer = client.get(f"{GROUPS}/f1")
     body = answer.json()
     assert (body["message"], body["records"], body["last_seen"]) == ("failed at 17", 12, NOW)
     assert body["trend"] == [{"at": "2027-01-15T07:00:00Z", "value": 4}]
@@ -186,22 +181,22 @@ def test_a_group_shows_headers_and_sizes_but_no_payload(
 
 
 def test_headers_of_samples_are_shown_to_who_may_see_them_once_that_is_in_the_audit(
-    client: httpx2.Client, store: Engine, add_row: Add
+    client: httpx2.Client, add_row: Add
 ) -> None:
     add_row(schema.groups, fingerprint="f1")
     add_row(schema.samples, fingerprint="f1", headers='[["authorization","Bearer x"]]')
-    path = "/api/v1/dead-letters/groups/f1"
-    (sample,) = client.get(path, params={"unmasked": True, "why": "case 7"}).json()["samples"]
+
+    def look(group: str, why: str, **headers: str) -> httpx2.Response:
+        return client.get(f"{GROUPS}/{group}", params={"unmasked": True, "why": why}, headers=headers)
+
+    (sample,) = look("f1", "case 7").json()["samples"]
     assert sample["headers"] == [{"name": "authorization", "value": "Bearer x", "masked": False}]
-    assert (
-        client.get(path, params={"unmasked": True, "why": "x"}, headers={"Authorization": ""}).status_code
-        == 401
-    )
-    assert client.get(path.replace("f1", "f2"), params={"unmasked": True, "why": "x"}).status_code == 404
-    assert client.get(path, params={"unmasked": True, "why": "a\0"}).status_code == 422
-    with store.connect() as connection:
-        kept = connection.execute(select(schema.audit.c.action, schema.audit.c.subject, schema.audit.c.why))
-        assert [tuple(row) for row in kept] == [("payload.unmasked", "f1", "case 7")]
+    refused = (look("f1", "x", Authorization=""), look("f2", "x"), look("f1", "a\0"))
+    assert [answer.status_code for answer in refused] == [401, 404, 422]
+    kept = client.get("/api/v1/audit").json()["items"]
+    assert [(one["action"], one["subject"], one["why"]) for one in kept] == [
+        ("payload.unmasked", "f1", "case 7")
+    ]
 
 
 def test_damaged_headers_are_an_error_that_says_so(client: httpx2.Client, add_row: Add) -> None:
@@ -209,11 +204,7 @@ def test_damaged_headers_are_an_error_that_says_so(client: httpx2.Client, add_ro
     for number, headers in enumerate(damaged):
         add_row(schema.groups, fingerprint=f"f{number}")
         add_row(schema.samples, fingerprint=f"f{number}", headers=headers)
-        answer = client.get(f"/api/v1/dead-letters/groups/f{number}")
-        assert problem(answer) == "503 store-unavailable", headers
-
-
-GROUPS = "/api/v1/dead-letters/groups"
+        assert problem(client.get(f"{GROUPS}/f{number}")) == "503 store-unavailable", headers
 
 
 @pytest.fixture
@@ -222,19 +213,12 @@ def _two_groups(add_row: Add) -> None:
         add_row(schema.groups, fingerprint=name, records=records, last_ms=records)
 
 
-def listed(client: httpx2.Client, **asked: str) -> list[str]:
-    return [one["fingerprint"] for one in client.get(GROUPS, params=asked).json()["items"]]
-
-
 @pytest.mark.usefixtures("_two_groups")
 def test_a_note_is_kept_with_who_wrote_it(client: httpx2.Client, me: str) -> None:
     assert client.get(f"{GROUPS}/f1/note").json()["version"] == 0
     written = {"owner": "team payments", "comment": "known"}
     answer = client.put(f"{GROUPS}/f1/note", json=written)
-    found = {
-        name: answer.json()[name] for name in ("owner", "comment", "version", "changed_by", "changed_at")
-    }
-    assert found == {**written, "version": 1, "changed_by": me, "changed_at": "2027-01-15T08:00:00Z"}
+    assert answer.json().items() >= {**written, "version": 1, "changed_by": me, "changed_at": NOW}.items()
     assert answer.headers["etag"] == '"1"'
     assert client.get(f"{GROUPS}/f1/note").json() == answer.json()
     assert client.get(f"{GROUPS}/f1").json()["owner"] == "team payments"
@@ -250,34 +234,26 @@ def test_of_two_who_change_the_same_version_one_is_told(client: httpx2.Client) -
 
 
 @pytest.mark.usefixtures("_two_groups")
-def test_an_archived_group_leaves_the_list_until_it_grows(client: httpx2.Client, store: Engine) -> None:
+def test_an_archived_group_leaves_the_list_until_it_grows_as_the_audit_tells(
+    client: httpx2.Client, store: Engine
+) -> None:
     client.put(f"{GROUPS}/f1/note", json={"owner": "a"})
     assert client.post(f"{GROUPS}/f1/archive", json={"reason": "fixed"}).json()["archived_records"] == 10
-    assert (listed(client), listed(client, shelf="archived"), listed(client, shelf="all")) == (
-        ["f2"],
-        ["f1"],
-        ["f2", "f1"],
-    )
+    shelves = [listed(client, shelf=shelf) for shelf in ("active", "archived", "all")]
+    assert shelves == [["f2"], ["f1"], ["f2", "f1"]]
+    grown = update(schema.groups).where(schema.groups.c.fingerprint == "f1").values(records=11)
     with store.begin() as connection:
-        connection.execute(
-            update(schema.groups).where(schema.groups.c.fingerprint == "f1").values(records=11)
-        )
+        connection.execute(grown)
     assert (listed(client), listed(client, shelf="archived")) == (["f2", "f1"], [])
     group = client.get(f"{GROUPS}/f1").json()
     assert (group["archived"], group["archive_reason"], group["owner"]) == (False, "fixed", "a")
     client.post(f"{GROUPS}/f2/archive", json={"reason": "fixed"})
     assert client.post(f"{GROUPS}/f2/unarchive").json()["archived_at"] is None
     assert listed(client) == ["f2", "f1"]
-
-
-@pytest.mark.usefixtures("_two_groups")
-def test_every_change_is_in_the_audit(client: httpx2.Client) -> None:
-    client.put(f"{GROUPS}/f1/note", json={"owner": "a"})
-    client.post(f"{GROUPS}/f1/archive", json={"reason": "fixed"})
-    client.post(f"{GROUPS}/f1/unarchive")
     kept = client.get("/api/v1/audit").json()["items"]
     assert [(one["action"], one["subject"], one["why"]) for one in kept] == [
-        ("dead-letters.unarchive", "f1", ""),
+        ("dead-letters.unarchive", "f2", ""),
+        ("dead-letters.archive", "f2", "fixed"),
         ("dead-letters.archive", "f1", "fixed"),
         ("dead-letters.write-note", "f1", ""),
     ]
