@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -56,7 +55,3 @@ def test_an_unexpected_error_is_answered_by_an_id_that_the_log_has_in_one_line(
     assert answer.json()["request_id"] in line
     assert line.isprintable()
     assert answer.headers["x-content-type-options"] == "nosniff"
-
-
-def test_an_answer_without_store_names_no_file(client: httpx2.Client, store_file: Path) -> None:
-    assert str(store_file.parent) not in client.get("/api/v1/overview").text

@@ -28,21 +28,18 @@ def given_back() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("given_back")
-@pytest.mark.parametrize("number", STOP_SIGNALS)
-def test_what_asks_for_the_end_ends_the_server(number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "before", "ends"),
+    [*((number, signal.SIG_DFL, True) for number in STOP_SIGNALS), (signal.SIGHUP, signal.SIG_IGN, False)],
+)
+def test_what_asks_for_the_end_ends_the_server_but_for_a_closed_terminal_where_that_is_ignored(
+    number: signal.Signals, before: signal.Handlers, *, ends: bool
+) -> None:
+    signal.signal(number, before)
     server = uvicorn.Server(uvicorn.Config(""))
     end_on_signals(server)
     signal.raise_signal(number)
-    assert server.should_exit
-
-
-@pytest.mark.usefixtures("given_back")
-def test_a_closed_terminal_ends_no_server_where_that_is_ignored() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    server = uvicorn.Server(uvicorn.Config(""))
-    end_on_signals(server)
-    signal.raise_signal(signal.SIGHUP)
-    assert not server.should_exit
+    assert server.should_exit is ends
 
 
 @pytest.mark.parametrize(("trusted", "address"), [(("127.0.0.1",), "203.0.113.9"), ((), "127.0.0.1")])

@@ -92,6 +92,7 @@ def test_without_a_store_a_route_says_so_and_makes_none(client: httpx2.Client, s
     answers = {f"{line} {body}": refused(client, line, body) for line, body in NEED_A_STORE}
     assert answers == dict.fromkeys(answers, "503 store-unavailable")
     assert not store_file.exists()
+    assert str(store_file.parent) not in client.get(f"{V1}/overview").text
 
 
 @pytest.mark.usefixtures("store")
