@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
 from html.parser import HTMLParser
+from typing import Final
 
 import httpx2
 from fastapi import FastAPI
@@ -59,16 +60,29 @@ def token_for(app: FastAPI, role: Role) -> str:
     return str(credential.text)
 
 
-class Elements(HTMLParser):
-    """The elements of a page with their attributes."""
+LIVE: Final = "live from:body"
+VOID: Final = {"br", "hr", "img", "input", "link", "meta"}
 
-    def __init__(self, text: str) -> None:
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes; ``renewed``: of what renews itself, those inside."""
+
+    def __init__(self, text: str, *, renewed: bool = False) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str]]] = []
+        self._renewed, self._depth = renewed, 0
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, {name: value or "" for name, value in attrs}))
+        attributes = {name: value or "" for name, value in attrs}
+        if self._depth or not self._renewed:
+            self.found.append((tag, attributes))
+        if (self._depth or LIVE in attributes.get("hx-trigger", "")) and tag not in VOID:
+            self._depth += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._depth and tag not in VOID:
+            self._depth -= 1
 
 
 class _Controls(HTMLParser):

@@ -47,14 +47,14 @@ def filled(store: Engine, store_file: Path, full_store: Path) -> None:
 
 
 @pytest.fixture
-def issued(app: FastAPI, store: Engine) -> Callable[[Role], str]:
-    del store
+def issued(app: FastAPI, filled: None) -> Callable[[Role], str]:
+    """Makes a token of a role, on a full store."""
+    del filled
     return lambda role: token_for(app, role)
 
 
 @pytest.fixture
-def operator(console: Console, filled: None, issued: Callable[[Role], str]) -> Console:
+def operator(console: Console, issued: Callable[[Role], str]) -> Console:
     """As an operator sees it who has signed in, on a full store."""
-    del filled
     console.sign_in(issued(Role.OPERATOR))
     return console

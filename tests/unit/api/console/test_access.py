@@ -31,7 +31,6 @@ PLACES = {"token": "0" * 12, "topic": "dlq.t"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@pytest.mark.usefixtures("filled")
 def test_a_viewer_is_offered_no_action(console: Console, issued: Callable[[Role], str]) -> None:
     order = f"/redrives/{console_store.RUNNING}"
     for token in (None, issued(Role.VIEWER)):
@@ -114,7 +113,6 @@ def test_who_has_the_role_to_unmask_sees_the_button_and_what_is_behind_it(
         assert console.post(LETTER, csrf="0" * 64, why="case 7").status_code == 403
 
 
-@pytest.mark.usefixtures("filled")
 def test_an_admin_makes_a_token_and_revokes_it(console: Console, issued: Callable[[Role], str]) -> None:
     console.sign_in(issued(Role.ADMIN))
     csrf = console.token("/tokens")
@@ -239,7 +237,6 @@ def test_a_part_of_a_page_does_not_end_the_session_for_the_page(
     assert console.get("/redrives").headers["location"].endswith("ended=1")
 
 
-@pytest.mark.usefixtures("filled")
 def test_signing_out_ends_the_session_for_a_copy_of_its_cookie_in_every_api(
     app: FastAPI, console: Console, issued: Callable[[Role], str], store_file: Path
 ) -> None:
@@ -305,7 +302,6 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 IDLE_S = ApiSettings().session_idle_ms / 1_000
 
 
-@pytest.mark.usefixtures("filled")
 def test_a_session_that_nobody_uses_ends_and_one_in_use_is_renewed(
     console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
 ) -> None:
@@ -323,7 +319,6 @@ def test_a_session_that_nobody_uses_ends_and_one_in_use_is_renewed(
     assert console.get("/redrives").headers["location"].endswith("ended=1")
 
 
-@pytest.mark.usefixtures("filled")
 def test_who_has_the_cookie_of_a_session_that_has_ended_signs_in_again(
     console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
 ) -> None:
