@@ -106,17 +106,16 @@ class BoundedWarnings(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._warnings = FailureCounter(monotonic_ms, 100)
+        self._warnings = FailureCounter(monotonic_ms, 100, MAX_WARNINGS)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record goes to the log."""
         if record.levelno != logging.WARNING:
             return True
         counted = self._warnings.count(str(record.msg))
-        left_out = counted.left_out(MAX_WARNINGS)
-        if left_out:
-            record.msg = f"{record.msg} ({left_out} more of these were left out)"
-        return counted.before < MAX_WARNINGS
+        if counted.left_out:
+            record.msg = f"{record.msg} ({counted.left_out} more of these were left out)"
+        return not counted.beyond
 
 
 class BoundedProtocol(HttpToolsProtocol):

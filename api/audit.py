@@ -102,8 +102,8 @@ class AuditTrail:
     """
 
     def __init__(self, app: ASGIApp, now_ms: Callable[[], int]) -> None:
-        self._app, self._refused = app, FailureCounter(now_ms, MAX_CALLERS)
-        self._unread = FailureCounter(now_ms, MAX_CALLERS)
+        self._app = app
+        self._refused, self._unread = (FailureCounter(now_ms, MAX_CALLERS, MAX_REFUSED) for _ in range(2))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; record it if it would change something."""
@@ -134,9 +134,9 @@ class AuditTrail:
             return
         who: Caller = state.get("caller", NOBODY)
         failures = self._unread.count("" if who.anonymous else who.name)
-        if failures.before < MAX_REFUSED:
+        if not failures.beyond:
             address = scope["client"][0] if scope.get("client") else ""
-            left_out = failures.left_out(MAX_REFUSED)
+            left_out = failures.left_out
             more = f", and {left_out} reads before it that are not in the log" if left_out else ""
             line = "refused to %s at %s: %s %r, %d %s%s"
             kind = state.get("problem", "")
@@ -150,11 +150,11 @@ class AuditTrail:
         outcome = DONE
         if failed:
             failures = self._refused.count("" if who.anonymous else who.name)
-            if failures.before >= MAX_REFUSED:
+            if failures.beyond:
                 return
-            left_out = failures.left_out(MAX_REFUSED)
             outcome = f"{status} {state.get('problem', '')}".strip()
-            outcome += f", and {left_out} attempts before it that were not kept" if left_out else ""
+            if failures.left_out:
+                outcome += f", and {failures.left_out} attempts before it that were not kept"
         await to_thread.run_sync(_write_outcome, Request(scope), who, outcome)
 
 

@@ -59,7 +59,7 @@ class Authenticator:
         self, settings: ApiSettings, now_ms: Callable[[], int], tokens: TokenService, store: Store
     ) -> None:
         self._settings, self._tokens = settings, tokens
-        self._failures = FailureCounter(now_ms, MAX_ADDRESSES)
+        self._failures = FailureCounter(now_ms, MAX_ADDRESSES, MAX_FAILURES)
         self._now_ms = now_ms
         self._jwts: JwtVerifier | None = None
         self.sign_in: SignIn | None = None
@@ -91,7 +91,7 @@ class Authenticator:
             return self._identified(request, sent)
         except UnauthenticatedError:
             failures = self._failures.count(network(request.client.host if request.client else ""))
-            if failures.before >= MAX_FAILURES:
+            if failures.beyond:
                 raise ThrottledError(max(1, -(-failures.left_ms // 1_000))) from None
             raise
 

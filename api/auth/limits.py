@@ -13,27 +13,24 @@ PREFIX_V6: Final = 64
 
 
 class Counted(NamedTuple):
-    """The failures in this window ``before`` the one that was counted, and in the window that ended with it;
-    the window lasts ``left_ms`` more.
+    """Whether a failure is ``beyond`` the limit of its window, which lasts ``left_ms`` more; of the window
+    that ended with it, how many were beyond, and so told to nobody.
     """
 
-    before: int
-    ended: int
+    beyond: bool
+    left_out: int
     left_ms: int
-
-    def left_out(self, most: int) -> int:
-        """How many of the window that ended were beyond ``most``, and so told to nobody."""
-        return max(0, self.ended - most)
 
 
 class FailureCounter:
     """Counts failures in windows of a minute that begin with the first one; used by many threads.
 
-    Of more than ``most`` names the one that failed longest ago is dropped.
+    ``limit`` is how many of one name a window takes. Of more than ``names`` the one that failed longest ago
+    is dropped.
     """
 
-    def __init__(self, now_ms: Callable[[], int], most: int) -> None:
-        self._now_ms, self._most = now_ms, most
+    def __init__(self, now_ms: Callable[[], int], names: int, limit: int) -> None:
+        self._now_ms, self._names, self._limit = now_ms, names, limit
         self._windows: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -45,9 +42,9 @@ class FailureCounter:
             if not 0 <= now_ms - began_ms < WINDOW_MS:
                 began_ms, before, ended = now_ms, 0, before
             self._windows[name] = began_ms, before + 1
-            if len(self._windows) > self._most:
+            if len(self._windows) > self._names:
                 self._windows.popitem(last=False)
-        return Counted(before, ended, began_ms + WINDOW_MS - now_ms)
+        return Counted(before >= self._limit, max(0, ended - self._limit), began_ms + WINDOW_MS - now_ms)
 
 
 class Shares:
