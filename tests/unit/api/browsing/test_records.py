@@ -70,37 +70,42 @@ def page(messages: list[str], following: str | None) -> RecordPage:
     return RecordPage(records, len(records), {}, following)
 
 
+def written(file: File, shows: RecordRenderer, first: RecordPage) -> str:
+    """A file of this page alone."""
+    return "".join(lines(file, shows, first, lambda *_: None))
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(table, newline=""))]
+
+
 def renderer(*, unmasked: bool = True, view: View = View.TEXT) -> RecordRenderer:
     return RecordRenderer(Renderer(1_000, None), view, unmasked)
 
 
 def test_no_cell_of_a_csv_is_a_formula() -> None:
-    text = "".join(lines(File.CSV, renderer(), page(EVIL, None), lambda *_: None))
-    rows = [*csv.DictReader(io.StringIO(text, newline=""))]
-    assert [row["message"] for row in rows] == [f"'{evil}" for evil in EVIL]
-    assert [row["key"] for row in rows] == [f"'{evil}" for evil in EVIL]
-    for row in csv.reader(io.StringIO(text, newline="")):
-        assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    found = rows(written(File.CSV, renderer(), page(EVIL, None)))
+    assert [row["message"] for row in found] == [f"'{evil}" for evil in EVIL]
+    assert [row["key"] for row in found] == [f"'{evil}" for evil in EVIL]
+    for row in found:
+        assert not [cell for cell in row.values() if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
 
 def test_every_value_of_a_repeated_header_is_in_a_csv() -> None:
     record = parse_record("dlq.t", 0, 0, 0, None, None, [("h", b"1"), ("h", b"2"), ("i", None)])
-    text = "".join(lines(File.CSV, renderer(), RecordPage([record], 1, {}, None), lambda *_: None))
-    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    (row,) = rows(written(File.CSV, renderer(), RecordPage([record], 1, {}, None)))
     assert json.loads(row["headers"]) == [["h", "1"], ["h", "2"], ["i", None]]
 
 
 def test_half_a_surrogate_pair_is_shown_escaped_and_cuts_no_file() -> None:
     half = rb'{"a\ud800": "\udfff"}'
     records = [parse_record("dlq.t", 0, 0, 0, half, half, [("h\ud800", half)])] * 2
-    first, shows = RecordPage(records, 2, {}, None), RecordRenderer(Renderer(1_000, None), View.AUTO, True)
-    shown = [
-        json.loads(line) for line in "".join(lines(File.JSONL, shows, first, lambda *_: None)).splitlines()
-    ]
+    first, shows = RecordPage(records, 2, {}, None), renderer(view=View.AUTO)
+    shown = [json.loads(line) for line in written(File.JSONL, shows, first).splitlines()]
     assert [record["value"]["content"] for record in shown] == [{r"a\ud800": r"\udfff"}] * 2
-    table = "".join(lines(File.CSV, shows, first, lambda *_: None))
+    table = written(File.CSV, shows, first)
     table.encode()
-    assert len([*csv.reader(io.StringIO(table, newline=""))]) == 3
+    assert len(rows(table)) == 2
     assert shows.page(first).model_dump_json()
 
 
@@ -165,7 +170,6 @@ def test_no_reader_turns_a_masked_key_into_field_numbers(key: bytes, shown: str 
 def test_a_masked_file_holds_no_value() -> None:
     secret = [parse_record("dlq.t", 0, 0, 0, b"secret", b'{"name": "secret"}', [("tenant", b"secret")])]
     for file in File:
-        first = RecordPage(secret, 1, {}, None)
-        text = "".join(lines(file, renderer(unmasked=False), first, lambda *_: None))
+        text = written(file, renderer(unmasked=False), RecordPage(secret, 1, {}, None))
         assert "dlq.t" in text
         assert "secret" not in text

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from api.signals.redrives import STUCK_MS
 from deadwatch.orders.order import Status
@@ -25,13 +25,13 @@ PATH = "/api/v1/redrives"
 def make(store: Engine, now_ms: int) -> Callable[..., str]:
     """An order of a partition of its own, made 100 s ago."""
 
-    def create(name: str, *, ago_ms: int = 100_000, dry_run: bool = False, **plan: Any) -> str:  # noqa: ANN401
+    def create(name: str, *, ago_ms: int = 100_000, request: object = None, **plan: Any) -> str:  # noqa: ANN401
         first = int(name, 16)
         selection = {"offsets": {"0": [first, first + 1]}}
         order = suite.order(
             name,
             selection=selection,
-            request={"dry_run": dry_run},
+            request=request or {},
             created_at_ms=now_ms - ago_ms,
             cut_off={0: 100},
             dlq_topic_id="b",
@@ -115,7 +115,7 @@ def test_before_anything_is_moved_the_end_is_estimated_by_the_limit(
 
 
 def test_what_is_over_waits_for_nothing(client: httpx2.Client, make: Callable[..., str]) -> None:
-    make("a", dry_run=True, to_move=3)
+    make("a", request={"dry_run": True}, to_move=3)
     found = client.get(f"{PATH}/a").json()
     assert (found["status"], found["waiting"], found["estimated_end_at"]) == ("COMPLETED", 0, None)
     assert found["finished_at"] == found["created_at"]
@@ -211,7 +211,7 @@ def test_a_request_that_is_none_is_refused_by_its_field(client: httpx2.Client) -
 def test_orders_are_counted_by_state_once_there_are_any(
     client: httpx2.Client, make: Callable[..., str], add_series: Add
 ) -> None:
-    make("a", dry_run=True)
+    make("a", request={"dry_run": True})
     assert "deadwatch_redrive_jobs{" not in client.get("/metrics").text
     make("b")
     labels = {"kafka_cluster": "c", "dlq_topic": "dlq.t", "target_topic": "t", "outcome": "sent"}
@@ -256,21 +256,15 @@ def test_an_order_is_stuck_that_has_had_no_outcome_for_long_and_waits_for_none(
     outcomes: tuple[tuple[str, str, int], ...],
     stuck: int,
 ) -> None:
-    make("a", ago_ms=order.get("ago_ms", LONG_MS))
-    claim = {"waiting": order.get("waiting", 0), "expires_at_ms": now_ms + order.get("expires_in_ms", 0)}
+    make("a", ago_ms=order.get("ago_ms", LONG_MS), request={"engine": "spark"} if "spark" in order else None)
+    for name in ("b", "c"):
+        make(name, ago_ms=MINUTE_MS)
+    claims = {"a": order.get("expires_in_ms", 0), "b": order.get("b_expires_in_ms", 0)}
     with store.begin() as connection:
-        connection.execute(schema.redrive_orders.update().values(claim))
-    if order.get("spark"):
-        with store.begin() as connection:
-            request = json.loads(connection.execute(select(schema.redrive_orders.c.request)).scalar_one())
-            by_spark = json.dumps({**request, "engine": "spark"})
-            connection.execute(schema.redrive_orders.update().values(request=by_spark))
-    make("b", ago_ms=MINUTE_MS)
-    if "b_expires_in_ms" in order:
-        with store.begin() as connection:
-            held = schema.redrive_orders.update().where(schema.redrive_orders.c.id == "b")
-            connection.execute(held.values(expires_at_ms=now_ms + order["b_expires_in_ms"]))
-    make("c", ago_ms=MINUTE_MS)
+        for name, expires_in_ms in claims.items():
+            held = {"waiting": order.get("waiting", 0), "expires_at_ms": now_ms + expires_in_ms}
+            table = schema.redrive_orders
+            connection.execute(table.update().where(table.c.id == name).values(held))
     OrderBook(store).pause("c", "")
     for name, outcome, ago_ms in outcomes:
         count(name, outcome, 1, last_ms=now_ms - ago_ms)
