@@ -104,22 +104,6 @@ def test_what_the_api_refuses_the_console_refuses_with_the_same_words(operator: 
     assert "Target dlq.orders" in words(answer.text)
 
 
-def test_a_change_leaves_alone_what_has_no_control_and_shows_it(
-    operator: Console, kept: Callable[[str], PolicyRequest]
-) -> None:
-    before = kept(POLICY)
-    form = from_policy(before)
-    assert form["also"] == "limits.bytes_per_second=1000000"
-    assert form["drop_headers"] == "x-retries\ny-*"
-    version = _version(operator.get(f"{PAGE}/edit").text)
-    answer = operator.post(f"{PAGE}/edit", **{**form, "max_attempts": "9", "version": version})
-    assert answer.status_code == 303
-    assert kept(POLICY) == before.model_copy(
-        update={"retry": before.retry.model_copy(update={"max_attempts": 9})}
-    )
-    assert kept(POLICY).limits.bytes_per_second == 1_000_000
-
-
 def test_who_comes_second_changes_nothing(operator: Console, kept: Callable[[str], PolicyRequest]) -> None:
     form = from_policy(kept(POLICY)) | {"version": "3"}
     assert operator.post(f"{PAGE}/edit", **{**form, "reason": "first"}).status_code == 303
@@ -155,9 +139,3 @@ def test_a_policy_is_switched_off_and_on_and_deleted(
 
 def test_a_link_fills_in_the_topic(operator: Console) -> None:
     assert "\ndlq\\.orders</textarea>" in operator.get("/policies/new?dlq_topic=dlq.orders").text
-
-
-def _version(text: str) -> str:
-    found = re.search(r'name="version" value="(\d+)"', text)
-    assert found
-    return found[1]
