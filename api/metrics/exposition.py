@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
@@ -129,27 +129,32 @@ def _read_store(connection: Connection) -> StoreSamples:
 
 @cache
 def _head(metric: Metric, content_type: str) -> str:
-    """The lines HELP and TYPE of a family.
+    """The lines HELP and TYPE of a family."""
+    encode, _ = choose_encoder(content_type)
+    return encode(Families([family_of(metric, content_type)])).decode().removesuffix("# EOF\n")
+
+
+def family_of(metric: Metric, content_type: str) -> Family:
+    """The family of a metric, without samples.
 
     To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the counter gets the type
     unknown.
     """
     openmetrics = content_type.startswith(OPENMETRICS)
     if openmetrics and metric.kind is Kind.COUNTER and metric.family in _NAMES:
-        family = Family(metric.name, metric.help, "unknown")
-    else:
-        family = Family(metric.family, metric.help, metric.kind)
-    encode, _ = choose_encoder(content_type)
-    return encode(_OneFamily(family)).decode().removesuffix("# EOF\n")
+        return Family(metric.name, metric.help, "unknown")
+    return Family(metric.family, metric.help, metric.kind)
 
 
-class _OneFamily(Collector):
-    def __init__(self, family: Family) -> None:
-        self._family = family
+class Families(Collector):
+    """What the library's encoders take."""
 
-    def collect(self) -> Iterator[Family]:
-        """Yield the family."""
-        yield self._family
+    def __init__(self, families: Sequence[Family]) -> None:
+        self._families = families
+
+    def collect(self) -> Sequence[Family]:
+        """The families."""
+        return self._families
 
 
 @cache

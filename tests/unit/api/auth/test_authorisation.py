@@ -116,7 +116,6 @@ class Door:
 
     client: Caller
     credentials: dict[str, str]
-    place: str
 
     def ask(self, route: str, caller: str) -> httpx2.Response:
         method, path = route.split()
@@ -163,7 +162,7 @@ def door(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             app = create_app(settings, now_ms=lambda: now_ms)
             host, peer = HERE if place in {LOOPBACK, CLOSED, SCRAPED} else ELSEWHERE
             client = Caller(app, f"http://{host}", peer=peer)
-            return Door(opened.enter_context(client), sent, place)
+            return Door(opened.enter_context(client), sent)
 
         yield open_at
 

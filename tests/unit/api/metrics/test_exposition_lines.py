@@ -1,18 +1,13 @@
 """The lines of a scrape: labels printable and bounded, otherwise exactly as the library writes them."""
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.core import Exemplar as TheirExemplar
-from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.registry import Collector
 
 from api.metrics import catalog, exposition
-from api.metrics.catalog import Kind
-from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, label_value, lines
+from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, Families, family_of, label_value, lines
 from api.metrics.sample import Exemplar, Sample
 from api.signals.pipeline import Moment, SourceRow
 
@@ -51,39 +46,15 @@ def test_a_source_is_up_while_it_says_so_and_is_heard(*, up: bool, age_ms: int, 
     assert row.is_up(Moment(100_000, 15_000)) is expected
 
 
-class Collected(Collector):
-    """The same samples, for the library to write."""
-
-    def __init__(self, samples: list[Sample], formats: str) -> None:
-        self._samples, self._openmetrics = samples, formats == ACCEPT
-
-    def collect(self) -> Iterator[Family]:
-        names = {metric.name for metric in catalog.ALL}
-        for metric in catalog.ALL:
-            alone = self._openmetrics and metric.kind is Kind.COUNTER and metric.family in names
-            family = (
-                Family(metric.name, metric.help, "unknown")
-                if alone
-                else Family(metric.family, metric.help, metric.kind)
-            )
-            for sample in self._samples:
-                if sample.metric is metric:
-                    values = map(label_value, sample.labels)
-                    family.add_sample(
-                        metric.name,
-                        dict(zip(metric.labels, values, strict=True)),
-                        sample.value,
-                        exemplar=self._exemplar(sample),
-                    )
-            yield family
-
-    def _exemplar(self, sample: Sample) -> TheirExemplar | None:
-        exemplar = sample.exemplar
-        if exemplar is None or not self._openmetrics:
-            return None
-        return TheirExemplar(
-            {"trace_id": exemplar.trace_id, "span_id": exemplar.span_id}, 1, exemplar.at_ms / 1_000
-        )
+def by_the_library(samples: list[Sample], accept: str) -> bytes:
+    encode, content_type = choose_encoder(accept)
+    families = {metric: family_of(metric, content_type) for metric in catalog.ALL}
+    for metric, labels, value, ours in samples:
+        named = dict(zip(metric.labels, map(label_value, labels), strict=True))
+        trace = ours and {"trace_id": ours.trace_id, "span_id": ours.span_id}
+        exemplar = TheirExemplar(trace, 1, ours.at_ms / 1_000) if ours and trace and accept else None
+        families[metric].add_sample(metric.name, named, value, exemplar=exemplar)
+    return encode(Families([*families.values()]))
 
 
 HEX = "0123456789abcdef"
@@ -111,6 +82,6 @@ SAMPLES = st.lists(
 @settings(max_examples=30)
 @given(samples=SAMPLES)
 def test_the_lines_are_those_that_the_library_writes(accept: str, samples: list[Sample]) -> None:
-    encode, content_type = choose_encoder(accept)
+    _, content_type = choose_encoder(accept)
     ours = {**lines(samples), **(lines(samples, traced=True) if accept else {})}
-    assert exposition._written(ours, content_type) == encode(Collected(samples, accept))
+    assert exposition._written(ours, content_type) == by_the_library(samples, accept)

@@ -99,7 +99,8 @@ def _numbers(client: httpx2.Client) -> list[str]:
 def test_a_timer_tells_its_call_and_what_is_left(client: httpx2.Client, add_row: Add, now_ms: int) -> None:
     _add(add_row, now_ms, task="0_1", call="commit", deadline_ms=now_ms + 700, message="m")
     _add(add_row, now_ms, task="0_0", call="", deadline_ms=0, since_ms=now_ms - 1_500)
-    first, second = client.get("/api/v1/tasks").json()["timers"]
+    _add(add_row, now_ms, task="0_2", deadline_ms=now_ms - 1, since_ms=now_ms - 1_000)
+    first, second, over = client.get("/api/v1/tasks").json()["timers"]
     assert (first["task"], first["call"], first["remaining_ms"], first["message"]) == (
         "0_1",
         "commit",
@@ -107,13 +108,9 @@ def test_a_timer_tells_its_call_and_what_is_left(client: httpx2.Client, add_row:
         "m",
     )
     assert (second["task"], second["call"], second["remaining_ms"]) == ("0_0", "", None)
+    assert (over["task"], over["remaining_ms"]) == ("0_2", 0)
     assert (first["since"], first["last_heard"]) == ("2027-01-15T07:59:58Z", "2027-01-15T07:59:59Z")
-    assert _numbers(client) == ['{application="wc",kafka_cluster="c"} 2.0']
-
-
-def test_a_deadline_that_is_over_leaves_nothing(client: httpx2.Client, add_row: Add, now_ms: int) -> None:
-    _add(add_row, now_ms, task="0_1", deadline_ms=now_ms - 1)
-    assert client.get("/api/v1/tasks").json()["timers"][0]["remaining_ms"] == 0
+    assert _numbers(client) == ['{application="wc",kafka_cluster="c"} 3.0']
 
 
 def test_what_ended_or_fell_silent_does_not_run_and_its_application_shows_none(
