@@ -156,12 +156,6 @@ def test_a_refusal_that_is_remembered_holds_nothing_of_the_answer(double: Double
     assert (remembered.__traceback__, remembered.__context__) == (None, None)
 
 
-def test_a_registry_that_is_away_is_said_without_its_address() -> None:
-    settings = SchemaRegistry(url="http://127.0.0.1:1", timeout_ms=20_000)
-    with pytest.raises(RegistryError, match=r"^the schema registry does not answer: ConnectError$"):
-        Registry(settings, lambda: 0).schema(1)
-
-
 @pytest.mark.parametrize("url", ["ftp://x", "x", "http://", "http://u:p@host"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ValidationError, match="must be http"):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,7 +13,6 @@ from sqlalchemy import Engine, Table, text, update
 from api.metrics import catalog
 from deadwatch.runtime.version import VERSION
 from deadwatch.store import schema, series
-from deadwatch.store import store as written_by_streaming
 from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, EVENTS, LOOKED_AT
 from tests.unit.api.conftest import Add
 
@@ -234,22 +232,6 @@ def test_another_schema_version_is_not_read(client: httpx2.Client, store: Engine
     with store.begin() as connection:
         connection.exec_driver_sql("UPDATE deadwatch_version SET version_num = '9999'")
     assert samples_of(client.get("/metrics")) == ["deadwatch_store_up 0.0", BUILD]
-
-
-@pytest.mark.usefixtures("filled")
-def test_a_store_that_appears_later_or_is_replaced_is_read(
-    client: httpx2.Client, store_file: Path, tmp_path: Path
-) -> None:
-    aside = store_file.rename(tmp_path / "aside.db")
-    assert value(client.get("/metrics"), "deadwatch_store_up") == [0]
-    aside.rename(store_file)
-    assert value(client.get("/metrics"), "deadwatch_task_timeouts_total") == [2]
-    with written_by_streaming.Store(f"sqlite:///{tmp_path / 'new.db'}"):
-        pass
-    (tmp_path / "new.db").replace(store_file)
-    answer = client.get("/metrics")
-    assert value(answer, "deadwatch_task_timeouts_total") == []
-    assert value(answer, "deadwatch_store_up") == [1]
 
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -182,13 +182,6 @@ async def test_the_end_before_the_cancelled_stream_has_left_waits_as_well() -> N
 
 
 @bounded
-async def test_the_end_without_a_stream_is_at_once() -> None:
-    world = World()
-    await live(world).close()
-    assert world.looks == 0
-
-
-@bounded
 async def test_a_stream_ends_when_its_credentials_do_though_nothing_changes() -> None:
     asked: list[bool] = []
 
