@@ -167,28 +167,6 @@ def test_one_reading_sees_one_moment(store_file: Path, add_row: Callable[..., No
         assert dead_letter_groups.count_groups(connection) == 1
 
 
-def test_a_file_that_is_replaced_or_goes_is_noticed_at_the_next_reading(tmp_path: Path, file: Path) -> None:
-    other = tmp_path / "other.db"
-    reader = Store(f"sqlite:///{file}")
-
-    def sources() -> int:
-        with reader.read() as connection:
-            return len(connection.execute(schema.sources.select()).all())
-
-    with written_by_streaming.Store(f"sqlite:///{file}"):
-        states = {reader.state()}
-        assert sources() == 0
-    with written_by_streaming.Store(f"sqlite:///{other}") as store:
-        note(store, "s")
-    other.replace(file)
-    assert sources() == 1
-    assert reader.state() not in states
-    file.unlink()
-    for read in (sources, reader.state):
-        with pytest.raises(StoreUnavailableError, match=ABSENT):
-            read()
-
-
 @pytest.mark.usefixtures("store")
 def test_the_api_cannot_write(store_file: Path) -> None:
     with (
