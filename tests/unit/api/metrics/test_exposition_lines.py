@@ -9,7 +9,6 @@ from prometheus_client.exposition import choose_encoder
 from api.metrics import catalog, exposition
 from api.metrics.exposition import MAX_LABEL_CHARS, OPENMETRICS, Families, family_of, label_value, lines
 from api.metrics.sample import Exemplar, Sample
-from api.signals.pipeline import Moment, SourceRow
 
 ACCEPT = f"{OPENMETRICS};version=1.0.0"
 
@@ -27,23 +26,6 @@ def test_two_label_values_never_become_one(one: str, other: str) -> None:
 def test_an_ordinary_label_value_stays_as_it_is() -> None:
     for kept in ("", "dlq.orders", "a b", "ünï😀", "x" * MAX_LABEL_CHARS):
         assert label_value(kept) == kept
-
-
-@pytest.mark.parametrize(
-    ("up", "age_ms", "expected"),
-    [
-        (True, 0, True),
-        (True, 15_000, True),
-        (True, 15_001, False),
-        (True, -60_000, True),
-        (False, 0, False),
-        (False, 15_001, False),
-    ],
-    ids=["fresh", "at the limit", "silent", "a clock ahead of ours", "down by its own word", "down, silent"],
-)
-def test_a_source_is_up_while_it_says_so_and_is_heard(*, up: bool, age_ms: int, expected: bool) -> None:
-    row = SourceRow("a", "log", up, "", since_ms=0, heartbeat_ms=100_000 - age_ms)
-    assert row.is_up(Moment(100_000, 15_000)) is expected
 
 
 def by_the_library(samples: list[Sample], accept: str) -> bytes:

@@ -276,6 +276,7 @@ WORKERS = [
     ("one waits, nobody was ever there", "a", None, 0),
     ("one waits, whoever was there is silent", "a", STALE_MS + 1, 0),
     ("a heartbeat at the limit is one", "a", STALE_MS, 1),
+    ("so is one of a clock ahead of ours", "a", -60_000, 1),
 ]
 
 
