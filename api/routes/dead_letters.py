@@ -18,9 +18,9 @@ from api.routes.records import Unmasking, allow_look
 from api.service import IfMatch, NoParameters, Searching, Service, Serving
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
+    DeadLetterGroup,
     DeadLetterGroupDetail,
     DeadLetterGroups,
-    group_answer,
     sample_answer,
 )
 from api.signals.dead_letter_topics import DeadLetterTopics, topic_answer
@@ -89,7 +89,8 @@ def groups(service: Serving, query: Annotated[GroupsQuery, Query()]) -> DeadLett
     waiting = service.waiting.get()
     with service.store.read() as connection:
         found = group_lists.find(connection, asked, waiting, service.now_ms())
-    return DeadLetterGroups(items=[group_answer(row, waiting.of(row)) for row in found.rows], next=found.next)
+    items = [answer_of(DeadLetterGroup, row, waiting=waiting.of(row)) for row in found.rows]
+    return DeadLetterGroups(items=items, next=found.next)
 
 
 @router.get("/groups/{fingerprint}")
@@ -116,8 +117,10 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
         samples = dead_letter_groups.samples(connection, fingerprint)
         trend = read_trend(connection, fingerprint, service.now_ms())
         loop = redrives.of_group(connection, row.dlq_topic, fingerprint, service.now_ms())
-    return DeadLetterGroupDetail(
-        **dict(group_answer(row, waiting.of(row))),
+    return answer_of(
+        DeadLetterGroupDetail,
+        row,
+        waiting=waiting.of(row),
         redriven=loop.sent,
         parked=waiting.parked.get(fingerprint, 0),
         returned=loop.bounced,

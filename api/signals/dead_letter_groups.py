@@ -196,11 +196,6 @@ class DeadLetterGroupDetail(DeadLetterGroup):
     samples: list[Sample]
 
 
-def group_answer(row: GroupRow, waiting: int) -> DeadLetterGroup:
-    """The group as the api answers it."""
-    return answer_of(DeadLetterGroup, row, waiting=waiting)
-
-
 def sample_answer(row: SampleRow, *, unmasked: bool) -> Sample:
     """The sample as the api answers it: headers that do not describe the failure only if ``unmasked``."""
     return answer_of(
