@@ -1,10 +1,6 @@
-"""Failures are counted in windows, by bounded memory; places are shared by callers."""
+"""Failures are counted in windows, by bounded memory."""
 
-from contextlib import ExitStack
-
-import pytest
-
-from api.auth.limits import WINDOW_MS, Counted, FailureCounter, Shares, network
+from api.auth.limits import WINDOW_MS, Counted, FailureCounter, network
 
 
 def test_a_window_begins_with_the_first_failure_and_says_what_the_one_before_it_had() -> None:
@@ -26,22 +22,3 @@ def test_a_network_of_ipv6_is_one_address() -> None:
     assert network("2001:db8::1") == network("2001:db8::2") != network("2001:db8:0:1::2")
     assert network("10.0.0.1") != network("10.0.0.2")
     assert len(network("x" * 1_000)) == 100
-
-
-class NoPlaceError(Exception):
-    pass
-
-
-def test_one_caller_has_at_most_half_of_the_places_and_all_anonymous_ones_are_one() -> None:
-    shares = Shares(4, lambda places, yours: NoPlaceError(f"{places}, {yours}"))
-    with ExitStack() as held:
-        for _ in range(2):
-            held.enter_context(shares.place(""))
-        with pytest.raises(NoPlaceError, match=r"^4, 2$"), shares.place(""):
-            pass
-        for caller in ("ann", "ben"):
-            held.enter_context(shares.place(caller))
-        with pytest.raises(NoPlaceError, match=r"^4, 0$"), shares.place("cid"):
-            pass
-    with shares.place(""), shares.place(""):
-        pass

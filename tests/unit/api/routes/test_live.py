@@ -120,6 +120,8 @@ async def test_who_comes_beyond_the_bounds_is_sent_away_and_nobody_means_no_look
     assert world.looks == seen
     async with watch.seat():
         await anext(watch.events(None))
+    async with live(world, clients=1).seat():  # half of one place is one
+        pass
 
 
 class Held(World):
