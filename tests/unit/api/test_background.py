@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.background import Background
 from api.settings import ApiSettings
-from tests.unit.api.event_loop import DEADLINE_S, bounded, turns
+from tests.unit.api.event_loop import DEADLINE_S, bounded
 
 
 class Reading:
@@ -28,19 +28,6 @@ class Reading:
     async def work(self) -> None:
         await to_thread.run_sync(self.read)
         await asyncio.Event().wait()
-
-
-@bounded
-async def test_a_stop_waits_for_the_thread_and_for_no_more() -> None:
-    reading = Reading()
-    background = Background(reading.work)
-    await asyncio.to_thread(reading.begun.wait)
-    stopping = asyncio.create_task(background.stop())
-    await turns()
-    assert not stopping.done()
-    reading.released.set()
-    await stopping
-    assert reading.done
 
 
 @bounded
@@ -61,17 +48,6 @@ async def test_what_has_not_begun_is_ended_too() -> None:
     reading = Reading()
     await Background(reading.work).stop()
     assert not reading.begun.is_set()
-
-
-@bounded
-async def test_its_error_is_raised_by_the_stop() -> None:
-    async def fails() -> None:
-        raise ValueError("broken")
-
-    background = Background(fails)
-    await asyncio.sleep(0)
-    with pytest.raises(ValueError, match="broken"):
-        await background.stop()
 
 
 def test_the_store_is_closed_though_other_work_has_failed(

@@ -234,18 +234,6 @@ def test_static_files_are_cached(console: Console) -> None:
     assert console.get("/static/../app.py").status_code == 404
 
 
-def test_many_causes_come_in_pages(console: Console, store: Engine, now_ms: int) -> None:
-    console_store.many_groups(store, 120, now_ms)
-    seen: list[str] = []
-    path: str | None = "/groups?order=records"
-    while path:
-        text = console.get(path).text
-        seen += re.findall(r'data-row href="/console/groups/([0-9a-f]+)"', text)
-        following = NEXT.search(text)
-        path = unescape(following[1]) if following else None
-    assert len(seen) == len(set(seen)) == 120
-
-
 @pytest.mark.usefixtures("store")
 def test_a_search_that_finds_little_goes_on_where_it_stopped(
     console: Console, add_row: Add, monkeypatch: pytest.MonkeyPatch
