@@ -1,6 +1,9 @@
-"""Scans whole logs as a source does: block by block, with the memory saved in between if wanted."""
+"""Writes logs, and scans whole ones as a source does: block by block, with the memory saved in between if
+wanted.
+"""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +26,74 @@ NOW_MS = 1_795_300_000_000
 def abandoned(task: int, time: str = "2026-11-21 12:35:23,893") -> str:
     """A line that a worker writes about an abandoned task."""
     return f"[{time}] ERROR [x|task-{task}] Graceful stop of task x-{task} failed. (o.Worker)\n"
+
+
+class Writer:
+    """Writes entries, each with a number of its own from 1, and rotates its file."""
+
+    def __init__(self, path: Path, *, wrapped: bool = False) -> None:
+        self.path, self.written, self.rotations, self.unseen = path, 0, 0, False
+        self._wrapped = wrapped
+        self._left = b""
+
+    def every(self) -> list[str]:
+        """The tasks of all entries."""
+        return [str(task) for task in range(1, self.written + 1)]
+
+    def write(self, entries: int = 1) -> None:
+        for _ in range(entries):
+            self._append(self._left or self._entry())
+            self._left = b""
+
+    def part(self, at: int = 40) -> None:
+        whole = self._left or self._entry()
+        cut = 1 + at % (len(whole) - 1) if len(whole) > 1 else 1
+        self._append(whole[:cut])
+        self._left = whole[cut:]
+
+    def finish(self) -> None:
+        if self._left:
+            self.write()
+
+    def rename(self) -> None:
+        """What was begun is finished in the file that was open."""
+        if not self.path.exists():
+            return
+        old = self.path.rename(self._rotation())
+        with old.open("ab") as file:
+            file.write(self._left)
+        self._left = b""
+
+    def delete(self) -> None:
+        self.unseen = True
+        self.path.unlink(missing_ok=True)
+
+    def copytruncate(self) -> None:
+        if self.path.exists():
+            self._rotation().write_bytes(self.path.read_bytes())
+            self.truncate()
+
+    def truncate(self) -> None:
+        if self.path.exists():
+            self.unseen = True
+            os.truncate(self.path, 0)
+
+    def _rotation(self) -> Path:
+        self.rotations += 1
+        return self.path.with_name(f"{self.path.name}.{self.rotations}")
+
+    def _append(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+
+    def _entry(self) -> bytes:
+        self.written += 1
+        entry = abandoned(self.written)
+        return (
+            f"2026-11-21T12:35:23.893Z stdout F {entry}".encode()
+            if self._wrapped
+            else f"{entry}\tat a.B\n".encode()
+        )
 
 
 def following(

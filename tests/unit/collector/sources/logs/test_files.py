@@ -83,12 +83,6 @@ def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_
     assert followed == [path]
 
 
-def test_what_carries_no_time_happened_when_it_was_seen(tmp_path: Path, follow: Open) -> None:
-    append(tmp_path / "a.log", "Graceful stop of task x-0 failed.\n")
-    (event,), _ = drain(follow(tmp_path / "a.log"))
-    assert event.happened_at_ms == NOW_MS
-
-
 def test_between_a_file_and_its_successor_the_source_is_down(tmp_path: Path, follow: Open) -> None:
     path = tmp_path / "a.log"
     append(path, abandoned(0) + abandoned(1).rstrip())
@@ -166,21 +160,6 @@ def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
     assert source.poll() is not None
     assert source.poll() is None
     assert found == ["a.log", "b.log", "d.log"]
-
-
-def test_a_rotated_file_that_still_matches_is_not_read_twice(tmp_path: Path) -> None:
-    found: list[str] = []
-    append(tmp_path / "a.log", "x\n")
-    source = glob_of(tmp_path / "a.log*", found)
-    first = source.poll()
-    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
-    append(tmp_path / "a.log", "y\n")
-    second = source.poll()
-    assert first is not None
-    assert second is not None
-    for state in (first.state, second.state):
-        glob_of(tmp_path / "a.log*", found, state).poll()
-    assert found == ["a.log", "a.log", "a.log"]
 
 
 def test_a_file_whose_source_has_ended_is_followed_when_it_comes_again(tmp_path: Path) -> None:

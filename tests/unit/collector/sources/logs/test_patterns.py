@@ -1,7 +1,7 @@
 """A pattern beside the sources that it has started: each line is read once, whatever becomes of the files."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +10,16 @@ import pytest
 from collector.sources.logs.files import LogSource
 from collector.sources.logs.patterns import START_BYTES, LogGlob
 from collector.sources.source import SourceDownError, State
-from tests.unit.collector.sources.logs.scanning import abandoned, drain, following, tasks_and_reasons
+from tests.unit.collector.sources.logs.scanning import (
+    Writer,
+    abandoned,
+    drain,
+    following,
+    tasks_and_reasons,
+)
 
 LINES = START_BYTES // len(abandoned(0)) + 1
+"""So many entries fill what is compared of a file."""
 
 
 class Collector:
@@ -27,21 +34,26 @@ class Collector:
         self.start()
 
     def start(self) -> None:
-        self.stop()
+        self.close()
         self._glob = LogGlob(str(self._pattern), self._following, self._follow)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         for source in self.sources.values():
             source.close()
         self.sources.clear()
 
-    def look(self) -> None:
+    def look(self, times: int = 1) -> None:
         """Look for files; then read what there is."""
-        if (chunk := self._glob.poll()) is not None:
-            self._saved[self._glob.name] = chunk.state
-        self.read()
+        for _ in range(times):
+            if (chunk := self._glob.poll()) is not None:
+                self._saved[self._glob.name] = chunk.state
+            self._read()
 
-    def read(self) -> None:
+    def entries(self) -> list[str]:
+        """The tasks that were read, in their order."""
+        return sorted((task for task in self.tasks if task != "log_file_gone"), key=int)
+
+    def _read(self) -> None:
         for source in self.sources.values():
             try:
                 events, state = drain(source)
@@ -54,35 +66,33 @@ class Collector:
         self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once)
 
 
+Collect = Callable[[str], Collector]
+
+
+@pytest.fixture
+def collect(tmp_path: Path) -> Iterator[Collect]:
+    """Starts a collector of what matches a pattern."""
+    with ExitStack() as opened:
+        yield lambda pattern: opened.enter_context(closing(Collector(tmp_path / pattern)))
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Writer:
+    writer = Writer(tmp_path / "x.log")
+    writer.write(LINES)
+    return writer
+
+
+def rotate(writer: Writer, rotations: int) -> None:
+    """Move the numbers of all rotations on, of which there are so many then."""
+    numbered = [writer.path, *(writer.path.with_name(f"x.log.{number + 1}") for number in range(rotations))]
+    for number in range(rotations, 0, -1):
+        numbered[number - 1].rename(numbered[number])
+
+
 @pytest.fixture(params=["*.log", "x*log*"])
-def collector(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collector]:
-    collector = Collector(tmp_path / request.param)
-    yield collector
-    collector.stop()
-
-
-class Writer:
-    """Writes entries with numbers of their own; the first fill what is compared of a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.written = path, 0
-        self.write(LINES)
-
-    def write(self, entries: int = 1) -> None:
-        with self.path.open("a") as file:
-            for _ in range(entries):
-                file.write(abandoned(self.written))
-                self.written += 1
-
-    def rotate(self, rotations: int) -> None:
-        """Move the numbers of all rotations on, of which there are so many then."""
-        numbered = [self.path, *(self.path.with_name(f"x.log.{number + 1}") for number in range(rotations))]
-        for number in range(rotations, 0, -1):
-            numbered[number - 1].rename(numbered[number])
-
-    def every(self) -> list[str]:
-        """The tasks of all entries, in the order of their names."""
-        return sorted(map(str, range(self.written)))
+def collector(request: pytest.FixtureRequest, collect: Collect) -> Collector:
+    return collect(request.param)
 
 
 ROTATED = ("x-2026-11-{}.log", "x.log.{}")
@@ -91,9 +101,8 @@ ROTATED = ("x-2026-11-{}.log", "x.log.{}")
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_log_rotated_several_times_between_two_looks_is_read_once(
-    collector: Collector, tmp_path: Path, name: str, restart: bool
+    collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
 ) -> None:
-    writer = Writer(tmp_path / "x.log")
     collector.look()
     if restart:
         collector.start()
@@ -101,17 +110,15 @@ def test_a_log_rotated_several_times_between_two_looks_is_read_once(
         writer.write()
         writer.path.rename(tmp_path / name.format(21 + number))
         writer.write(LINES)
-    for _ in range(3):
-        collector.look()
-    assert sorted(collector.tasks) == writer.every()
+    collector.look(3)
+    assert collector.entries() == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
-    collector: Collector, tmp_path: Path, name: str, restart: bool
+    collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
 ) -> None:
-    writer = Writer(tmp_path / "x.log")
     collector.look()
     for number in range(2):
         writer.write()
@@ -122,33 +129,32 @@ def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
         collector.look()
         copy.write_bytes(writer.path.read_bytes())
         collector.look()
-        os.truncate(writer.path, 0)
+        writer.truncate()
         writer.write(LINES)
         collector.look()
-    assert sorted(collector.tasks) == writer.every()
+    assert collector.entries() == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_numbers_that_move_on_at_each_rotation_are_read_once(tmp_path: Path, restart: bool) -> None:
-    writer = Writer(tmp_path / "x.log")
-    writer.path.rename(tmp_path / "x.log.1")
+def test_numbers_that_move_on_at_each_rotation_are_read_once(
+    collect: Collect, writer: Writer, restart: bool
+) -> None:
+    writer.rename()
     writer.write(LINES)
-    collector = Collector(tmp_path / "x.log*")
+    collector = collect("x.log*")
     collector.look()
     for number in range(2, 5):
-        writer.rotate(number)
+        rotate(writer, number)
         writer.write(LINES)
         if restart:
             collector.start()
-        collector.look()
-        collector.look()
-    collector.stop()
-    assert sorted(collector.tasks) == writer.every()
+        collector.look(2)
+    assert collector.entries() == writer.every()
 
 
-def test_a_new_log_with_the_number_of_a_deleted_one_is_read(tmp_path: Path) -> None:
+def test_a_new_log_with_the_number_of_a_deleted_one_is_read(collect: Collect, tmp_path: Path) -> None:
     """File systems give the number of what was deleted to what comes next."""
-    collector = Collector(tmp_path / "*.log")
+    collector = collect("*.log")
     first, second = tmp_path / "a.log", tmp_path / "b.log"
     first.write_text(abandoned(0))
     collector.look()
@@ -156,13 +162,12 @@ def test_a_new_log_with_the_number_of_a_deleted_one_is_read(tmp_path: Path) -> N
     first.write_text(abandoned(1))
     first.rename(second)
     collector.look()
-    collector.stop()
     assert collector.tasks == ["0", "1"]
 
 
-def test_a_log_that_only_is_called_like_a_rotation_is_read(tmp_path: Path) -> None:
+def test_a_log_that_only_is_called_like_a_rotation_is_read(collect: Collect, tmp_path: Path) -> None:
     """``connect-1.log`` beside ``connect.log`` is another worker's, also where both begin alike."""
-    collector = Collector(tmp_path / "*.log")
+    collector = collect("*.log")
     banner = "  .   ____          _            __ _ _\n" * START_BYTES
     for number, name in enumerate(("connect.log", "connect-1.log", "connect-2.log")):
         (tmp_path / name).write_text(banner + abandoned(number))
@@ -170,93 +175,85 @@ def test_a_log_that_only_is_called_like_a_rotation_is_read(tmp_path: Path) -> No
         (tmp_path / "connect.log").rename(tmp_path / f"connect.log.{number}")
         (tmp_path / "connect.log").write_text(banner)
     collector.look()
-    collector.stop()
     assert sorted(collector.tasks) == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("earlier", [False, True])
-def test_what_is_left_of_a_log_rotated_twice_while_away_is_read(tmp_path: Path, earlier: bool) -> None:
+def test_what_is_left_of_a_log_rotated_twice_while_away_is_read(
+    collect: Collect, writer: Writer, earlier: bool
+) -> None:
     """Where one rotation is kept, as by Docker with ``max-file=2``, the file that was left is gone."""
-    writer, rotated = Writer(tmp_path / "x.log"), tmp_path / "x.log.1"
-    collector = Collector(tmp_path / "x.log*")
+    collector = collect("x.log*")
     collector.look()
     if earlier:
-        writer.path.rename(rotated)
+        rotate(writer, 1)
         writer.write(LINES)
         collector.look()
     collector.start()
     with writer.path.open("rb"):  # its number is not given to another one
         for _ in range(2):
-            writer.path.rename(rotated)
+            rotate(writer, 1)
             writer.write(LINES)
-        for _ in range(3):
-            collector.look()
-    collector.stop()
-    assert sorted(task for task in collector.tasks if task != "log_file_gone") == writer.every()
+        collector.look(3)
+    assert collector.entries() == writer.every()
     assert collector.tasks.count("log_file_gone") == 1, "nobody knows whether it was read to its end"
 
 
-def test_a_pattern_of_rotations_alone_reads_each(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "x.log")
-    collector = Collector(tmp_path / "x.log.*")
+def test_a_pattern_of_rotations_alone_reads_each(collect: Collect, writer: Writer) -> None:
+    collector = collect("x.log.*")
     for number in range(1, 4):
-        writer.rotate(number)
-        for _ in range(2):
-            collector.look()
-        assert sorted(collector.tasks) == writer.every()
+        rotate(writer, number)
+        collector.look(2)
+        assert collector.entries() == writer.every()
         writer.write(LINES)
-    collector.stop()
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_a_rotation_that_gives_its_name_away_is_read_no_further(tmp_path: Path, restart: bool) -> None:
+def test_a_rotation_that_gives_its_name_away_is_read_no_further(
+    collect: Collect, writer: Writer, tmp_path: Path, restart: bool
+) -> None:
     """Because the last number was deleted, or because a copy was written over it."""
-    writer, numbered = Writer(tmp_path / "x.log"), tmp_path / "x.log.1"
-    writer.path.rename(numbered)
+    numbered = tmp_path / "x.log.1"
+    rotate(writer, 1)
     writer.write(LINES)
-    collector = Collector(tmp_path / "x.log*")
+    collector = collect("x.log*")
     collector.look()
     if restart:
         collector.start()
     numbered.write_bytes(writer.path.read_bytes())
-    os.truncate(writer.path, 0)
+    writer.truncate()
     writer.write()
     collector.look()
     collector.start()
     with numbered.open("rb"):
-        writer.path.rename(numbered)
+        rotate(writer, 1)
         writer.write(LINES)
-        collector.look()
-        collector.look()
-    collector.stop()
-    assert sorted(collector.tasks) == writer.every()
+        collector.look(2)
+    assert collector.entries() == writer.every()
 
 
-def test_an_empty_log_that_is_renamed_is_read_once_whatever_its_writer_does(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "x.log")
-    collector = Collector(tmp_path / "x.log*")
+def test_an_empty_log_that_is_renamed_is_read_once_whatever_its_writer_does(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    collector = collect("x.log*")
     collector.look()
-    os.truncate(writer.path, 0)
+    writer.truncate()
     collector.look()
     renamed = writer.path.rename(tmp_path / "x.log.1")
     writer.path.touch()
     collector.look()
     writer.path = renamed
     writer.write(LINES)
-    collector.look()
-    collector.look()
-    collector.stop()
-    assert sorted(collector.tasks) == writer.every()
+    collector.look(2)
+    assert collector.entries() == writer.every()
 
 
-def test_a_rotation_that_is_over_and_gone_ends(tmp_path: Path) -> None:
-    writer = Writer(tmp_path / "x.log")
-    writer.path.rename(tmp_path / "x.log.1")
+def test_a_rotation_that_is_over_and_gone_ends(collect: Collect, writer: Writer, tmp_path: Path) -> None:
+    rotate(writer, 1)
     writer.write()
-    collector = Collector(tmp_path / "x.log*")
+    collector = collect("x.log*")
     collector.look()
-    (tmp_path / "x.log.1").rename(tmp_path / "x.log.2")
-    writer.path.rename(tmp_path / "x.log.1")
+    rotate(writer, 2)
     writer.write()
     collector.look()
     source = collector.sources[tmp_path / "x.log.1"]
@@ -265,4 +262,3 @@ def test_a_rotation_that_is_over_and_gone_ends(tmp_path: Path) -> None:
     chunk = source.poll()
     assert chunk is not None
     assert chunk.ended
-    collector.stop()
