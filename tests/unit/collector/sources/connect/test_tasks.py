@@ -1,9 +1,7 @@
 """The source of Connect's tasks against REST and agents that behave, and that do not."""
 
-import json
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.source import Publishing, SourceTimeoutError
 from deadwatch.contract.events import ConnectTasksSnapshot
 from deadwatch.runtime.kafka import KafkaConnection
-from tests.http_server import Serve
+from tests.unit.collector.sources.connect.conftest import Cluster
 
 NOWHERE = KafkaConnection(bootstrap_servers="127.0.0.1:9")
 ERRORS: dict[str, tuple[str, Any]] = {
@@ -29,62 +27,24 @@ ERRORS: dict[str, tuple[str, Any]] = {
 }
 """The field and the value of each attribute of the bean."""
 
-NONE = {"status": 404, "error": "none"}
+
+def bean(kind: str, values: Mapping[str, float]) -> dict[str, object]:
+    """What the agent reads of this kind of beans."""
+    return {f"kafka.connect:type={kind},*": {f"kafka.connect:connector=files,task=0,type={kind}": values}}
 
 
-@dataclass
-class Connect:
-    """A cluster of one worker whose agent answers on the port of REST; one that ``hangs`` answers nothing."""
-
-    port: int = 0
-    workers: list[str] = field(default_factory=list)
-    held: float = 0.0
-    jolokia_body: bytes = b""
-    hangs: bool = False
-    over: threading.Event = field(default_factory=threading.Event)
-    asked: list[str] = field(default_factory=list)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def answer(self, method: str, path: str, _body: bytes) -> tuple[int, bytes] | None:
-        self.asked.append(path)
-        if self.hangs:
-            self.over.wait()
-            return None
-        return 200, self.rest() if method == "GET" else self.jolokia()
-
-    def rest(self) -> bytes:
-        tasks = [
-            {"id": number, "state": "RUNNING", "worker_id": name} for number, name in enumerate(self.workers)
-        ]
-        connector = {"state": "RUNNING", "worker_id": "" if not self.workers else self.workers[0]}
-        status = {"connector": connector, "tasks": tasks}
-        return json.dumps({"files": {"status": status, "info": {"config": {}, "type": "source"}}}).encode()
-
-    def jolokia(self) -> bytes:
-        def beans(kind: str, values: dict[str, float]) -> dict[str, Any]:
-            return {"status": 200, "value": {f"kafka.connect:connector=files,task=0,type={kind}": values}}
-
-        moved = {"poll-total": 9.0, "write-total": 9.0 - self.held, "active-count": self.held}
-        source = {f"source-record-{name}": value for name, value in moved.items()}
-        answers = [
-            beans("task-error-metrics", {name: float(value) for name, (_, value) in ERRORS.items()}),
-            NONE,
-            beans("source-task-metrics", source),
-            {"status": 200, "value": 5},
-        ]
-        return self.jolokia_body or json.dumps(answers).encode()
+def moved(held: float) -> dict[str, object]:
+    """A task that has polled records, of which it holds some."""
+    values = {"poll-total": 9.0, "write-total": 9.0 - held, "active-count": held}
+    return bean("source-task-metrics", {f"source-record-{name}": value for name, value in values.items()})
 
 
 @pytest.fixture
-def connect(serve: Serve) -> Iterator[Connect]:
-    connect = Connect()
-    connect.port = serve(connect.answer)
-    connect.workers = [f"127.0.0.1:{connect.port}"]
-    yield connect
-    connect.over.set()
+def connect(cluster: Cluster) -> Cluster:
+    errors = {name: float(value) for name, (_, value) in ERRORS.items()}
+    cluster.connectors = {"files": ["0"]}
+    cluster.beans = {"java.lang:type=Runtime": 5, **bean("task-error-metrics", errors), **moved(0)}
+    return cluster
 
 
 @dataclass
@@ -110,7 +70,7 @@ Make = Callable[..., Watch]
 def watch() -> Iterator[Make]:
     sources = []
 
-    def make(connect: Connect, **settings: Any) -> Watch:  # noqa: ANN401 - settings are of any type
+    def make(connect: Cluster, **settings: Any) -> Watch:  # noqa: ANN401 - settings are of any type
         agent, now_ms = "http://{host}:{port}/jolokia", [1_000]
         defaults = {"url": connect.url, "jolokia_url": agent, "request_timeout_ms": 20_000}
         publishing = Publishing(lambda _: None, "c", 0, lambda: now_ms[0])
@@ -123,7 +83,7 @@ def watch() -> Iterator[Make]:
         source.close()
 
 
-def test_every_counter_of_the_bean_is_published(connect: Connect, watch: Make) -> None:
+def test_every_counter_of_the_bean_is_published(connect: Cluster, watch: Make) -> None:
     event, trouble = watch(connect, name="blue").snapshot()
     assert (event.connect_cluster, trouble) == ("blue", "")
     (task,) = event.connect_tasks
@@ -142,18 +102,18 @@ def test_every_counter_of_the_bean_is_published(connect: Connect, watch: Make) -
     }
 
 
-def test_a_source_with_unwritten_records_is_stalled_until_they_move(connect: Connect, watch: Make) -> None:
-    connect.held = 4.0
+def test_a_source_with_unwritten_records_is_stalled_until_they_move(connect: Cluster, watch: Make) -> None:
+    connect.beans |= moved(held=4)
     own = watch(connect, stalled_after_ms=500)
     assert own.snapshot()[0].connect_tasks[0].stalled_since_ms == 0
     assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 1_000
-    connect.held = 3.0
+    connect.beans |= moved(held=3)
     assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 0
 
 
 @pytest.mark.parametrize("body", [b"<html>no</html>", b"[]"])
 def test_an_agent_that_does_not_answer_leaves_errors_and_progress_unknown(
-    connect: Connect, watch: Make, body: bytes
+    connect: Cluster, watch: Make, body: bytes
 ) -> None:
     connect.jolokia_body = body
     event, trouble = watch(connect).snapshot()
@@ -162,33 +122,32 @@ def test_an_agent_that_does_not_answer_leaves_errors_and_progress_unknown(
     assert (task.counted, task.judged, task.record_failures) == (False, False, 0)
 
 
-def test_a_bean_that_is_being_registered_is_read_when_it_is_whole(connect: Connect, watch: Make) -> None:
-    answers = json.loads(connect.jolokia())
-    for values in answers[0]["value"].values():
-        del values["total-retries"]
-    connect.jolokia_body = json.dumps(answers).encode()
+def test_a_bean_that_is_being_registered_is_read_when_it_is_whole(connect: Cluster, watch: Make) -> None:
+    whole, some = connect.beans, {name: 1.0 for name in ERRORS if name != "total-retries"}
+    connect.beans = whole | bean("task-error-metrics", some)
     own = watch(connect)
     event, trouble = own.snapshot()
     assert (trouble, [(task.counted, task.judged) for task in event.connect_tasks]) == ("", [(False, True)])
-    connect.jolokia_body = b""
+    connect.beans = whole
     assert [task.counted for task in own.snapshot(after_ms=1_000)[0].connect_tasks] == [True]
 
 
-def test_without_an_agent_a_source_is_not_judged_and_nothing_is_wrong(connect: Connect, watch: Make) -> None:
+def test_without_an_agent_a_source_is_not_judged_and_nothing_is_wrong(connect: Cluster, watch: Make) -> None:
     event, trouble = watch(connect, jolokia_url="").snapshot()
     assert trouble == ""
     assert [(task.counted, task.judged) for task in event.connect_tasks] == [(False, False)]
 
 
-def test_one_agent_for_several_workers_is_refused(connect: Connect, watch: Make) -> None:
+def test_one_agent_for_several_workers_is_refused(connect: Cluster, watch: Make) -> None:
     connect.workers.append("other:8083")
+    connect.connectors = {"files": ["0", "1"]}
     event, trouble = watch(connect, jolokia_url=connect.url).snapshot()
     assert trouble.startswith(interfaces.ONE_FOR_SEVERAL)
     assert [task.counted for task in event.connect_tasks] == [False, False]
     assert connect.asked == ["/connectors?expand=status&expand=info"]
 
 
-def test_rest_that_hangs_is_a_timeout_of_its_call(connect: Connect, watch: Make) -> None:
+def test_rest_that_hangs_is_a_timeout_of_its_call(connect: Cluster, watch: Make) -> None:
     connect.hangs = True
     with pytest.raises(SourceTimeoutError, match="does not answer in time") as raised:
         watch(connect, request_timeout_ms=200).snapshot()

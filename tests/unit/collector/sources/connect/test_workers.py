@@ -2,10 +2,9 @@
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
@@ -19,64 +18,14 @@ from collector.sources.connect.workers import (
 )
 from collector.sources.source import Publishing, SourceDownError, State
 from deadwatch.contract.events import THREADLESS, WorkerSnapshot, encode
-from tests.http_server import Serve
+from tests.unit.collector.sources.connect.conftest import Cluster
 
-RUNNING = b'{"worker_id": "w", "state": "RUNNING"}'
-
-
-def status(connector: bytes, *tasks: bytes) -> bytes:
-    return b'{"pipe": {"status": {"connector": %s, "tasks": [%s]}}}' % (connector, b",".join(tasks))
+BEAN = "kafka.connect:connector=pipe,task=0,type=connector-task-metrics"
+RUNNING = {"worker_id": "w", "state": "RUNNING"}
 
 
-@dataclass
-class Cluster:
-    """What the fake worker answers."""
-
-    port: int = 0
-    status: int = 200
-    body: bytes = b""
-    connectors: dict[str, list[str]] = field(default_factory=dict)
-    threads: list[str] = field(default_factory=list)
-    beans: list[str] = field(default_factory=list)
-    jolokia_body: bytes = b""
-    asked: list[str] = field(default_factory=list)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def worker(self) -> str:
-        return f"127.0.0.1:{self.port}"
-
-    def answer(self, method: str, path: str, _body: bytes) -> tuple[int, bytes]:
-        self.asked.append(path)
-        return (self.status, self.rest()) if method == "GET" else (200, self.jolokia())
-
-    def rest(self) -> bytes:
-        running = {"state": "RUNNING", "worker_id": self.worker}
-        statuses = {
-            name: {"connector": running, "tasks": [{"id": int(task), **running} for task in tasks]}
-            for name, tasks in self.connectors.items()
-        }
-        return self.body or json.dumps({name: {"status": of} for name, of in statuses.items()}).encode()
-
-    def jolokia(self) -> bytes:
-        names = {
-            f"kafka.connect:{bean},type=connector-task-metrics": {"status": "running"} for bean in self.beans
-        }
-        none = {"status": 404, "error": "none"}
-        tasks: dict[str, Any] = {"status": 200, "value": names} if names else none
-        threads = [{"threadName": name, "threadId": number} for number, name in enumerate(self.threads)]
-        answers = [tasks, none, {"status": 200, "value": threads}, tasks, none]
-        return self.jolokia_body or json.dumps(answers).encode()
-
-
-@pytest.fixture
-def cluster(serve: Serve) -> Cluster:
-    cluster = Cluster()
-    cluster.port = serve(cluster.answer)
-    return cluster
+def status(connector: Mapping[str, object], *tasks: Mapping[str, object]) -> bytes:
+    return json.dumps({"pipe": {"status": {"connector": connector, "tasks": tasks}}}).encode()
 
 
 @dataclass
@@ -119,12 +68,12 @@ def abandoned(event: WorkerSnapshot) -> dict[tuple[str, str], int]:
 
 def test_an_abandoned_task_is_seen_and_its_end_too(cluster: Cluster, watch: Watch) -> None:
     source = watch.source()
-    cluster.connectors, cluster.beans = {"pipe": ["0"]}, ["connector=pipe,task=0"]
+    cluster.connectors, cluster.beans = {"pipe": ["0"]}, {interfaces.TASKS: {BEAN: {"status": "running"}}}
     cluster.threads = ["main", "task-thread-pipe-0", "connector-thread-pipe"]
     assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 0}
     cluster.threads.append("task-thread-pipe-0")
     assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 1}
-    cluster.connectors, cluster.beans, cluster.threads = {"other": []}, [], ["connector-thread-other"]
+    cluster.connectors, cluster.beans, cluster.threads = {"other": []}, {}, ["connector-thread-other"]
     assert abandoned(snapshot(source)) == {("other", ""): 0, ("pipe", "0"): 0}
 
 
@@ -139,8 +88,7 @@ Caused by: com.fasterxml.jackson.core.JsonParseException: Unrecognized token 'x'
 
 def test_a_failed_task_says_why(cluster: Cluster, watch: Watch) -> None:
     failed = {"id": 0, "state": "FAILED", "worker_id": cluster.worker, "trace": TRACE}
-    running = {"state": "RUNNING", "worker_id": cluster.worker, "trace": None}
-    cluster.body = json.dumps({"pipe": {"status": {"connector": running, "tasks": [failed]}}}).encode()
+    cluster.body = status({"state": "RUNNING", "worker_id": cluster.worker, "trace": None}, failed)
     connector, task = snapshot(watch.source()).instances
     assert (connector.state, connector.trace) == ("RUNNING", "")
     assert (task.state, task.trace) == (
@@ -152,8 +100,7 @@ def test_a_failed_task_says_why(cluster: Cluster, watch: Watch) -> None:
 
 def test_a_thousand_failed_tasks_fit_into_an_event(cluster: Cluster, watch: Watch) -> None:
     failed = {"state": "FAILED", "worker_id": cluster.worker, "trace": "E: " + "x" * 10_000}
-    tasks = [{"id": number, **failed} for number in range(1_000)]
-    cluster.body = json.dumps({"pipe": {"status": {"connector": failed, "tasks": tasks}}}).encode()
+    cluster.body = status(failed, *({"id": number, **failed} for number in range(1_000)))
     event = snapshot(watch.source())
     assert sum(bool(one.trace) for one in event.instances) == MAX_EXPLAINED
     assert len(encode(event)[1]) < 500_000
@@ -203,9 +150,8 @@ def test_a_worker_that_has_left_is_published_empty_once(cluster: Cluster, watch:
 
 
 def test_one_agent_for_several_workers_is_refused(cluster: Cluster, watch: Watch) -> None:
-    running = {"state": "RUNNING", "worker_id": cluster.worker}
-    tasks = [{"id": 0, **running}, {"id": 1, "state": "RUNNING", "worker_id": "other:8083"}]
-    cluster.body = json.dumps({"pipe": {"status": {"connector": running, "tasks": tasks}}}).encode()
+    cluster.workers.append("other:8083")
+    cluster.connectors = {"pipe": ["0", "1"]}
     snapshots, trouble = polled(watch.source(jolokia=cluster.url))
     assert trouble.startswith(interfaces.ONE_FOR_SEVERAL)
     known = {event.worker: event.threads_known for event in snapshots}
@@ -226,9 +172,9 @@ def test_one_agent_is_not_asked_for_a_worker_that_has_left(cluster: Cluster, wat
         (200, b"<html>a proxy</html>", "not as Connect's REST does"),
         (200, b"[]", "not as Connect's REST does"),
         (200, b'{"pipe": {"status": {}}}', "not as Connect's REST does"),
-        (200, status(b'{"worker_id": null, "state": "RUNNING"}'), "not as Connect's REST does"),
-        (200, status(b'{"worker_id": "w", "state": null}'), "not as Connect's REST does"),
-        (200, status(RUNNING, b'{"worker_id": "w", "state": "FAILED"}'), "not as Connect's REST does"),
+        (200, status({**RUNNING, "worker_id": None}), "not as Connect's REST does"),
+        (200, status({**RUNNING, "state": None}), "not as Connect's REST does"),
+        (200, status(RUNNING, {**RUNNING, "state": "FAILED"}), "not as Connect's REST does"),
         (200, b"[" * 100_000, "not as Connect's REST does"),
         (404, b"", "still starting"),
         (500, b"", "answers 500"),
