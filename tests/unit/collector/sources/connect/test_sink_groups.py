@@ -103,20 +103,6 @@ def test_a_partition_is_asked_once_a_round(monkeypatch: pytest.MonkeyPatch, answ
 
 
 @pytest.mark.parametrize("answer", [SILENCE, AWAY])
-def test_a_broker_that_gives_nothing_does_not_hold_up_the_round(
-    monkeypatch: pytest.MonkeyPatch, answer: Answer
-) -> None:
-    places = [TopicPartition("t", number) for number in range(100)]
-    monkeypatch.setattr(Consumer, "answers", dict.fromkeys(places, answer))
-    groups = SinkGroups(KafkaConnection())
-    for looks in (2, 4):
-        assert groups.a_record_waits(dict.fromkeys(places, EXTENT), 0) is None
-        assert Consumer.made == looks
-        assert len(groups.troubles) == 1
-        assert groups.ask([]) == {}
-
-
-@pytest.mark.parametrize("answer", [SILENCE, AWAY])
 def test_those_that_give_nothing_do_not_hide_a_record_of_another_task(
     monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
