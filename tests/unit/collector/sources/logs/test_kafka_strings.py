@@ -1,39 +1,49 @@
 """Every string that Kafka and its clients are known to log about timeouts, dead letters and abandonment.
 
-A row is a string as it stands in a log, with the events it must give, or why it deliberately gives none.
+They are in ``kafka_strings``, by subject: the name of a string, then the string as it stands in a log, one or
+more entries, then each event that it must give, or why it deliberately gives none.
 """
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
 from collector.sources.logs.scan import MESSAGES, TRIGGERS
 from deadwatch.contract.events import KINDS
-from tests.unit.collector.sources.logs.kafka_strings.abandoned import ABANDONED
-from tests.unit.collector.sources.logs.kafka_strings.delivery_timeouts import BACKOFF, DELIVERY_TIMEOUTS
-from tests.unit.collector.sources.logs.kafka_strings.share_groups import SHARE_GROUPS
-from tests.unit.collector.sources.logs.kafka_strings.stream_drops import STREAM_DROPS
-from tests.unit.collector.sources.logs.kafka_strings.string import AT, Facts, String
-from tests.unit.collector.sources.logs.kafka_strings.task_timeouts import TASK_TIMEOUTS
 from tests.unit.collector.sources.logs.scanning import read
 
-ALL: Final = (*SHARE_GROUPS, *TASK_TIMEOUTS, *DELIVERY_TIMEOUTS, *BACKOFF, *ABANDONED, *STREAM_DROPS)
+Facts = Mapping[str, object]
 
-OF_LOGS: Final = set(KINDS) - {
-    "worker_snapshot",
-    "broker_snapshot",
-    "dead_letter_topics_snapshot",
-    "findings_snapshot",
-    "connect_tasks_snapshot",
-    "collector_snapshot",
-    "redrive_outcome",
-    "redrive_written",
-    "redrive_handled",
-    "source_status",
-    "quarantined",
-}
+AT: Final = "[2026-11-21 12:35:23,893]"
+GIVES, NOTHING = "=> ", "nothing: "
+
+
+class String(NamedTuple):
+    name: str
+    text: str
+    events: list[Facts]
+
+
+def strings(file: Path) -> Iterator[String]:
+    _about, *blocks = file.read_text().rstrip("\n").split("\n\n")
+    for block in blocks:
+        name, *lines = block.split("\n")
+        text = [line for line in lines if not line.startswith(GIVES)]
+        given = [line.removeprefix(GIVES) for line in lines[len(text) :]]
+        assert given, f"{name} gives neither events nor nothing"
+        events = [] if given[0].startswith(NOTHING) else [json.loads(event) for event in given]
+        yield String(f"{file.stem}: {name}", "\n".join(text), events)
+
+
+FILES: Final = sorted((Path(__file__).parent / "kafka_strings").glob("*.txt"))
+ALL: Final = [string for file in FILES for string in strings(file)]
+
+NOT_OF_LOGS: Final = {"quarantined", "source_status"}
+"""Nor are snapshots, and what redrives tell of."""
 
 
 def facts(log: str) -> list[Facts]:
@@ -59,9 +69,8 @@ def expect(events: list[Facts], string: String) -> None:
         assert {name: event[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("string", ALL, ids=lambda string: f"{string.section}: {string.name}")
+@pytest.mark.parametrize("string", ALL, ids=lambda string: string.name)
 def test_a_string_gives_its_events_and_no_others_also_in_json(string: String) -> None:
-    assert bool(string.events) != bool(string.because)
     expect(facts(f"{string.text}\n"), string)
     if not string.text.startswith("%"):  # librdkafka's own lines are known by their beginning
         expect(facts(in_json(string.text)), string)
@@ -74,4 +83,6 @@ def test_every_trigger_has_a_string_that_speaks() -> None:
 
 
 def test_every_kind_of_event_that_logs_can_give_has_a_string() -> None:
-    assert {event["kind"] for string in ALL for event in string.events} == OF_LOGS
+    of_others = {kind for kind in KINDS if kind.endswith("_snapshot") or kind.startswith("redrive_")}
+    given = {event["kind"] for string in ALL for event in string.events}
+    assert given == set(KINDS) - of_others - NOT_OF_LOGS
