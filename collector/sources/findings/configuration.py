@@ -92,11 +92,10 @@ class ClusterConfiguration:
         return is_dead_letter_topic(topic, self.patterns, self.deny)
 
     def configure(self, kind: str, name: str, setting: str) -> str:
-        """The command that gives a ``kind`` of entity a setting; no name means every broker."""
-        entity = f"--entity-name {shlex.quote(name)}" if name else "--entity-default"
+        """The command that gives a ``kind`` of entity a setting."""
         return (
-            f"kafka-configs.sh --bootstrap-server {self.bootstrap_servers} --alter "
-            f"--entity-type {kind} {entity} --add-config {shlex.quote(setting)}"
+            f"kafka-configs.sh --bootstrap-server {self.bootstrap_servers} --alter --entity-type {kind} "
+            f"--entity-name {shlex.quote(name)} --add-config {shlex.quote(setting)}"
         )
 
 
