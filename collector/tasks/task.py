@@ -119,7 +119,7 @@ class TaskContext:
 class Task:
     """Runs instances of one source, one after the other, until it is stopped.
 
-    ``state`` is that of its last chunk, ``failures`` how many instances have failed.
+    ``state`` is that of its last chunk, ``sequence`` the number of the present instance, from 1.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Task:
         self.name = source.name
         self.scope = scope
         self.state: State | None = None
-        self.failures = 0
+        self.sequence = 1
         self._make = make
         self._channel = channel
         self._status = status
@@ -153,11 +153,6 @@ class Task:
         self._ended = self._told = False
         self._announcing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=source.name, daemon=True)
-
-    @property
-    def sequence(self) -> int:
-        """The number of the present instance, from 1."""
-        return self.failures + 1
 
     def start(self) -> None:
         """Start the task's thread."""
@@ -229,7 +224,7 @@ class Task:
 
     def _renew(self) -> None:
         """Make the next instance, and try again until that succeeds."""
-        self.failures += 1
+        self.sequence += 1
         with log_context(self.name, self.scope, self.sequence):
             while not self._context.stop.is_set():
                 try:
