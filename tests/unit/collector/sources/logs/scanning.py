@@ -4,7 +4,9 @@ wanted.
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -94,6 +96,17 @@ class Writer:
             if self._wrapped
             else f"{entry}\tat a.B\n".encode()
         )
+
+
+@contextmanager
+def flat(*, most_mb: int) -> Iterator[None]:
+    """No more than that is held at once inside of it."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most_mb << 20
+    finally:
+        tracemalloc.stop()
 
 
 def following(
