@@ -6,9 +6,8 @@ import pytest
 
 from collector.sources import jolokia
 from collector.sources.connect import interfaces
-from collector.sources.connect.interfaces import InstanceState, Key, WorkerState
-from collector.sources.connect.workers import CLOSING_MS, Worker, count, failures, settled
-from deadwatch.contract.events import Instance
+from collector.sources.connect.interfaces import Key, WorkerState
+from collector.sources.connect.workers import CLOSING_MS, count, failures, settled
 
 TASK, CONNECTOR = Key("pipe", "0"), Key("pipe")
 
@@ -60,26 +59,6 @@ def test_what_two_readings_do_not_agree_on_stays_as_it_was() -> None:
     assert settled((first, seen(TASK, ())), ({TASK: 1}, {}), {}) == {}
 
 
-def test_a_worker_reports_zero_for_what_it_once_had() -> None:
-    states = [seen(TASK, (1, 2), "running")] * 2 + [seen(TASK, (2,), "running")] * 2
-    worker, pauses = Worker(), list[int]()
-    published = []
-    for _ in range(2):
-        worker.observe(lambda: states.pop(0), {TASK: InstanceState("RUNNING")}, pauses.append, 0)
-        published.append(worker.instances({TASK: InstanceState("RUNNING")}, threads_known=True))
-    worker_without_task = worker.instances({}, threads_known=True)
-    assert [[instance.abandoned for instance in instances] for instances in published] == [[1], [0]]
-    assert worker_without_task == (Instance(connector="pipe", task="0", state="", abandoned=0),)
-    assert pauses == [50, 50]
-
-
-def test_a_worker_without_change_is_read_once() -> None:
-    states = [seen(TASK, (1,), "running")]
-    Worker().observe(
-        states.pop, {TASK: InstanceState("RUNNING")}, lambda _: pytest.fail("no second reading"), 0
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "key"),
     [
@@ -94,16 +73,7 @@ def test_whose_thread_it_is(name: str, key: Key | None) -> None:
     assert interfaces.thread_key(name) == key
 
 
-@pytest.mark.parametrize(
-    ("bean", "connector"),
-    [
-        ("kafka.connect:connector=pipe,task=0,type=connector-task-metrics", "pipe"),
-        ('kafka.connect:connector="a,b=\\"c\\\\",task=0,type=connector-task-metrics', 'a,b="c\\'),
-    ],
-)
-def test_the_connector_in_a_beans_name(bean: str, connector: str) -> None:
-    assert jolokia.bean_properties(bean) == {
-        "connector": connector,
-        "task": "0",
-        "type": "connector-task-metrics",
-    }
+def test_a_name_in_a_beans_name_is_unquoted() -> None:
+    bean = 'kafka.connect:connector="a,b=\\"c\\\\",task=0,type=connector-task-metrics'
+    properties = {"connector": 'a,b="c\\', "task": "0", "type": "connector-task-metrics"}
+    assert jolokia.bean_properties(bean) == properties

@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -30,18 +30,19 @@ def status(connector: Mapping[str, object], *tasks: Mapping[str, object]) -> byt
 
 @dataclass
 class Watch:
-    """Sources that are closed with the test, and their clock."""
+    """Sources that are closed with the test, their clock, and how long they have paused between readings."""
 
     cluster: Cluster
     opened: ExitStack
     now_ms: int = 1_000
+    pauses: list[int] = field(default_factory=list)
 
     def source(
         self, saved: State | None = None, jolokia: str = "http://{host}:{port}/jolokia/"
     ) -> ConnectSource:
         settings = ConnectSettings(url=self.cluster.url, jolokia_url=jolokia, request_timeout_ms=20_000)
         publishing = Publishing(lambda _: saved, "c", 5_000, lambda: self.now_ms)
-        source = ConnectSource(settings, publishing, pause=lambda _: None)
+        source = ConnectSource(settings, publishing, pause=self.pauses.append)
         return self.opened.enter_context(closing(source))
 
 
@@ -66,15 +67,23 @@ def abandoned(event: WorkerSnapshot) -> dict[tuple[str, str], int]:
     return {(instance.connector, instance.task): instance.abandoned for instance in event.instances}
 
 
+def states(event: WorkerSnapshot) -> dict[str, str]:
+    return {f"{instance.connector}-{instance.task}": instance.state for instance in event.instances}
+
+
 def test_an_abandoned_task_is_seen_and_its_end_too(cluster: Cluster, watch: Watch) -> None:
     source = watch.source()
     cluster.connectors, cluster.beans = {"pipe": ["0"]}, {interfaces.TASKS: {BEAN: {"status": "running"}}}
     cluster.threads = ["main", "task-thread-pipe-0", "connector-thread-pipe"]
     assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 0}
+    assert watch.pauses == [], "it is read once where no count changes"
     cluster.threads.append("task-thread-pipe-0")
     assert abandoned(snapshot(source)) == {("pipe", ""): 0, ("pipe", "0"): 1}
     cluster.connectors, cluster.beans, cluster.threads = {"other": []}, {}, ["connector-thread-other"]
-    assert abandoned(snapshot(source)) == {("other", ""): 0, ("pipe", "0"): 0}
+    event = snapshot(source)
+    assert abandoned(event) == {("other", ""): 0, ("pipe", "0"): 0}
+    assert states(event) == {"other-": "RUNNING", "pipe-0": ""}
+    assert watch.pauses == [50, 50]
 
 
 TRACE = """org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler
@@ -220,10 +229,6 @@ def test_clusters_that_cannot_be_told_apart_are_refused(two: dict[str, str], why
 def test_clusters_may_share_a_template_and_go_without_a_name() -> None:
     clusters = [{"url": f"http://{host}:8083", "jolokia_url": "http://{host}:8778"} for host in ("a", "b")]
     assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2
-
-
-def states(event: WorkerSnapshot) -> dict[str, str]:
-    return {f"{instance.connector}-{instance.task}": instance.state for instance in event.instances}
 
 
 def test_a_running_task_without_a_thread_has_a_state_of_its_own_until_its_thread_is_there(
