@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kafka import KafkaProducer
@@ -106,17 +106,15 @@ class KafkaDeadLetterProducer:
             return error
 
 
+@dataclass
 class DeadLetterWriter:
     """Used by one thread; ``counts`` may be read by any."""
 
-    def __init__(
-        self, connect: Callable[[], KafkaDeadLetterProducer], *, topic: str, retries: Retries
-    ) -> None:
-        self.counts = DeadLetterCounts()
-        self._connect = connect
-        self._topic = topic
-        self._retries = retries
-        self._producer: KafkaDeadLetterProducer | None = None
+    connect: Callable[[], KafkaDeadLetterProducer]
+    topic: str
+    retries: Retries
+    counts: DeadLetterCounts = field(default_factory=DeadLetterCounts, init=False)
+    _producer: KafkaDeadLetterProducer | None = field(default=None, init=False)
 
     def write(self, dead_letters: Sequence[DeadLetter]) -> None:
         """Write them, or log what was not written; never raises ``KafkaError``."""
@@ -126,9 +124,9 @@ class DeadLetterWriter:
             failed = self._attempt(dead_letters)
             again = [failure for failure in failed if failure[1].retriable]
             self._give_up([failure for failure in failed if not failure[1].retriable])
-            wait_s = self._retries.delay_s(attempts)
+            wait_s = self.retries.delay_s(attempts)
             late = attempts == ATTEMPTS or time.monotonic() + wait_s > deadline_s
-            if again and (late or self._retries.stopping.wait(wait_s)):
+            if again and (late or self.retries.stopping.wait(wait_s)):
                 self._give_up(again)
                 return
             dead_letters = [dead_letter for dead_letter, _ in again]
@@ -142,7 +140,7 @@ class DeadLetterWriter:
     def _attempt(self, dead_letters: Sequence[DeadLetter]) -> list[Failure]:
         try:
             if self._producer is None:
-                self._producer = self._connect()
+                self._producer = self.connect()
             failed = self._producer.write(dead_letters)
         except KafkaError as error:
             failed = [(dead_letter, error) for dead_letter in dead_letters]
@@ -163,7 +161,7 @@ class DeadLetterWriter:
         log.error(
             "%d dead letters cannot be written to %s (%s) and are passed over; first: %s",
             len(failed),
-            self._topic,
+            self.topic,
             failed[0][1],
             failed[0][0].context,
         )

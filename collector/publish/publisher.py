@@ -23,7 +23,7 @@ from typing import Final
 from kafka.errors import KafkaError
 
 from collector.positions import Positions, PositionsError
-from collector.publish.dead_letters import DeadLetter, DeadLetterCounts, DeadLetterWriter
+from collector.publish.dead_letters import DeadLetter, DeadLetterWriter
 from collector.publish.producer import FencedError, KafkaEventProducer, Record, RecordRefusedError, Retries
 from collector.sources.source import State
 from collector.telemetry import SILENT, Telemetry
@@ -126,29 +126,21 @@ def _unread(event: Quarantined) -> DeadLetter:
     return DeadLetter(context, event.source.encode(), event.excerpt.encode(errors="replace"))
 
 
+@dataclass
 class Delivery:
     """Used by one thread; ``topic`` and ``kafka`` are named in messages."""
 
-    def __init__(
-        self,
-        connect: Callable[[], KafkaEventProducer],
-        *,
-        topic: str,
-        kafka: str,
-        retries: Retries,
-        telemetry: Telemetry = SILENT,
-    ) -> None:
-        self._connect = connect
-        self._topic = topic
-        self._kafka = kafka
-        self._retries = retries
-        self._telemetry = telemetry
-        self._producer: KafkaEventProducer | None = None
-        self._trouble = ""
+    connect: Callable[[], KafkaEventProducer]
+    topic: str
+    kafka: str
+    retries: Retries
+    telemetry: Telemetry = SILENT
+    _producer: KafkaEventProducer | None = field(default=None, init=False)
+    _trouble: str = field(default="", init=False)
 
     def send(self, events: Sequence[Event]) -> list[Outgoing] | None:
         """What was committed for each event; None when stopped before all was committed."""
-        waiting, done, failures = [[outgoing(event, self._topic) for event in events]], list[Outgoing](), 0
+        waiting, done, failures = [[outgoing(event, self.topic) for event in events]], list[Outgoing](), 0
         while waiting:
             part = waiting.pop()
             try:
@@ -159,14 +151,14 @@ class Delivery:
                 waiting += (
                     [part[middle:], part[:middle]]
                     if middle
-                    else [[passed_over(part[0], self._topic, str(error.args[0]))]]
+                    else [[passed_over(part[0], self.topic, str(error.args[0]))]]
                 )
             except KafkaError as error:
                 self.close()
                 self._note(str(error))
                 waiting.append(part)
                 failures += 1
-                if self._retries.stopping.wait(self._retries.delay_s(failures)):
+                if self.retries.stopping.wait(self.retries.delay_s(failures)):
                     return None
             else:
                 done += part
@@ -183,50 +175,36 @@ class Delivery:
         records = [sent.record for sent in part if sent.record is not None]
         if not records:
             return
-        with self._telemetry.publishing(self._topic, len(records)):
+        with self.telemetry.publishing(self.topic, len(records)):
             if self._producer is None:
-                self._producer = self._connect()
+                self._producer = self.connect()
             self._producer.transact(records)
         self._note("")
 
     def _note(self, trouble: str) -> None:
         """Log trouble, or its end, once at each change."""
         if trouble and not self._trouble:
-            log.error("Cannot publish to Kafka at %s (%s); nothing is lost, retrying", self._kafka, trouble)
+            log.error("Cannot publish to Kafka at %s (%s); nothing is lost, retrying", self.kafka, trouble)
         if self._trouble and not trouble:
-            log.info("Publishing to Kafka at %s again", self._kafka)
+            log.info("Publishing to Kafka at %s again", self.kafka)
         self._trouble = trouble
 
 
+@dataclass
 class Publisher:
     """Publishes chunks until it is stopped and has no more; ``failure`` is why it ended before.
 
     ``stopping`` is the same event that ``delivery`` and ``dead_letters`` wait on.
     """
 
-    def __init__(
-        self,
-        chunks: ChunkQueue,
-        positions: Positions,
-        delivery: Delivery,
-        dead_letters: DeadLetterWriter,
-        stopping: threading.Event,
-        *,
-        published: Callable[[], None] = unheard,
-    ) -> None:
-        self.failure = ""
-        self.ended = threading.Event()
-        self._chunks = chunks
-        self._positions = positions
-        self._delivery = delivery
-        self._dead_letters = dead_letters
-        self._stopping = stopping
-        self._published = published
-
-    @property
-    def dead_letter_counts(self) -> DeadLetterCounts:
-        """How many dead letters were written and lost."""
-        return self._dead_letters.counts
+    chunks: ChunkQueue
+    positions: Positions
+    delivery: Delivery
+    dead_letters: DeadLetterWriter
+    stopping: threading.Event
+    published: Callable[[], None] = unheard
+    failure: str = field(default="", init=False)
+    ended: threading.Event = field(default_factory=threading.Event, init=False)
 
     def start(self) -> threading.Thread:
         """Run in a thread of its own."""
@@ -236,8 +214,8 @@ class Publisher:
 
     def stop(self) -> None:
         """Publish what is in the queue, then end."""
-        self._stopping.set()
-        self._chunks.put(_WAKE_UP)
+        self.stopping.set()
+        self.chunks.put(_WAKE_UP)
 
     @log_context(NAME, Scope.TASK, 1)
     def run(self) -> None:
@@ -253,8 +231,8 @@ class Publisher:
             log.exception("Publishing failed")
             self.failure = f"publishing failed: {error!r}"
         finally:
-            self._delivery.close()
-            self._dead_letters.close()
+            self.delivery.close()
+            self.dead_letters.close()
             self.ended.set()
 
     def _gather(self) -> list[QueuedChunk]:
@@ -262,20 +240,20 @@ class Publisher:
         gathered: list[QueuedChunk] = []
         with suppress(queue.Empty):
             while sum(len(chunk.events) for chunk in gathered) < MAX_EVENTS:
-                gathered.append(self._chunks.get(block=not gathered and not self._stopping.is_set()))
+                gathered.append(self.chunks.get(block=not gathered and not self.stopping.is_set()))
         return gathered
 
     def _publish(self, chunks: list[QueuedChunk]) -> bool:
         """Whether the chunks are published; they are not only if stopped while Kafka cannot be reached."""
         events = [event for chunk in chunks for event in chunk.events]
-        done = self._delivery.send(events)
+        done = self.delivery.send(events)
         if done is None:
             log.warning("%d events are not published; they are read again at the next start", len(events))
             return False
-        self._dead_letters.write([sent.dead_letter for sent in done if sent.dead_letter is not None])
-        self._positions.save({source: state for chunk in chunks for source, state in chunk.states.items()})
+        self.dead_letters.write([sent.dead_letter for sent in done if sent.dead_letter is not None])
+        self.positions.save({source: state for chunk in chunks for source, state in chunk.states.items()})
         if events:
-            self._published()
+            self.published()
         for chunk in chunks:
             chunk.sent()
         return True

@@ -90,7 +90,7 @@ class Runtime:
     def run(self, stop: threading.Event, beat: Callable[[], None] = unheard) -> str:
         """Publish until ``stop``; the reason if it ended before, else "". ``beat`` is called meanwhile."""
         self._context.telemetry.observe(
-            lambda: self._publisher.dead_letter_counts,
+            lambda: self._publisher.dead_letters.counts,
             lambda: self.abandoned.count(Scope.TASK),
             lambda: self.abandoned.count(Scope.CONNECTOR),
         )
@@ -124,7 +124,7 @@ class Runtime:
                 self._others.remove(name)
 
     def _report(self) -> None:
-        counts = counts_of(self._publisher.dead_letter_counts, self.abandoned)
+        counts = counts_of(self._publisher.dead_letters.counts, self.abandoned)
         self._self_reports.publish(collector_counts=counts)
 
     def _shut_down(self, publishing: threading.Thread) -> None:

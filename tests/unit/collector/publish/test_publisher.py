@@ -131,7 +131,7 @@ def test_a_refused_event_is_found_and_passed_over_in_its_place(
     assert [body["position"][1] for body in bodies if body["kind"] == "quarantined"] == list(bad)
     assert [json.loads(dead_letter.value)["position"][1] for dead_letter in queue.dead_letters] == list(bad)
     assert queue.dead_letters[0].context == Context(topic="events", delivery_count=1, message="too large")
-    assert publisher.dead_letter_counts == DeadLetterCounts(records=len(bad), produce_requests=1)
+    assert publisher.dead_letters.counts == DeadLetterCounts(records=len(bad), produce_requests=1)
     assert positions.load() == {"log:a": {"offset": 9}}
 
 
@@ -180,7 +180,7 @@ def test_a_dead_letter_that_cannot_be_written_stops_nothing(
 ) -> None:
     queue = Queue(*errors)
     publisher = publish(Broker(refused=refusing(1)), positions, (event(1),), queue=queue)
-    assert (publisher.dead_letter_counts, publisher.failure) == (counts, "")
+    assert (publisher.dead_letters.counts, publisher.failure) == (counts, "")
     assert positions.load() == {"log:a": {"offset": 1}}
     given_up = [line for line in caplog.messages if "dead letters cannot be written to dlq.d" in line]
     assert len(given_up) == counts.lost

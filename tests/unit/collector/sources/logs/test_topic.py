@@ -31,11 +31,9 @@ class Topic(KafkaLogReader):
     topic_id: str = "first"
     first: dict[int, int] = field(default_factory=dict)
     batch: int = 3
-    looks: int = 0
     _at: dict[int, int] = field(default_factory=dict)
 
     def describe(self) -> Extent:
-        self.looks += 1
         bounds = {number: (self.first.get(number, 0), len(held)) for number, held in self.partitions.items()}
         return Extent(self.topic_id, bounds)
 
