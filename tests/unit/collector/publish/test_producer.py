@@ -20,6 +20,7 @@ from collector.publish.dead_letters import KafkaDeadLetterProducer
 from collector.publish.producer import KafkaEventProducer, ProducerClient, Record, within
 from collector.settings import CollectorSettings
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.tables import named
 from tests.waiting import until
 
 
@@ -74,12 +75,13 @@ PLACE = TopicPartition("events", 1)
 class Counting(KafkaEventProducer):
     """Has no broker; ``used`` is the number of the producer of each transaction.
 
-    Of the first transactions, as many as ``left_out`` keep the markers from their partition.
+    Of the first transactions, as many as ``left_out`` keep the markers from their partition; those of these
+    numbers end in ``doubts``. Where readers come to an end is answered after so many ``silences``.
     """
 
-    def __init__(self, left_out: int = 0) -> None:
+    def __init__(self, left_out: int = 0, doubts: Sequence[int] = (), silences: int = 0) -> None:
         self._delivery_timeout_ms, self.used, self.opened = 5_000, list[int](), 0
-        self._left_out = left_out
+        self._left_out, self._doubts, self._silences = left_out, doubts, silences
         self._open()
 
     def _open(self) -> None:
@@ -89,64 +91,44 @@ class Counting(KafkaEventProducer):
     def _transact(self, records: Sequence[Record]) -> dict[TopicPartition, int]:
         assert records
         self.used.append(self.opened)
+        self._client.doubtful = len(self.used) in self._doubts
         return {PLACE: len(self.used) - 1}
 
     def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        if len(self.used) <= self._left_out:
-            return dict.fromkeys(partitions, 0)
-        return dict.fromkeys(partitions, len(self.used))
+        if self._silences:
+            self._silences -= 1
+            raise KafkaConnectionError
+        return dict.fromkeys(partitions, len(self.used) if len(self.used) > self._left_out else 0)
 
     def close(self) -> None:
         self._client.close()
 
 
-def test_after_a_doubt_the_next_transaction_has_a_new_producer() -> None:
-    with closing(Counting()) as counting:
-        for doubtful in (False, True, False):
-            counting.transact([(b"k", b"v")])
-            counting._client.doubtful = doubtful
-        counting.transact([(b"k", b"v")])
-    assert counting.used == [1, 1, 2, 2]
+TRANSACTIONS = [
+    ("after a doubt the next one has a new producer", {"doubts": (2,)}, 4, [1, 1, 2, 2]),
+    ("what is committed and cannot be read is committed once more", {"left_out": 1}, 1, [1, 1]),
+    ("and no more: what hides it is another producer's transaction", {"left_out": 2}, 1, [1, 1]),
+    ("a doubt of what cannot be read has a new producer at once", {"left_out": 1, "doubts": (1,)}, 1, [1, 2]),
+]
 
 
-@pytest.mark.parametrize(("left_out", "times"), [(0, 1), (1, 2), (2, 2)])
-def test_what_is_committed_and_cannot_be_read_is_committed_once_more(
-    left_out: int, times: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("broker", "times", "used"), named(TRANSACTIONS))
+def test_which_producer_makes_a_transaction(
+    broker: dict[str, Any], times: int, used: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No more than once: what hides it then is another producer's transaction."""
-    monkeypatch.setattr(producer, "READABLE_WITHIN_MS", 20)
-    with closing(Counting(left_out)) as counting:
+    if "left_out" in broker:
+        monkeypatch.setattr(producer, "READABLE_WITHIN_MS", 20)
+    with closing(Counting(**broker)) as counting:
+        for _ in range(times):
+            counting.transact([(b"k", b"v")])
+    assert counting.used == used
+
+
+@pytest.mark.parametrize("silences", [0, 2])
+def test_where_readers_come_to_an_end_is_asked_until_they_get_past(silences: int) -> None:
+    with closing(Counting(silences=silences)) as counting:
         counting.transact([(b"k", b"v")])
-    assert counting.used == [1] * times
-
-
-def test_a_doubt_of_what_cannot_be_read_has_a_new_producer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(producer, "READABLE_WITHIN_MS", 20)
-
-    class Doubting(Counting):
-        def _transact(self, records: Sequence[Record]) -> dict[TopicPartition, int]:
-            self._client.doubtful = not self.used
-            return super()._transact(records)
-
-    with closing(Doubting(left_out=1)) as doubting:
-        doubting.transact([(b"k", b"v")])
-    assert doubting.used == [1, 2]
-
-
-@pytest.mark.parametrize("answers", [1, 3])
-def test_where_readers_come_to_an_end_is_asked_until_they_get_past(answers: int) -> None:
-    class Waiting(Counting):
-        asked = 0
-
-        def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-            self.asked += 1
-            if self.asked < answers:
-                raise KafkaConnectionError
-            return super()._ends(partitions)
-
-    with closing(Waiting()) as waiting:
-        waiting.transact([(b"k", b"v")])
-    assert (waiting.asked, waiting.used) == (answers, [1])
+    assert counting.used == [1]
 
 
 @pytest.mark.parametrize("connect", [KafkaEventProducer, KafkaDeadLetterProducer])
