@@ -23,6 +23,7 @@ LOGS = DATA / "logs"
 TRUTH = json.loads((LOGS / "truth.json").read_text())
 MEMORY = TypeAdapter(Memory)
 NOW_MS = 1_795_300_000_000
+DETECTING = Scanner()
 
 
 def abandoned(task: int, time: str = "2026-11-21 12:35:23,893") -> str:
@@ -113,17 +114,17 @@ def following(
     saved: State | None = None,
     *,
     worker: str = "",
-    scanner: Scanner | None = None,
+    scanner: Scanner = DETECTING,
     clock: Callable[[], int] = lambda: NOW_MS,
     collector: str = DEFAULT_NAME,
 ) -> Following:
     """What a source is given that has ``saved`` this."""
     publishing = Publishing(lambda _: saved, "c", 1, clock, collector)
-    return Following(publishing, 1, scanner or Scanner(), worker)
+    return Following(publishing, 1, scanner, worker)
 
 
 def log_source(
-    path: Path, saved: State | None = None, *, worker: str = "", scanner: Scanner | None = None
+    path: Path, saved: State | None = None, *, worker: str = "", scanner: Scanner = DETECTING
 ) -> LogSource:
     return LogSource(path, following(saved, worker=worker, scanner=scanner))
 
@@ -162,7 +163,9 @@ def restarted(memory: Memory) -> Memory:
     return MEMORY.validate_python(json.loads(json.dumps(MEMORY.dump_python(memory, mode="json"))))
 
 
-def scan(data: bytes, cuts: Iterator[int], scanner: Scanner, *, restart: bool = False) -> list[Event]:
+def scan(
+    data: bytes, cuts: Iterable[int] = (), scanner: Scanner = DETECTING, *, restart: bool = False
+) -> list[Event]:
     """Everything that is found when at each time only the bytes up to the next cut are there.
 
     With ``restart`` the memory is saved and restored after each block.
@@ -184,7 +187,7 @@ def read(data: bytes) -> list[Event]:
     """Every event of a log that is complete."""
     memory, events = Memory(), list[Event]()
     while memory.offset < len(data):
-        memory, found = Scanner().scan(memory, data[memory.offset :], final=True)
+        memory, found = DETECTING.scan(memory, data[memory.offset :], final=True)
         events += events_of(found)
     return events
 
@@ -192,7 +195,7 @@ def read(data: bytes) -> list[Event]:
 def expect_provoked(file: str, data: bytes, *, restart: bool = False) -> None:
     """A real log, however it is wrapped, gives what was provoked when it was recorded, and nothing else."""
     seen: dict[str, list[dict[str, object]]] = {}
-    for event in scan(data, iter(()), Scanner(), restart=restart):
+    for event in scan(data, restart=restart):
         seen.setdefault(event.kind, []).append(asdict(event))
     assert set(seen) == set(TRUTH[file])
     for kind, expected in TRUTH[file].items():

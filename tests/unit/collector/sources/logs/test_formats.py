@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from collector.sources.logs.formats import detect
 from collector.sources.logs.layout import HEADER
 from collector.sources.logs.scan import TRIGGERS, Memory, Scanner
+from tests.tables import named
 from tests.unit.collector.sources.logs import scanning
 from tests.unit.collector.sources.logs.scanning import LOGS, TRUTH, expect_provoked
+from tests.unit.collector.sources.logs.test_scan import LINES
 
 scan = partial(scanning.scan, restart=True)
 SHORT = 700
@@ -77,16 +79,12 @@ def logstash(data: bytes) -> bytes:
     ).replace(b"=", b"\\u003d")
 
 
-def in_docker(data: bytes) -> bytes:
-    return docker(ecs(data))
-
-
 WRAPPERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "cri": cri,
     "docker": docker,
     "ecs": ecs,
     "logstash": logstash,
-    "ecs in docker": in_docker,
+    "ecs in docker": lambda data: docker(ecs(data)),
 }
 
 
@@ -119,34 +117,15 @@ def test_real_logs_hold_what_was_provoked_in_every_format(file: str, format_: st
 @pytest.mark.parametrize("format_", sorted(WRAPPERS))
 def test_a_wrapped_log_tells_the_times_of_the_plain_one(format_: str) -> None:
     data = (LOGS / "connect.log").read_bytes()
-    plain = [event.happened_at_ms for event in scan(data, iter(()), Scanner())]
-    wrapped = [event.happened_at_ms for event in scan(WRAPPERS[format_](data), iter(()), Scanner())]
+    plain = [event.happened_at_ms for event in scan(data)]
+    wrapped = [event.happened_at_ms for event in scan(WRAPPERS[format_](data))]
     assert wrapped == plain
 
 
-HEADED = (
-    b"[2026-11-21 12:35:26,892] ERROR stream-thread [a-StreamThread-1] Error encountered due to:\n"
-    b"o.TimeoutException: Expiring 2 record(s) for t-0:3001 ms has passed since batch creation\n"
-    b"\tat o.Something.run(Something.java:12)\n"
-)
-ABANDONED = b"[2026-11-21 12:35:27,000] ERROR [x|task-0] Graceful stop of task x-0 failed. (o.Worker:1104)\n"
-LOST = (
-    b"[2026-11-21 12:35:28,000] ERROR Failed to write to DLQ, proceeding to ARCHIVED regardless. (k.S:3400)\n"
-    b"o.ConfigException: DLQ is not enabled on configured DLQ topic for share group: g1, topic: t.\n"
-)
+HEADED, ABANDONED, LOST = LINES[0] + LINES[3] + LINES[12], LINES[7], LINES[10] + LINES[11]
 LONG = b"[2026-11-21 12:35:29,000] INFO " + b"z" * (2 * SHORT) + b"\n"
-PIECES = {
-    name: (
-        wrap(HEADED),
-        wrap(ABANDONED),
-        wrap(LOST),
-        wrap(LONG),
-        b"\n",
-        b"\xff not of this format \0\n",
-        b'{"a\n',
-    )
-    for name, wrap in WRAPPERS.items()
-}
+UNWRAPPED = (b"\n", b"\xff not of this format \0\n", b'{"a\n')
+PIECES = {name: [*map(wrap, (HEADED, ABANDONED, LOST, LONG)), *UNWRAPPED] for name, wrap in WRAPPERS.items()}
 
 
 @settings(max_examples=30)
@@ -160,15 +139,15 @@ def test_reads_and_restarts_change_nothing_in_any_format(
 ) -> None:
     data = b"".join(PIECES[format_][piece] for piece in (1, *order))
     scanner = Scanner(max_line_bytes=SHORT)
-    whole = scan(data, iter(()), scanner)
-    assert scan(data, iter(sorted(cuts)), scanner) == whole
+    whole = scan(data, scanner=scanner)
+    assert scan(data, sorted(cuts), scanner) == whole
     positions = [event.position for event in whole]
     assert positions == sorted(set(positions))
 
 
 @pytest.mark.parametrize("format_", sorted(WRAPPERS))
 def test_a_group_on_the_next_line_is_found_in_every_format(format_: str) -> None:
-    (event,) = scan(WRAPPERS[format_](LOST + ABANDONED), iter(()), Scanner())[:1]
+    (event,) = scan(WRAPPERS[format_](LOST + ABANDONED))[:1]
     assert asdict(event)["consumergroup"] == "g1"
 
 
@@ -194,35 +173,28 @@ def test_the_format_is_known_by_the_first_line(first: bytes, expected: str) -> N
     assert detect(first) == expected
 
 
-def reasons(data: bytes, scanner: Scanner) -> list[str]:
-    return [getattr(event, "reason", event.kind) for event in scan(data, iter(()), scanner)]
+NOT_JSON = [
+    (
+        "lines in a row count once",
+        ecs(ABANDONED) + HEADED * 3 + ecs(ABANDONED) + b"Picked up JAVA_TOOL_OPTIONS\n",
+        "",
+        ["task_abandoned", "not_json", "delivery_timeout", "task_abandoned", "not_json"],
+    ),
+    ("a text that is said to be JSON", b"[2026-11-21 12:35:26,892] INFO x\n" * 10_000, "json", ["not_json"]),
+    ("an object that breaks off", ecs(ABANDONED)[:-4] + b"\n", "", ["not_json", "task_abandoned"]),
+]
 
 
-def test_lines_that_are_not_json_are_read_as_text_and_counted_once_in_a_row() -> None:
-    data = ecs(ABANDONED) + HEADED * 3 + ecs(ABANDONED) + b"Picked up JAVA_TOOL_OPTIONS\n"
-    assert reasons(data, Scanner()) == [
-        "task_abandoned",
-        "not_json",
-        "delivery_timeout",
-        "task_abandoned",
-        "not_json",
-    ]
+@pytest.mark.parametrize(("data", "form", "expected"), named(NOT_JSON))
+def test_what_is_not_json_is_read_as_text_and_counted(data: bytes, form: str, expected: list[str]) -> None:
+    events = scan(data, scanner=Scanner(format=form))
+    assert [getattr(event, "reason", event.kind) for event in events] == expected
 
 
 def test_lines_in_a_row_that_are_not_json_are_counted_once_over_two_reads() -> None:
     first, second = ecs(ABANDONED) + b"one\n", b"two\n"
-    found = scan(first + second, iter([len(first)]), Scanner())
+    found = scan(first + second, [len(first)])
     assert [event.kind for event in found] == ["task_abandoned", "quarantined"]
-
-
-def test_a_text_that_is_said_to_be_json_is_one_trouble() -> None:
-    data = b"[2026-11-21 12:35:26,892] INFO x\n" * 10_000
-    assert reasons(data, Scanner(format="json")) == ["not_json"]
-
-
-def test_an_object_that_breaks_off_is_read_as_text() -> None:
-    broken = ecs(ABANDONED)[:-4] + b"\n"
-    assert reasons(broken, Scanner()) == ["not_json", "task_abandoned"]
 
 
 @pytest.mark.parametrize(

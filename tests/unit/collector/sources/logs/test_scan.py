@@ -53,8 +53,8 @@ def test_real_logs_hold_what_was_provoked(file: str) -> None:
 )
 def test_reads_and_restarts_change_nothing(lines: list[bytes], cuts: list[int], restart: bool) -> None:
     data, scanner = b"".join(lines), Scanner(max_line_bytes=SHORT)
-    whole = scan(data, iter(()), scanner)
-    assert scan(data, iter(sorted(cuts)), scanner, restart=restart) == whole
+    whole = scan(data, scanner=scanner)
+    assert scan(data, sorted(cuts), scanner, restart=restart) == whole
     positions = [event.position for event in whole]
     assert positions == sorted(set(positions))
 
@@ -85,14 +85,14 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_causes_and_their_positions(case: Case) -> None:
-    events = scan(b"".join(LINES[line] for line in case.lines), iter(()), Scanner(max_line_bytes=SHORT))
+    events = scan(b"".join(LINES[line] for line in case.lines), scanner=Scanner(max_line_bytes=SHORT))
     assert tuple((e.kind, e.position.offset, e.position.ordinal) for e in events) == case.expected
 
 
 def test_a_cause_counts_as_soon_as_its_line_is_complete() -> None:
     data = LINES[0] + LINES[3]
-    assert scan(data[:-1], iter(()), Scanner()) == []
-    assert len(scan(data, iter(()), Scanner())) == 1
+    assert scan(data[:-1]) == []
+    assert len(scan(data)) == 1
 
 
 def test_the_last_line_of_a_finished_file_counts_without_its_newline() -> None:

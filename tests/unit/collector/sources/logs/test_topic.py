@@ -14,7 +14,7 @@ from collector.sources.logs.topic import LOOKUP_INTERVAL_MS, Extent, KafkaLogRea
 from collector.sources.source import State
 from deadwatch.contract.events import Event, Quarantined, TaskAbandoned
 from tests.tables import named
-from tests.unit.collector.sources.logs.scanning import following
+from tests.unit.collector.sources.logs.scanning import DETECTING, following
 
 AT_MS = 1_795_264_523_893
 HEADER = "[2026-11-21 12:35:23,893] ERROR [c|task-{0}] Graceful stop of task c-{0} failed. (o.Worker:1104)"
@@ -57,7 +57,7 @@ class Topic(KafkaLogReader):
 
 
 def source(
-    topic: Topic, saved: State | None = None, now_ms: list[int] | None = None, scanner: Scanner | None = None
+    topic: Topic, saved: State | None = None, now_ms: list[int] | None = None, scanner: Scanner = DETECTING
 ) -> LogTopicSource:
     clock = now_ms or [AT_MS]
     given = following(saved, worker="w:8083", scanner=scanner, clock=lambda: clock[0])
