@@ -38,25 +38,20 @@ class Scripted:
     kind: str = "log"
     poll_interval_ms: int = 1
     closed: bool = False
+    release: threading.Event | None = None
+    """One that has it does not close before it is let."""
 
     def poll(self) -> Chunk | None:
         return self.script.pop(0)() if self.script else None
 
     def close(self) -> None:
+        if self.release is not None:
+            self.release.wait(30)
         self.closed = True
 
     def itself(self) -> "Scripted":
         """The same source for every instance."""
         return self
-
-
-class Hanging(Scripted):
-    """A source that does not close before it is let."""
-
-    release: threading.Event
-
-    def close(self) -> None:
-        self.release.wait(30)
 
 
 class Harness:
@@ -230,8 +225,9 @@ def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
 def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_over(
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hanging, next_one = Hanging("log:a", [harness.times_out] * 2), Scripted("log:a", [chunk("log:a", 5)])
-    hanging.release = threading.Event()
+    release = threading.Event()
+    hanging = Scripted("log:a", [harness.times_out] * 2, release=release)
+    next_one = Scripted("log:a", [chunk("log:a", 5)])
     made: list[Callable[[], Scripted]] = [hanging.itself, fail(OSError("no more files")), next_one.itself]
 
     def make() -> Scripted:
@@ -243,7 +239,7 @@ def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_ove
     abandoned = harness.runtime.abandoned
     assert abandoned.count("log:a") == Count(1, 1)
     until(lambda: harness.kafka.holds('"subject":"log:a","current":1,"total":1'))
-    hanging.release.set()
+    release.set()
     until(lambda: abandoned.count("log:a") == Count(0, 1))
     until(lambda: harness.kafka.holds('"subject":"log:a","current":0,"total":1'))
     harness.end()

@@ -1,12 +1,14 @@
 """How long an instance may go on timing out, and how it stands in for its source's failures."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 
-from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError
-from collector.tasks.task import Instance
+from collector.sources.source import SourceDownError, SourceTimeoutError
+from collector.tasks.task import Instance, Outcome
+from tests.unit.collector.tasks.test_runtime import Scripted
 
 TIMEOUT = SourceTimeoutError("GET /connectors", "no answer in time")
 DOWN = SourceDownError("it is not there")
@@ -19,27 +21,18 @@ class At(NamedTuple):
     error: Exception | None
 
 
-@dataclass
-class Scripted:
-    script: list[At]
-    now_ms: int = 0
-    name: str = "connect:x"
-    kind: str = "connect"
-    poll_interval_ms: int = 1
-    close_fails: bool = field(default=False)
+def polls(timeout_ms: int, script: Sequence[At]) -> Iterator[Outcome]:
+    """What an instance makes of each poll of its source."""
+    now_ms = [0]
 
-    def clock(self) -> int:
-        return self.now_ms
+    def poll(at: At) -> None:
+        now_ms[0] = at.now_ms
+        if at.error is not None:
+            raise at.error
 
-    def poll(self) -> Chunk | None:
-        self.now_ms, error = self.script.pop(0)
-        if error is not None:
-            raise error
-        return None
-
-    def close(self) -> None:
-        if self.close_fails:
-            raise OSError("stuck")
+    source = Scripted("connect:x", [partial(poll, at) for at in script])
+    instance = Instance(source, timeout_ms, lambda: now_ms[0])
+    return (instance.poll() for _ in script)
 
 
 CASES: dict[str, tuple[int, list[At], list[bool]]] = {
@@ -63,23 +56,21 @@ CASES: dict[str, tuple[int, list[At], list[bool]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_limit_runs_from_the_first_timeout(name: str) -> None:
     timeout_ms, script, failed = CASES[name]
-    source = Scripted(list(script))
-    instance = Instance(source, timeout_ms, source.clock)
-    assert [instance.poll().failed for _ in script] == failed
+    assert [outcome.failed for outcome in polls(timeout_ms, script)] == failed
 
 
 def test_the_first_timeout_names_its_call_and_the_next_ones_are_silent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    source = Scripted([At(0, TIMEOUT), At(50, TIMEOUT), At(60, None), At(70, TIMEOUT)])
-    instance = Instance(source, 100, source.clock)
-    while source.script:
-        instance.poll()
+    assert [*polls(100, [At(0, TIMEOUT), At(50, TIMEOUT), At(60, None), At(70, TIMEOUT)])]
     warning = "GET /connectors timed out; without progress within 100 ms the source fails"
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [warning] * 2
 
 
 def test_a_close_that_fails_is_logged_and_goes_no_further(caplog: pytest.LogCaptureFixture) -> None:
-    source = Scripted([], close_fails=True)
-    Instance(source, 100, source.clock).close()
+    class Stuck(Scripted):
+        def close(self) -> None:
+            raise OSError("stuck")
+
+    Instance(Stuck("connect:x"), 100, lambda: 0).close()
     assert caplog.messages == ["Close failed"]
