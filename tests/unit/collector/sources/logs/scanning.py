@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from collector.settings import DEFAULT_NAME
 from collector.sources.logs.files import Following, LogSource
+from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Publishing, State
 from deadwatch.contract.events import Event, Position, Quarantined
@@ -127,6 +128,17 @@ def log_source(
     path: Path, saved: State | None = None, *, worker: str = "", scanner: Scanner = DETECTING
 ) -> LogSource:
     return LogSource(path, following(saved, worker=worker, scanner=scanner))
+
+
+def glob_of(
+    pattern: Path,
+    found: list[str],
+    saved: State | None = None,
+    *,
+    follows: Callable[[Path], bool] = lambda _: True,
+) -> LogGlob:
+    """A pattern that says in ``found`` which files it follows."""
+    return LogGlob(str(pattern), following(saved), lambda path, _: found.append(path.name), follows)
 
 
 def drain(source: LogSource) -> tuple[list[Event], State | None]:

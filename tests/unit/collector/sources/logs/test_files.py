@@ -16,6 +16,7 @@ from tests.unit.collector.sources.logs.scanning import (
     abandoned,
     drain,
     following,
+    glob_of,
     log_source,
     tasks_and_reasons,
 )
@@ -38,11 +39,16 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-def test_a_file_is_read_from_its_beginning_when_it_appears(tmp_path: Path, follow: Open) -> None:
-    source = follow(tmp_path / "connect.log")
-    with pytest.raises(SourceDownError, match="does not exist yet"):
+@pytest.mark.parametrize("loop", [False, True], ids=["it is not there", "it is a link to itself"])
+def test_a_file_is_read_from_its_beginning_once_it_can_be(tmp_path: Path, follow: Open, loop: bool) -> None:
+    path = tmp_path / "connect.log"
+    if loop:
+        path.symlink_to(path)
+    source = follow(path)
+    with pytest.raises(SourceDownError, match="cannot be read" if loop else "does not exist yet"):
         source.poll()
-    append(tmp_path / "connect.log", abandoned(0))
+    path.unlink(missing_ok=True)
+    append(path, abandoned(0))
     assert tasks_and_reasons(drain(source)[0]) == ["0"]
 
 
@@ -133,21 +139,6 @@ def test_a_directory_is_refused_with_what_to_do(tmp_path: Path, follow: Open) ->
         follow(tmp_path).poll()
 
 
-def test_an_unreadable_file_is_read_once_it_may_be(tmp_path: Path, follow: Open) -> None:
-    path = tmp_path / "a.log"
-    path.symlink_to(path)
-    source = follow(path)
-    with pytest.raises(SourceDownError, match="cannot be read"):
-        source.poll()
-    path.unlink()
-    append(path, abandoned(0))
-    assert tasks_and_reasons(drain(source)[0]) == ["0"]
-
-
-def glob_of(pattern: Path, found: list[str], saved: State | None = None) -> LogGlob:
-    return LogGlob(str(pattern), following(saved), lambda path, _: found.append(path.name))
-
-
 def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
     found: list[str] = []
     source = glob_of(tmp_path / "*.log", found)
@@ -165,12 +156,7 @@ def test_a_pattern_follows_each_file_once(tmp_path: Path) -> None:
 def test_a_file_whose_source_has_ended_is_followed_when_it_comes_again(tmp_path: Path) -> None:
     found: list[str] = []
     ended: set[str] = set()
-    source = LogGlob(
-        str(tmp_path / "*.log*"),
-        following(),
-        lambda path, _: found.append(path.name),
-        lambda path: path.name not in ended,
-    )
+    source = glob_of(tmp_path / "*.log*", found, follows=lambda path: path.name not in ended)
     append(tmp_path / "a.log", "x\n")
     append(tmp_path / "b.log", "x\n")
     assert source.poll() is not None

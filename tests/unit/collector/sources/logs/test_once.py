@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.readers import GZIP_BROKEN, GZIP_TRUNCATED, PIECE_BYTES, GzipLog, PipedLog
 from collector.sources.source import SourceDownError, State
 from tests.unit.collector.sources.logs.scanning import (
     abandoned,
     drain,
     flat,
-    following,
+    glob_of,
     log_source,
     tasks_and_reasons,
 )
@@ -98,7 +97,7 @@ def test_a_log_that_is_compressed_after_it_was_read_is_not_read_again(tmp_path: 
     found: list[str] = []
     (tmp_path / "a.log").write_bytes(line(0))
     (tmp_path / "a.log.9.gz").write_bytes(gzip.compress(line(1)))
-    source = LogGlob(str(tmp_path / "a.log*"), following(), lambda path, _: found.append(path.name))
+    source = glob_of(tmp_path / "a.log*", found)
     source.poll()
     (tmp_path / "a.log.1.gz").write_bytes(gzip.compress(line(0)))
     (tmp_path / "a.log2").write_bytes(line(2))
