@@ -2,7 +2,7 @@
 snapshot.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -142,6 +142,12 @@ class Snapshots:
     def forget(self, part: str = "") -> None:
         """Forget what was published of the content, or of a part of it: the next snapshot is due at once."""
         self._latest.pop(part, None)
+
+    def chunk(self, events: tuple[Event, ...], troubles: Sequence[str] = (), **more: object) -> Chunk | None:
+        """What a poll comes to, None if nothing is due or wrong; ``more`` is saved beside the position."""
+        if not events and not troubles:
+            return None
+        return Chunk(events, {**self.state(), **more}, "; ".join(troubles))
 
     def state(self) -> dict[str, int]:
         """The state to save with the snapshot."""

@@ -60,10 +60,7 @@ class DeadLetterTopicsSource:
         troubles += left_out
         snapshot = partial(DeadLetterTopicsSnapshot, dead_letter_topics=kept)
         events = (*self._snapshots.due(kept, snapshot), *found)
-        if not events and not troubles:
-            return None
-        state = {**self._snapshots.state(), **self._names.state(), **self._findings.state()}
-        return Chunk(events, state, "; ".join(troubles))
+        return self._snapshots.chunk(events, troubles, **self._names.state(), **self._findings.state())
 
     def close(self) -> None:
         """Close all connections that are open."""

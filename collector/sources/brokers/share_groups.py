@@ -107,9 +107,8 @@ class BrokerSource:
             started_at_ms=meters.started_at_ms,
             share_groups=meters.groups[:MAX_GROUPS],
         )
-        events = self._snapshots.due(meters, snapshot)
-        trouble = _TOO_MANY if len(meters.groups) > MAX_GROUPS else ""
-        return Chunk(events, self._snapshots.state(), trouble) if events or trouble else None
+        troubles = [_TOO_MANY] if len(meters.groups) > MAX_GROUPS else []
+        return self._snapshots.chunk(self._snapshots.due(meters, snapshot), troubles)
 
     def close(self) -> None:
         """Close all connections that are open."""

@@ -70,11 +70,9 @@ class ConnectTasksSource:
             troubles.append(f"there are more than {MAX_TASKS} tasks; those beyond are not published")
         cluster, kept = self._settings.name or cluster_url(self._settings), described[:MAX_TASKS]
         snapshot = partial(ConnectTasksSnapshot, connect_cluster=cluster, connect_tasks=kept)
-        events = self._snapshots.due(kept, snapshot)
-        if not events and not troubles:
-            return None
-        state = {**self._snapshots.state(), "timers": self._watch.state()}
-        return Chunk(events, state, "; ".join(troubles))
+        return self._snapshots.chunk(
+            self._snapshots.due(kept, snapshot), troubles, timers=self._watch.state()
+        )
 
     def close(self) -> None:
         """Close all connections that are open."""

@@ -192,11 +192,9 @@ class ConnectSource:
                 troubles.append(f"Jolokia of worker {name} {trouble}")
             threads_known = asked and not trouble
             events += self._snapshot(name, {} if gone else states.get(name, {}), threads_known, gone=gone)
-        if not events and not troubles:
-            return None
         kept = {name: [list(key) for key in worker.had_abandoned] for name, worker in self._workers.items()}
-        state = {**self._snapshots.state(), "workers": kept}
-        return Chunk(tuple(events), state, "; ".join(troubles) + _CONSEQUENCE if troubles else "")
+        text = "; ".join(troubles) + _CONSEQUENCE if troubles else ""
+        return self._snapshots.chunk(tuple(events), [text] if text else [], workers=kept)
 
     def close(self) -> None:
         """Close all connections that are open."""
