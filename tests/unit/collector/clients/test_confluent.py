@@ -1,8 +1,8 @@
 """The watching subclasses of confluent-kafka, with the real library and a broker that does not exist."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import confluent_kafka
@@ -17,7 +17,7 @@ from collector.clients import (
     TimedOut,
     Timeout,
 )
-from tests.unit.collector.clients.seen import Seen
+from tests.unit.collector.clients.seen import Seen, instrumented
 from tests.waiting import until
 
 CONFIG = {
@@ -37,14 +37,7 @@ CONFIG_OF_A_CONSUMER: dict[str, Any] = {
 WITHIN_S = 30
 
 
-@contextmanager
-def instrumented(reporter: Seen, delivery_reports: DeliveryReports = DeliveryReports.ALL) -> Iterator[Seen]:
-    instrumentor = ConfluentKafkaTimeoutInstrumentor()
-    instrumentor.instrument(reporters=[reporter], delivery_reports=delivery_reports)
-    try:
-        yield reporter
-    finally:
-        instrumentor.uninstrument()
+watched = partial(instrumented, ConfluentKafkaTimeoutInstrumentor())
 
 
 class Application:
@@ -95,21 +88,21 @@ def waiting() -> Waiting:
     producers = list[confluent_kafka.Producer]()
     for reports in DeliveryReports:
         seen = Seen()
-        with instrumented(seen, reports):
+        with watched(seen, delivery_reports=reports):
             plain = confluent_kafka.SerializingProducer(CONFIG | {"value.serializer": StringSerializer()})
         for _ in range(5):
             plain.produce("orders", value="x")
         started.plain[reports] = (plain, seen)
-    with instrumented(Seen(RuntimeError("ours"))) as failing:
+    with watched(Seen(RuntimeError("ours"))) as failing:
         started.failing = (confluent_kafka.Producer(CONFIG), failing)
     started.failing[0].produce("orders", b"x", on_delivery=_raise)
-    with instrumented(started.seen):
+    with watched(started.seen):
         for way, produce in WAYS.items():
             application = started.applications[way] = Application()
             own = {"on_delivery": application.on_delivery} if way.startswith("for the producer") else {}
             producers.append(confluent_kafka.Producer(CONFIG | own | {"client.id": way}))
             produce(producers[-1], application)
-    with instrumented(started.commits):
+    with watched(started.commits):
         consumer = confluent_kafka.Consumer(CONFIG_OF_A_CONSUMER)
     with pytest.raises(confluent_kafka.KafkaException):
         consumer.commit(offsets=[confluent_kafka.TopicPartition("orders", 0, 1)], asynchronous=False)
@@ -130,7 +123,7 @@ def test_a_callback_hears_what_it_ever_heard_when_it_is_given(way: str, waiting:
 def test_a_batch_is_given_back_as_it_was_and_refused_as_ever() -> None:
     application = Application()
     message: dict[str, Any] = {"value": b"x", "callback": application.on_delivery}
-    with instrumented(Seen()):
+    with watched(Seen()):
         producer = confluent_kafka.Producer(CONFIG)
         producer.produce_batch("orders", [message])
         with pytest.raises(TypeError, match="dict"):
@@ -150,7 +143,7 @@ def test_records_without_a_callback_are_reported_too(
 
 def test_a_full_buffer_is_reported_and_raised() -> None:
     seen = Seen()
-    with instrumented(seen):
+    with watched(seen):
         producer = confluent_kafka.Producer(CONFIG | {"queue.buffering.max.messages": 1})
         producer.produce("orders", b"x")
         with pytest.raises(BufferError):
@@ -171,7 +164,7 @@ def test_errors_and_asynchronous_commits_reach_the_application_and_us() -> None:
         "error_cb": heard.append,
         "on_commit": lambda error, partitions: heard.append((error, partitions)),
     }
-    with instrumented(seen):
+    with watched(seen):
         consumer = confluent_kafka.Consumer(config)
     timed_out = confluent_kafka.KafkaError(confluent_kafka.KafkaError._TIMED_OUT)
     reporter = vars(consumer)["_reporter"]
@@ -196,7 +189,7 @@ def test_a_reporter_that_fails_and_a_callback_that_raises_do_not_meet(waiting: W
 def test_uninstrumenting_leaves_the_library_as_it_was() -> None:
     names = ("Producer", "SerializingProducer", "Consumer", "DeserializingConsumer")
     before = {name: getattr(confluent_kafka, name) for name in names}
-    with instrumented(Seen()):
+    with watched(Seen()):
         assert all(getattr(confluent_kafka, name) is not before[name] for name in names)
         assert all(issubclass(getattr(confluent_kafka, name), before[name]) for name in names)
     assert all(getattr(confluent_kafka, name) is before[name] for name in names)

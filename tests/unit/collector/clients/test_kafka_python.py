@@ -31,21 +31,15 @@ from collector.clients.observations import (
     Timeout,
     Watch,
 )
-from tests.unit.collector.clients.seen import Seen
+from tests.unit.collector.clients.seen import Seen, instrumented
 
 LONG_MS, NONE_MS = 120_000, 0
 
 
 @pytest.fixture
 def seen() -> Iterator[Seen]:
-    yield from instrumented(Seen())
-
-
-def instrumented(reporter: Seen) -> Iterator[Seen]:
-    instrumentor = KafkaPythonTimeoutInstrumentor()
-    instrumentor.instrument(reporters=[reporter])
-    yield reporter
-    instrumentor.uninstrument()
+    with instrumented(KafkaPythonTimeoutInstrumentor(), Seen()) as seen:
+        yield seen
 
 
 def batch_of(
@@ -99,7 +93,7 @@ def test_an_expiry_is_reported_once_with_topic_partition_and_records(seen: Seen)
 
 def test_a_reporter_that_fails_fails_nobody_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     reporter = Seen(RuntimeError("no disk"))
-    for _ in instrumented(reporter):
+    with instrumented(KafkaPythonTimeoutInstrumentor(), reporter):
         for _ in range(3):
             sender, batch = batch_of(3, NONE_MS)
             sender._complete_batch_with_exception(batch, EXPIRY)
@@ -174,7 +168,7 @@ def test_an_object_that_is_not_what_we_know_costs_the_application_nothing() -> N
 
 def test_uninstrumenting_leaves_the_library_as_it_was() -> None:
     found = {place: vars(place[0])[place[1]] for place in places(Hooks(Watch("kafka-python", [])))}
-    for _ in instrumented(Seen()):
+    with instrumented(KafkaPythonTimeoutInstrumentor(), Seen()):
         assert all(isinstance(vars(cls)[name], wrapt.FunctionWrapper) for cls, name in found)
     assert {place: vars(place[0])[place[1]] for place in found} == found
 
