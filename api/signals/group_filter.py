@@ -55,7 +55,7 @@ GROUP_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Fields of the filter that a group can answer, and the columns that they need."""
 CAUSE_COLUMNS: Final = ("dialect", "source_topic", "error_class", "message", "fingerprint")
-UNKNOWN: Final = Cause("", "", None, "", "", "", "", False, "", 0, 0, "", "", False)
+UNKNOWN: Final = Cause("", "", None, "", "", "", "", False, "", 0, "", "", False)
 
 
 def group_filter(text: str) -> Filter:

@@ -58,7 +58,6 @@ class Cause:
     broken: bool
     fingerprint: str
     attempts: int
-    not_before_ms: int
     order: str
     origin: str
     marked: bool
@@ -103,11 +102,6 @@ class DeadLetter(_Record):
     def __repr__(self) -> str:
         """The place and the cause, without key, value and headers."""
         return f"DeadLetter({self.topic}/{self.partition}/{self.offset}, {self.cause})"
-
-    @property
-    def consumer(self) -> str:
-        """Who failed: the connector, else the group."""
-        return self.cause.connector or self.cause.consumergroup
 
     @property
     def size(self) -> int:
@@ -159,7 +153,6 @@ def parse_record(  # noqa: PLR0917 -- in the order of every Kafka client
             dialect.name, source_topic, connector or consumergroup, error_class, whole_message
         ),
         attempts=own_number(last, names.REDRIVE_ATTEMPTS),
-        not_before_ms=own_number(last, names.REDRIVE_NOT_BEFORE_MS),
         order=storable(_text(last.get(names.REDRIVE_ID))),
         origin=storable(_text(last.get(names.REDRIVE_ORIGIN))),
         marked=not OURS.isdisjoint(last),

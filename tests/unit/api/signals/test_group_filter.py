@@ -44,7 +44,7 @@ SHAPES = [
 def found(store: Engine, record: DeadLetter, text: str) -> bool:
     """Whether the list of groups has the group of this dead letter, of which nothing is left behind."""
     place = (record.fingerprint, "c", record.topic, record.dialect, record.source_topic)
-    cause = (record.consumer, record.error_class, "", record.message)
+    cause = (record.connector or record.consumergroup, record.error_class, "", record.message)
     group = GroupDelta(*place, *cause, 1, record.timestamp_ms, record.timestamp_ms)
     with store.connect() as connection:
         dead_letters.merge(connection, [group], [], max_groups=10, samples_per_group=1, now_ms=0)
