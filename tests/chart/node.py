@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx2
-import yaml
 
 from lab.ports import LOOPBACK, free_port
 from tests import http
@@ -111,8 +110,6 @@ class Node:
     directory: Path
     secrets: Secrets
     services: dict[str, str] = field(default_factory=dict)
-    unknown: frozenset[str] = frozenset()
-    """Settings of the api that it does not have yet."""
 
     @contextmanager
     def running(self, manifests: Sequence[Manifest], name: str, spec: Manifest) -> Iterator[Pod]:
@@ -176,16 +173,10 @@ class Node:
             maps = (m for m in manifests if m["kind"] == "ConfigMap")
             data = next(m["data"] for m in maps if m["metadata"]["name"] == volume["configMap"]["name"])
             for name, text in data.items():
-                (at / name).write_text(self._known(text))
+                (at / name).write_text(text)
         for item in volume.get("secret", {}).get("items", ()):
             (at / item["path"]).write_text(self.secrets[volume["secret"]["secretName"]][item["key"]])
         return at
-
-    def _known(self, text: str) -> str:
-        settings = yaml.safe_load(text)
-        for name in self.unknown & set(settings.get("api", ())):
-            del settings["api"][name]
-        return yaml.safe_dump(settings)
 
     def _environment(
         self, container: Manifest, mounts: Mapping[str, Path], ports: Mapping[str, int]
@@ -194,8 +185,6 @@ class Node:
         machine = {name: os.environ[name] for name in kept if name in os.environ}
         machine |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(mounts["/tmp"])}
         said = {v["name"]: self._placed(self._value(v), mounts) for v in container.get("env", ())}
-        for name in self.unknown:
-            said.pop(f"API_{name.upper()}", None)
         module = container["command"][-1]
         if ports:
             prefix = module.upper()

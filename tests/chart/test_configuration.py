@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import ApiSettings
 from cli.generate.settings_page import PROCESSES
 from deadwatch.runtime.settings import ProcessSettings
 from deadwatch.runtime.settings_file import load
@@ -14,7 +13,6 @@ from tests.chart.node import Node
 from tests.chart.tools import CASES, MINIMAL, pods, rendered
 
 SECRET = {"uri": "postgresql://u@h:1/d", "clusters.json": "[]", "token-pepper": "0" * 64}
-TO_COME = frozenset({"token_pepper", "anonymous"}) - set(ApiSettings.model_fields)
 
 
 class Anything(defaultdict[str, str]):
@@ -32,7 +30,7 @@ def taken(
     found = [(name, spec) for name, spec in pods(manifests) if name.endswith(f"-{process.section}")]
     if not found:
         return None
-    node = Node(directory, defaultdict(Anything), unknown=TO_COME)
+    node = Node(directory, defaultdict(Anything))
     prepared = node.prepare(manifests, *found[0])
     for name in list(os.environ):
         if name.startswith(f"{process.section}_".upper()):

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.settings import ApiSettings
 from lab import Lab
 from lab.ports import LOOPBACK
 from lab.topics import Topics
@@ -78,8 +77,7 @@ def values(lab: Lab, name: str, **more: object) -> dict[str, Any]:
 
 @pytest.fixture
 def node(tmp_path: Path, secrets: dict[str, dict[str, str]]) -> Node:
-    to_come = frozenset({"token_pepper", "anonymous"}) - set(ApiSettings.model_fields)
-    return Node(tmp_path, secrets, unknown=to_come)
+    return Node(tmp_path, secrets)
 
 
 @pytest.fixture
@@ -97,9 +95,7 @@ def fail(lab: Lab, name: str, first: int, count: int) -> None:
 
 
 def authorization(release: Release) -> dict[str, str]:
-    """The first token, made where docs/operations.md makes it; none where the api has none yet."""
-    if "token_pepper" not in ApiSettings.model_fields:
-        return {}
+    """The first token, made where docs/operations.md makes it."""
     api = release.pods["api"]
     made = api.execute(
         *("deadwatch", "token", "create", "test", "--role", "admin", "--on-store"),
