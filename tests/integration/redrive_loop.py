@@ -18,11 +18,11 @@ from lab import Lab
 from lab.topics import Topics
 from redrive.librdkafka import consume
 from tests.integration.redrive_place import Place, Seen
-from tests.integration.redrive_process import working
 from tests.integration.streaming_process import Streaming, Traffic
 from tests.kafka_topics import connect_headers, producing
 from tests.names import fresh
 from tests.operators import operator
+from tests.redrive_process import working
 from tests.waiting import until
 
 WITHIN_S = 240

@@ -26,7 +26,7 @@ from deadwatch.store.engine import connect
 from deadwatch.store.series import TASK_TIMEOUTS
 from deadwatch.store.store import Store
 from tests import http
-from tests.integration.api_process import Serving, serving, started
+from tests.api_process import Serving, serving, started
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

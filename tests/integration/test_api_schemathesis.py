@@ -14,7 +14,7 @@ from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
 from tests import http
-from tests.integration.api_process import serving
+from tests.api_process import serving
 from tests.kafka_topics import producing
 from tests.names import fresh
 

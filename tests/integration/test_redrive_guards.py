@@ -14,7 +14,7 @@ from lab import Lab
 from lab.topics import Topics
 from tests.integration.redrive_place import FAST, Orders, Place, now_header, ours
 from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.integration.redrive_process import ordered, working
+from tests.redrive_process import ordered, working
 from tests.kafka_topics import committed, messages
 from tests.waiting import until
 

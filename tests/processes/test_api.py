@@ -1,12 +1,7 @@
 """``python -m api`` as a process: what it writes to its log."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -14,29 +9,10 @@ from sqlalchemy import NullPool, create_engine
 
 from api.auth.credentials import issue
 from deadwatch.store import upgrades
-from lab.ports import free_port
-from tests.waiting import WITHIN_S, until
+from tests.api_process import serving
+from tests.waiting import WITHIN_S
 
 CANCEL = "/api/v1/redrives/a/cancel"
-
-
-@contextmanager
-def serving(log: Path, **variables: str) -> Iterator[httpx2.Client]:
-    port = free_port()
-    with log.open("wb") as errors:
-        inherited = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "API_PORT": str(port)}
-        command = [sys.executable, "-m", "api"]
-        process = subprocess.Popen(command, env=inherited | variables, stderr=errors)
-    try:
-        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=WITHIN_S) as client:
-            until(lambda: "listening" in log.read_text() or process.poll() is not None, log.read_text)
-            assert process.poll() is None, log.read_text()
-            yield client
-        process.terminate()
-        assert process.wait(WITHIN_S) == 0, log.read_text()
-    finally:
-        process.kill()
-        process.wait()
 
 
 BROKEN = (
@@ -52,18 +28,17 @@ BROKEN = (
 
 
 def test_a_wrong_header_breaks_nothing_and_its_log_is_json_and_holds_no_token(tmp_path: Path) -> None:
-    store_file, log, token, wrong = (
-        tmp_path / "deadwatch.db",
-        tmp_path / "api.log",
-        issue().text,
-        issue().text,
-    )
-    upgrades.upgrade(create_engine(f"sqlite:///{store_file}", poolclass=NullPool))
+    store_file, token, wrong = tmp_path / "deadwatch.db", issue().text, issue().text
+    store_url = f"sqlite:///{store_file}"
+    upgrades.upgrade(create_engine(store_url, poolclass=NullPool))
     token_file = tmp_path / "token"
     token_file.touch(0o600)
     token_file.write_text(token)
-    variables = {"API_STORE_URL": f"sqlite:///{store_file}", "API_LOCAL_TOKEN_FILE": str(token_file)}
-    with serving(log, API_LOG_FORMAT="json", **variables) as client:
+    settings = {"store_url": store_url, "local_token_file": str(token_file), "log_format": "json"}
+    with (
+        serving(tmp_path, **settings) as api,
+        httpx2.Client(base_url=api.url, trust_env=False, timeout=WITHIN_S) as client,
+    ):
         for line in BROKEN:
             with socket.create_connection(("127.0.0.1", client.base_url.port or 0), WITHIN_S) as raw:
                 raw.sendall(b"POST /api/v1/redrives HTTP/1.1\r\nConnection: close\r\n" + line + b"\r\n\r\n")
@@ -77,7 +52,7 @@ def test_a_wrong_header_breaks_nothing_and_its_log_is_json_and_holds_no_token(tm
         store_file.write_bytes(b"no store")  # so that there is something to log
         headers = {"Authorization": f"Bearer {token}", "X-Request-Id": "q-7"}
         assert client.post(CANCEL, headers=headers).status_code == 503
-    lines = log.read_text()
+    lines = api.log.read_text()
     assert "Traceback" not in lines
     assert token.split("_")[2] not in lines
     assert wrong.split("_")[2] not in lines

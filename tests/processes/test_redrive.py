@@ -1,12 +1,10 @@
 """``python -m redrive`` as a process, as far as Kafka is not asked."""
 
-import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from deadwatch.store import schema
 from deadwatch.store.engine import connect
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
+from tests.redrive_process import working
 from tests.waiting import until
 
 WITHIN_S = 60
@@ -28,21 +27,13 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     made.dispose()
 
 
-@contextmanager
-def worker(engine: Engine, **variables: str) -> Iterator["subprocess.Popen[str]"]:
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("REDRIVE_")},
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "REDRIVE_STORE_URL": str(engine.url),
-        "REDRIVE_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
-        **variables,
-    }
-    command = [sys.executable, "-m", "redrive"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def worker(engine: Engine, **settings: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """One whose Kafka does not answer; its log is beside the store."""
+    return working(str(engine.url), "127.0.0.1:1", log=log_of(engine), **settings)
+
+
+def log_of(engine: Engine) -> Path:
+    return Path(engine.url.database or "").with_name("log")
 
 
 def sources(engine: Engine) -> list[tuple[str, str, bool, str]]:
@@ -70,7 +61,7 @@ def test_workers_say_that_they_live_and_those_without_a_name_are_forgotten(engin
     long_ago = schema.sources.update().values(heartbeat_ms=schema.sources.c.heartbeat_ms - 3_600_000)
     with engine.begin() as connection:
         connection.execute(long_ago)
-    with worker(engine, REDRIVE_NAME="w1") as named:
+    with worker(engine, name="w1") as named:
         until(lambda: sources(engine) == [("redrive:w1", "redrive", True, "")])
         named.send_signal(signal.SIGTERM)
         assert named.wait(WITHIN_S) == 0
@@ -100,8 +91,7 @@ def test_a_store_that_it_cannot_use_is_refused_in_one_line(
 ) -> None:
     spoil(engine)
     with worker(engine) as process:
-        _, printed = process.communicate(timeout=WITHIN_S)
-    assert process.returncode == 2
-    (line,) = printed.splitlines()
+        assert process.wait(WITHIN_S) == 2
+    (line,) = log_of(engine).read_text().splitlines()
     assert f"ERROR [redrive] {seen}" in line
     assert advice in line

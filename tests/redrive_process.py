@@ -37,7 +37,8 @@ def working(
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A worker; at the end it is killed with all that it has started."""
     temporary = tempfile.mkdtemp(prefix="deadwatch-worker-")
-    environment = os.environ | {
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("REDRIVE_")},
         "TMPDIR": temporary,
         "PYTHONPATH": os.pathsep.join(sys.path),
         "REDRIVE_STORE_URL": url,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.waiting import until
+from tests.paths import ROOT
+from tests.waiting import WITHIN_S, until
 
-ROOT: Final = Path(__file__).parents[2]
-LISTENS: Final = re.compile(r"listening on (http://\S+)\s")
+LISTENS: Final = re.compile(r"listening on (http://[^\s\"]+)[\s\"]")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def started(log: Path, **settings: str) -> "subprocess.Popen[bytes]":
 
 @contextmanager
 def serving(directory: Path, **settings: str) -> Iterator[Serving]:
-    """On a free port; it ends with the context."""
+    """On a free port; it ends well with the context."""
     log = directory / "api.log"
     process = started(log, **{"port": "0", **settings})
     try:
@@ -44,6 +44,8 @@ def serving(directory: Path, **settings: str) -> Iterator[Serving]:
         found = LISTENS.search(log.read_text())
         assert found, log.read_text()
         yield Serving(process, found[1], log)
-    finally:
         process.terminate()
-        process.wait(30)
+        assert process.wait(WITHIN_S) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
