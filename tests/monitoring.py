@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx2
 import yaml
 
-from lab.ports import free_ports
+from lab.ports import free_port
 from lab.processes import until
 from tests import http
 from tests.http_server import served
@@ -57,18 +58,22 @@ class Prometheus:
 
     url: str
 
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        return self._result("query", query=expression, time=f"{time.time():.3f}")
+    def query(self, expression: str, at_s: float | None = None) -> list[dict[str, Any]]:
+        """At a time, or now."""
+        return self._result("query", query=expression, time=f"{at_s or time.time():.3f}")
 
     def query_range(self, expression: str, seconds: int, step: int) -> list[dict[str, Any]]:
         end = time.time()
         return self._result("query_range", query=expression, start=end - seconds, end=end, step=step)
 
+    def tell(self, path: str, **parameters: str | float) -> Any:  # noqa: ANN401 -- JSON
+        """The data of an answer."""
+        told = http.post(f"{self.url}/api/v1/{path}", data=parameters).json()
+        assert told["status"] == "success", f"{told.get('error')}: {parameters}"
+        return told["data"]
+
     def _result(self, path: str, **parameters: str | float) -> list[dict[str, Any]]:
-        answer = http.post(f"{self.url}/api/v1/{path}", data=parameters)
-        told = answer.json()
-        assert told["status"] == "success", f"{told.get('error')}: {parameters['query']}"
-        result: list[dict[str, Any]] = told["data"]["result"]
+        result: list[dict[str, Any]] = self.tell(path, **parameters)["result"]
         return result
 
 
@@ -86,8 +91,7 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
     directory.mkdir()
     with ExitStack() as stack:
         webhook = stack.enter_context(_webhook())
-        alertmanager_port, prometheus_port = free_ports(2)
-        alertmanager = f"127.0.0.1:{alertmanager_port}"
+        alertmanager = f"127.0.0.1:{free_port()}"
         config = _write(directory / "alertmanager.yml", _alertmanager(webhook.url))
         command = [
             "prometheus-alertmanager",
@@ -97,18 +101,28 @@ def running(directory: Path, target: str, rules: Mapping[str, Any]) -> Iterator[
             "--cluster.listen-address=",
         ]
         stack.enter_context(_process(command, directory / "alertmanager.log", f"http://{alertmanager}"))
-        _write(directory / "rules.yaml", rules)
-        config = _write(directory / "prometheus.yml", _prometheus(target, alertmanager))
-        command = [
-            "prometheus",
-            f"--config.file={config}",
-            f"--storage.tsdb.path={directory / 'prometheus'}",
-            f"--web.listen-address=127.0.0.1:{prometheus_port}",
-            "--rules.alert.resend-delay=5s",  # what fired before Alertmanager was found
-        ]
-        url = f"http://127.0.0.1:{prometheus_port}"
-        stack.enter_context(_process(command, directory / "prometheus.log", url))
-        yield Monitoring(Prometheus(url), webhook)
+        prometheus = stack.enter_context(scraping(directory, target, rules, alertmanager))
+        yield Monitoring(prometheus, webhook)
+
+
+@contextmanager
+def scraping(
+    directory: Path, target: str, rules: Mapping[str, Any] = MappingProxyType({}), alertmanager: str = ""
+) -> Iterator[Prometheus]:
+    """As ``running``, with an Alertmanager that there is, or none; it keeps exemplars."""
+    _write(directory / "rules.yaml", rules)
+    config = _write(directory / "prometheus.yml", _prometheus(target, alertmanager))
+    address = f"127.0.0.1:{free_port()}"
+    command = [
+        "prometheus",
+        f"--config.file={config}",
+        f"--storage.tsdb.path={directory / 'prometheus'}",
+        f"--web.listen-address={address}",
+        "--rules.alert.resend-delay=5s",  # what fired before Alertmanager was found
+        "--enable-feature=exemplar-storage",
+    ]
+    with _process(command, directory / "prometheus.log", f"http://{address}"):
+        yield Prometheus(f"http://{address}")
 
 
 def _alertmanager(webhook: str) -> dict[str, Any]:
@@ -129,7 +143,9 @@ def _prometheus(target: str, alertmanager: str) -> dict[str, Any]:
         "global": {"scrape_interval": f"{SCRAPE_S}s", "evaluation_interval": f"{SCRAPE_S}s"},
         "rule_files": ["rules.yaml"],
         "scrape_configs": [{"job_name": "deadwatch", "static_configs": [{"targets": [target]}]}],
-        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]},
+        "alerting": {
+            "alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}] if alertmanager else []
+        },
     }
 
 

@@ -25,8 +25,9 @@ from deadwatch.store.batch import Batch, SeriesDelta
 from deadwatch.store.engine import connect
 from deadwatch.store.series import TASK_TIMEOUTS
 from deadwatch.store.store import Store
-from tests import http
+from tests import http, monitoring
 from tests.api_process import Serving, serving, started
+from tests.monitoring import Prometheus
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -98,11 +99,8 @@ DEADLINE_S = 120
 @pytest.fixture
 def store_url(tmp_path: Path) -> str:
     address = f"sqlite:///{tmp_path / 'deadwatch.db'}"
-    timeout = SeriesDelta(TASK_TIMEOUTS, TASK_TIMEOUTS.key({"task": "0_1"}), 1, 1_000, 1_000, "{}")
     with Store(address) as store:
-        store.apply(
-            Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={}, series=(timeout,))
-        )
+        store.apply(one_timeout(0))
     return address
 
 
@@ -175,16 +173,13 @@ TRACED = {
 }
 
 
-@pytest.fixture
-def _installed() -> None:
-    if shutil.which("prometheus") is None or shutil.which("promtool") is None:
-        pytest.skip("Prometheus is not installed: apt-get install prometheus")
-
-
-@pytest.fixture
-def url(tmp_path: Path, _installed: None) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The api on a store that has a row of every series."""
-    store = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    if missing := monitoring.missing():
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    directory = tmp_path_factory.mktemp("api")
+    store = f"sqlite:///{directory / 'deadwatch.db'}"
     with Store(store):
         pass
     told = {"value": 3, "first_ms": 1_000, "last_ms": 2_000, "detail": "{}"}
@@ -198,45 +193,15 @@ def url(tmp_path: Path, _installed: None) -> Iterator[str]:
             row["detail"] = json.dumps(TRACED)
     with connect(store).begin() as connection:
         connection.execute(insert(schema.series), rows)
-    with serving(tmp_path, store_url=store) as api:
+    with serving(directory, store_url=store) as api:
         yield api.url
 
 
-LISTENS = re.compile(r"Listening on\"?.*?address=(127\.0\.0\.1:[1-9]\d*)")
-
-
-@pytest.fixture
-def prometheus(url: str, tmp_path: Path) -> Iterator[str]:
-    """A Prometheus that scrapes it every second."""
-    config = {
-        "global": {"scrape_interval": "1s"},
-        "scrape_configs": [
-            {"job_name": "deadwatch", "static_configs": [{"targets": [url.removeprefix("http://")]}]}
-        ],
-    }
-    file = tmp_path / "prometheus.yml"
-    file.write_text(json.dumps(config))  # JSON is YAML
-    command = [
-        "prometheus",
-        f"--config.file={file}",
-        f"--storage.tsdb.path={tmp_path / 'tsdb'}",
-        "--web.listen-address=127.0.0.1:0",
-        "--log.level=info",
-        "--enable-feature=exemplar-storage",
-    ]
-    log = tmp_path / "prometheus.log"
-    with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        until(lambda: process.poll() is not None or LISTENS.search(log.read_text()), log.read_text)
-        found = LISTENS.search(log.read_text())
-        assert found, log.read_text()
-        address = f"http://{found[1]}"
-        until(lambda: http.get(f"{address}/-/ready").is_success, log.read_text)  # it listens before
-        yield address
-    finally:
-        process.terminate()
-        process.wait(30)
+@pytest.fixture(scope="module")
+def prometheus(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """It scrapes the api every second."""
+    with monitoring.scraping(tmp_path_factory.mktemp("prometheus"), url.removeprefix("http://")) as running:
+        yield running
 
 
 def test_promtool_has_nothing_to_say(url: str) -> None:
@@ -247,50 +212,36 @@ def test_promtool_has_nothing_to_say(url: str) -> None:
     assert (checked.returncode, checked.stdout.decode(), checked.stderr.decode()) == (0, "", "")
 
 
-def test_prometheus_knows_every_metric_by_name(prometheus: str) -> None:
+def test_prometheus_knows_every_metric_by_name(prometheus: Prometheus) -> None:
     read: list[Any] = []
 
     def has_read() -> bool:
-        read[:] = query(prometheus, "up == 1")
+        read[:] = prometheus.query("up == 1")
         return bool(read)
 
     until(has_read, "it has read nothing", DEADLINE_S)  # later than metadata
-    at = read[0]["value"][0]  # a later scrape may find a busy machine
-    known = metadata(prometheus)
+    at_s = float(read[0]["value"][0])  # a later scrape may find a busy machine
+    known: dict[str, list[dict[str, str]]] = http.get(f"{prometheus.url}/api/v1/metadata").json()["data"]
     for metric in catalog.ALL:
         names = {metric.name, metric.family}
         found = [one for name in names for one in known.get(name, ())]
         assert metric.help in [one["help"] for one in found], metric.name
     for metric in catalog.ALL:
         if metric.series is not None:
-            (one,) = query(prometheus, metric.name, at)
+            (one,) = prometheus.query(metric.name, at_s)
             assert one["value"][1] == "3"
             assert {name: one["metric"][name] for name in metric.labels} == dict.fromkeys(
                 metric.labels, 'a "b" \\ c'
             )
-    assert [one["value"][1] for one in query(prometheus, "up", at)] == ["1"]
-    assert [one["value"][1] for one in query(prometheus, catalog.STORE_UP.name, at)] == ["1"]
+    assert [one["value"][1] for one in prometheus.query("up", at_s)] == ["1"]
+    assert [one["value"][1] for one in prometheus.query(catalog.STORE_UP.name, at_s)] == ["1"]
 
 
-def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: str) -> None:
-    asked = {"query": "deadwatch_dead_letter_queue_records_total", "start": "0", "end": str(time.time() + 60)}
-
-    def found() -> list[Any]:
-        told: list[Any] = http.get(f"{prometheus}/api/v1/query_exemplars", params=asked).json()["data"]
-        return told
+def test_prometheus_keeps_the_trace_of_a_dead_letter(prometheus: Prometheus) -> None:
+    def found() -> Any:  # noqa: ANN401 -- JSON
+        metric, end_s = "deadwatch_dead_letter_queue_records_total", time.time() + 60
+        return prometheus.tell("query_exemplars", query=metric, start=0, end=end_s)
 
     until(found, "an exemplar")
     (exemplar,) = found()[0]["exemplars"]
     assert exemplar["labels"] == {name: TRACED[name] for name in ("trace_id", "span_id")}
-
-
-def metadata(prometheus: str) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = http.get(f"{prometheus}/api/v1/metadata").json()["data"]
-    return found
-
-
-def query(prometheus: str, expression: str, at: float | None = None) -> list[Any]:
-    asked = {"query": expression} | ({} if at is None else {"time": str(at)})
-    answer = http.get(f"{prometheus}/api/v1/query", params=asked).json()
-    found: list[Any] = answer["data"]["result"]
-    return found
