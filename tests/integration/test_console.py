@@ -1,5 +1,6 @@
 """One night with the console: real dead letters of a real sink, looked at, mended, put back, archived."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from playwright.sync_api import Browser
 
 from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
@@ -40,13 +42,6 @@ class Sink:
     dlq: str
 
 
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    """A lab of its own: the overview tells of every share group's dead letters, those of other tests too."""
-    with Lab(sasl=False) as running:
-        yield running
-
-
 @pytest.fixture
 def sink(lab: Lab) -> Iterator[Sink]:
     """Its records have died: they are no JSON."""
@@ -68,12 +63,13 @@ def sink(lab: Lab) -> Iterator[Sink]:
 
 @pytest.fixture
 def up(lab: Lab, sink: Sink, tmp_path: Path) -> Iterator[Up]:
-    """It looks at the sink's dead letters alone: what dies in other tests is not for this night."""
-    name = fresh()
+    """It looks at the sink's dead letters alone: what has died in other tests is not for this night."""
+    name, topics = fresh(), AdminClient({"bootstrap.servers": lab.bootstrap_servers}).list_topics(timeout=30)
+    others = sorted(topics.topics.keys() - {sink.source, sink.dlq})
     file = tmp_path / "deadwatch.yaml"
     file.write_text(
         f"kafka: {{bootstrap_servers: '{lab.bootstrap_servers}'}}\n"
-        f"dlq_topics: ['{re.escape(sink.dlq)}']\n"
+        f"dlq_topics: ['{re.escape(sink.dlq)}']\ndlq_topics_deny: {json.dumps(others)}\n"
         f"events_topic: deadwatch.events.{name}\ncollector: {{name: {name}}}\n"
     )
     with running(file, tmp_path) as started:
