@@ -1,9 +1,6 @@
 """The life of the lab's processes, tried with ``sleep`` in place of Kafka."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +9,9 @@ import pytest
 
 from lab.processes import LabError, PortTakenError, Processes
 from lab.watchdog import living
-from tests.families import lives
-from tests.waiting import until
 
 SLEEP = ["sleep", "60"]
 WITHIN_S = 10.0
-
-OWNER = """
-import sys, time
-from pathlib import Path
-from lab.processes import Processes
-directory = Path(sys.argv[1])
-processes = Processes(remove=directory)
-for name in ("one", "two"):
-    print(processes.start(name, ["sleep", "60"], directory, directory / f"{name}.log").popen.pid, flush=True)
-time.sleep(60)
-"""
 
 
 @pytest.fixture
@@ -50,18 +34,6 @@ def test_closing_ends_what_was_started_and_removes_the_directory(directory: Path
     processes.close()
     assert not psutil.pid_exists(started.popen.pid)
     assert not directory.exists()
-
-
-def test_nothing_outlives_an_owner_that_is_killed(directory: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(directory)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as owner:
-        assert owner.stdout is not None
-        pids = [int(owner.stdout.readline()) for _ in range(2)]
-        until(lambda: all(psutil.Process(pid).name() == "sleep" for pid in pids))
-        os.kill(pids[0], signal.SIGSTOP)
-        owner.kill()
-    until(lambda: not any(map(lives, pids)) and not directory.exists())
 
 
 FAILING: dict[str, tuple[list[str], float, type[LabError], str]] = {
