@@ -54,23 +54,22 @@ def short(uid: str) -> str:
 
 
 @pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
-def test_rules_are_those_of_the_same_values(said: dict[str, Any]) -> None:
+def test_rules_are_those_of_the_same_values_and_prometheus_takes_them(
+    said: dict[str, Any], tmp_path: Path
+) -> None:
     ours = {"namespace": ".*"} if "job" in said else {"job": "dw-deadwatch-api", "namespace": "deadwatch"}
-    assert spec_of(said) == rules(Values(**(ours | said)))
-
-
-@pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed")
-@pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
-def test_prometheus_takes_the_rules(said: dict[str, Any], tmp_path: Path) -> None:
+    spec = spec_of(said)
+    assert spec == rules(Values(**(ours | said)))
+    if not PROMTOOL:
+        pytest.skip("promtool is not installed")
     file = tmp_path / "rules.yaml"
-    file.write_text(as_yaml(spec_of(said)))
+    file.write_text(as_yaml(spec))
     done = subprocess.run([PROMTOOL, "check", "rules", file], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
 
 
 def test_labels_of_ones_own_do_not_replace_those_of_an_alert() -> None:
-    values = {"prometheusRule.alertLabels": {"team": "streaming", "severity": "x"}}
-    spec = one(rendered(MINIMAL, values=values, apis=OPERATED), "PrometheusRule", "rules")["spec"]
+    spec = spec_of({"alertLabels": {"team": "streaming", "severity": "x"}})
     labels = [each["labels"] for group in spec["groups"] for each in group["rules"]]
     assert {label["team"] for label in labels} == {"streaming"}
     assert "x" not in {label["severity"] for label in labels}
