@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from lab import Lab
+from tests.integration import console_api
+from tests.integration.console_api import Served
 from tests.integration.console_browser import chromium, missing
 from tests.integration.streaming_process import Streaming, Traffic
 from tests.names import fresh
@@ -29,6 +31,13 @@ def traffic(lab: Lab) -> Traffic:
 def streaming(lab: Lab, traffic: Traffic, tmp_path: Path) -> Streaming:
     """On SQLite."""
     return Streaming(lab.bootstrap_servers, traffic, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The api with its console, without Kafka."""
+    with console_api.serving(tmp_path_factory.mktemp("console")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

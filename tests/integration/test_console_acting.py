@@ -9,7 +9,6 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page
 from api.auth.role import Role
 from tests import http
 from tests.console_store import RUNNING
-from tests.integration import console_api
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Watched, window
 
@@ -34,12 +33,6 @@ WATCH: Final = """(every) => {
   setInterval(() => htmx.trigger(document.body, "live"), every);
 }"""
 """Counts the presses that arrive, and stops them there; renews as a live event does."""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with console_api.served(tmp_path_factory.mktemp("acting")) as running:
-        yield running
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def served(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with console_api.served(tmp_path_factory.mktemp("oidc"), oidc=provider.settings()) as running:
+    with console_api.serving(tmp_path_factory.mktemp("oidc"), oidc=provider.settings()) as running:
         yield running
 
 

@@ -1,20 +1,15 @@
 """Every page of the console in a real Chromium, on a store as a day of trouble leaves it; without Kafka."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser
 
 from api.auth.role import Role
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
-from tests.integration import console_api
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Scheme, window
 
 pytestmark = pytest.mark.integration
 
-GROUPS = 2_000
-"""More than a page shows; that 100 000 are as quick, the benchmark of the console says."""
 MAX_BYTES = 150_000
 LOOKS: list[tuple[str, Scheme]] = [("desktop", "light"), ("phone", "dark")]
 """Every width and every colour; neither depends on the other."""
@@ -47,12 +42,6 @@ PAGES = {
     "tokens": "/tokens",
     "not-found": "/nothing",
 }
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with console_api.served(tmp_path_factory.mktemp("console"), GROUPS) as running:
-        yield running
 
 
 @pytest.mark.parametrize(("device", "scheme"), LOOKS)

@@ -1,13 +1,10 @@
 """What each role is offered in a real Chromium and what it is refused; what a session that ends leads to."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page
 
 from api.auth.role import Role
 from tests.console_store import DRY, MAIN_GROUP, POLICY, RUNNING
-from tests.integration import console_api
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Watched, window
 from tests.waiting import until
@@ -61,12 +58,6 @@ CHANGES = {
 SEND = """async ([address, csrf]) => (await fetch(address, {
   method: "POST", body: new URLSearchParams({csrf}), redirect: "manual",
 })).status"""
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with console_api.served(tmp_path_factory.mktemp("roles")) as running:
-        yield running
 
 
 @pytest.mark.parametrize("role", [None, *Role])
