@@ -85,6 +85,15 @@ class Postgres:
             self._process.wait(LIMIT_S)
             self._process = None
 
+    @contextlib.contextmanager
+    def away(self, number: int = signal.SIGINT) -> Iterator[None]:
+        """Inside, it has been stopped so."""
+        self.stop(number)
+        try:
+            yield
+        finally:
+            self.start()
+
     @property
     def pid(self) -> int:
         """Of the server's first process."""

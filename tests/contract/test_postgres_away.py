@@ -3,7 +3,6 @@
 import logging
 import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -18,7 +17,6 @@ from deadwatch.store.series import TASK_TIMEOUTS
 from deadwatch.store.write.lease import this_process
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
-from tests import postgres as servers
 from tests.operators import operator
 from tests.postgres import Postgres
 from tests.waiting import eventually
@@ -28,20 +26,12 @@ EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1_000, offsets={}, marks
 LABELS = {"kafka_cluster": "c", "application": "app"}
 
 
-@pytest.fixture
-def server(postgres_server: Postgres) -> Iterator[Postgres]:
-    """A server that may be stopped: nobody else's."""
-    del postgres_server  # it fails when there is none
-    with servers.running() as own:
-        yield own
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["stopped", "crashed"])
 def test_batches_wait_for_the_server_and_are_merged_once(
-    server: Postgres, how: signal.Signals, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    postgres_server: Postgres, how: signal.Signals, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.INFO)
-    url = server.database()
+    url = postgres_server.database()
     stop = threading.Event()
     settings = StreamingSettings(store_url=url, retry_backoff_ms=10, retry_backoff_max_ms=100)
     done: list[int] = []
@@ -59,20 +49,19 @@ def test_batches_wait_for_the_server_and_are_merged_once(
         merging.start()
         try:
             assert eventually(lambda: len(done) > BATCHES // 10)
-            server.stop(how)
-            assert eventually(lambda: "the query waits for it" in caplog.text)
-            before = len(done)
-            assert before < BATCHES
-            assert_not_ready(url, server.password)
+            with postgres_server.away(how):
+                assert eventually(lambda: "the query waits for it" in caplog.text)
+                before = len(done)
+                assert before < BATCHES
+                assert_not_ready(url, postgres_server.password)
         finally:
-            server.start()
             merging.join(60)
         assert done == list(range(BATCHES))
         assert store.offsets() == {("t", 0): BATCHES}
     with operator(ApiSettings(store_url=url), tmp_path) as client:
         answer = client.get("/metrics").text
     assert f'deadwatch_task_timeouts_total{{application="app",kafka_cluster="c",task=""}} {BATCHES}' in answer
-    assert server.password not in caplog.text
+    assert postgres_server.password not in caplog.text
 
 
 def assert_not_ready(url: str, password: str) -> None:

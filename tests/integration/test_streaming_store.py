@@ -65,9 +65,8 @@ def test_a_server_comes_back_a_second_stream_is_refused_and_a_zombie_commits_not
         assert f"another stream writes this store (pid {first.pid} on " in streaming.log()
         assert first.poll() is None
 
-        server.stop()
-        traffic.write(1)
-        server.start()
+        with server.away():
+            traffic.write(1)
         settle(streaming, traffic)
         before = streaming.batches()
         traffic.write()
