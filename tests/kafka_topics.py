@@ -1,6 +1,7 @@
 """Topics of a real Kafka as tests fill and read them: in order, whole, and committed records only."""
 
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Final, cast
@@ -69,6 +70,25 @@ def produce_unreadable(servers: str, topic: str, partition: int, headers: Header
             sent.get(WITHIN_S)
 
 
+@contextmanager
+def undone(servers: str) -> Iterator[Producer]:
+    """A producer in a transaction that is open inside the block and comes to nothing at its end."""
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": uuid.uuid4().hex})
+    producer.init_transactions(WITHIN_S)
+    producer.begin_transaction()
+    yield producer
+    assert producer.flush(WITHIN_S) == 0
+    producer.abort_transaction(WITHIN_S)
+
+
+def truncate(servers: str, topic: str, *offsets: int) -> None:
+    """Delete what is before these offsets of its partitions, in their order; -1: all that there is."""
+    places = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+    admin = AdminClient({"bootstrap.servers": servers})
+    for deleted in admin.delete_records(places).values():
+        deleted.result(WITHIN_S)
+
+
 def make_anew(servers: str, topic: str) -> None:
     """Delete the topic, and make another one of its name, as wide."""
     admin = AdminClient({"bootstrap.servers": servers})
@@ -95,13 +115,10 @@ def reader(servers: str, isolation: str = "read_committed") -> Consumer:
 
 def ends(servers: str, topic: str, isolation: str = "read_committed") -> dict[int, int]:
     """Where each partition ends for such a reader; none of a topic that does not exist."""
-    consumer = reader(servers, isolation)
-    try:
+    with closing(reader(servers, isolation)) as consumer:
         partitions = consumer.list_topics(topic, timeout=WITHIN_S).topics[topic].partitions
         places = [TopicPartition(topic, number) for number in partitions]
         return {one.partition: consumer.get_watermark_offsets(one, timeout=WITHIN_S)[1] for one in places}
-    finally:
-        consumer.close()
 
 
 def until_decided(servers: str, topic: str) -> None:
@@ -123,8 +140,7 @@ def until_decided(servers: str, topic: str) -> None:
 
 def messages(servers: str, topic: str, within_s: float = WITHIN_S) -> Iterator[Message]:
     """Every committed record, in the order of each partition; none of a topic that does not exist."""
-    consumer = reader(servers)
-    try:
+    with closing(reader(servers)) as consumer:
         left = set(consumer.list_topics(topic, timeout=within_s).topics[topic].partitions)
         consumer.assign([TopicPartition(topic, number, 0) for number in left])
         deadline_s = time.monotonic() + within_s
@@ -136,8 +152,6 @@ def messages(servers: str, topic: str, within_s: float = WITHIN_S) -> Iterator[M
                     yield message
                 elif error.code() == PARTITION_EOF:  # any other one goes by: Kafka is asked again
                     left.discard(message.partition() or 0)
-    finally:
-        consumer.close()
 
 
 def headers_of(message: Message) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -80,12 +80,10 @@ def _places(ranges: list[dict[str, int]]) -> set[Place]:
 
 
 def _offsets(servers: str, order: str, dlq: str) -> dict[int, int]:
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": f"deadwatch-redrive-{order}"})
-    try:
+    group = {"bootstrap.servers": servers, "group.id": f"deadwatch-redrive-{order}"}
+    with closing(Consumer(group)) as consumer:
         numbers = consumer.list_topics(dlq, timeout=WITHIN_S).topics[dlq].partitions
         places = consumer.committed([TopicPartition(dlq, number) for number in numbers], timeout=WITHIN_S)
-    finally:
-        consumer.close()
     return {place.partition: place.offset for place in places}
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from lab import Lab
 from lab.broker import LoneBroker
@@ -17,6 +15,7 @@ from tests.integration.streaming_process import (
     settle,
     spoil,
 )
+from tests.kafka_topics import truncate
 
 pytestmark = pytest.mark.integration
 
@@ -62,10 +61,7 @@ def wrong_counts_are_counted_anew_beside_a_stream_that_ends(streaming: Streaming
 def what_kafka_has_no_more_is_forgotten_when_somebody_says_so(
     lab: Lab, streaming: Streaming, traffic: Traffic
 ) -> None:
-    admin = AdminClient({"bootstrap.servers": lab.bootstrap_servers})
-    gone = [TopicPartition(traffic.dlq_topic, partition, -1) for partition in range(2)]  # all of it
-    for deleted in admin.delete_records(gone).values():
-        deleted.result()
+    truncate(lab.bootstrap_servers, traffic.dlq_topic, -1, -1)
     before = streaming.totals()
     assert streaming.backfill("--from", "beginning") == 1
     assert "will be forgotten" in streaming.log()

@@ -4,14 +4,12 @@ import csv
 import io
 import json
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 
@@ -26,7 +24,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
-from tests.kafka_topics import Headers, produce_unreadable, producing
+from tests.kafka_topics import Headers, produce_unreadable, producing, undone
 from tests.names import fresh
 from tests.operators import AT
 
@@ -61,14 +59,10 @@ def topic(lab: Lab) -> str:
 
 
 def abort(lab: Lab, topic: str) -> None:
-    producer = Producer({"bootstrap.servers": lab.bootstrap_servers, "transactional.id": uuid.uuid4().hex})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    for partition in range(PARTITIONS):
-        for _ in range(200):
-            producer.produce(topic, b"never", partition=partition, timestamp=BEGAN_MS)
-    producer.flush(30)
-    producer.abort_transaction(30)
+    with undone(lab.bootstrap_servers) as producer:
+        for partition in range(PARTITIONS):
+            for _ in range(200):
+                producer.produce(topic, b"never", partition=partition, timestamp=BEGAN_MS)
 
 
 @pytest.fixture

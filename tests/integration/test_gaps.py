@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import create_engine, text
@@ -18,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from lab import Lab
 from tests.integration.streaming_process import Streaming, Traffic, eventually
-from tests.kafka_topics import producing
+from tests.kafka_topics import producing, truncate
 
 pytestmark = pytest.mark.integration
 PARTITIONS = 2
@@ -59,9 +58,7 @@ class Queue:
 
     def truncate(self, *offsets: int) -> None:
         """Delete what is before these offsets of the partitions."""
-        places = [TopicPartition(self.name, partition, offset) for partition, offset in enumerate(offsets)]
-        for deleted in self._admin.delete_records(places).values():
-            deleted.result()
+        truncate(self._servers, self.name, *offsets)
 
 
 class Counted:

@@ -1,14 +1,12 @@
 """Redrive orders asked for over the api, judged and read through on a real broker."""
 
 import getpass
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
@@ -23,7 +21,7 @@ from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
 from redrive.plan.creation import GROUP
-from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
+from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing, undone
 from tests.names import fresh
 from tests.operators import operator
 
@@ -54,15 +52,9 @@ class Place:
 
     def abort(self, count: int) -> None:
         """Records of a transaction that never was."""
-        producer = Producer(
-            {"bootstrap.servers": self.bootstrap_servers, "transactional.id": str(uuid.uuid4())}
-        )
-        producer.init_transactions(30)
-        producer.begin_transaction()
-        for number in range(count):
-            producer.produce(self.dlq, b"x", headers=self.headers(self.source, number), partition=0)
-        producer.flush(30)
-        producer.abort_transaction(30)
+        with undone(self.bootstrap_servers) as producer:
+            for number in range(count):
+                producer.produce(self.dlq, b"x", headers=self.headers(self.source, number), partition=0)
 
 
 def made(lab: Lab) -> Place:
