@@ -3,15 +3,23 @@ before and after.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
 from playwright.sync_api import Browser, sync_playwright
 
 from lab import Lab
+from lab.broker import LoneBroker
+from lab.proxy import Proxy
+from lab.topics import Topics
 from tests.integration import console_api
+from tests.integration.collected import collected, topics_source
 from tests.integration.console_api import Served
 from tests.integration.console_browser import chromium, missing
+from tests.integration.findings_place import Way
+from tests.integration.redrive_place import Place
 from tests.integration.streaming_process import Streaming, Traffic
 from tests.names import fresh
 
@@ -47,3 +55,42 @@ def browser() -> Iterator[Browser]:
         pytest.skip(reason)
     with sync_playwright() as playwright, chromium(playwright) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[LoneBroker]:
+    """One of the module's own, before which a proxy may stand."""
+    with LoneBroker(proxied=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def proxy(broker: LoneBroker) -> Iterator[Proxy]:
+    with broker.proxy as running:
+        yield running
+
+
+@pytest.fixture
+def place(lab: Lab, request: pytest.FixtureRequest) -> Place:
+    """Topics of the test's own, as wide as its parameter says."""
+    width, dlq_width = getattr(request, "param", (3, 3))
+    name = fresh("orders-")
+    found = Place(lab.bootstrap_servers, name, f"dlq.{name}")
+    topics = Topics(found.servers)
+    topics.create(found.topic, partitions=width)
+    topics.create(found.dlq, partitions=dlq_width)
+    return found
+
+
+@pytest.fixture
+def way(lab: Lab, tmp_path: Path) -> Iterator[Way]:
+    with closing(topics_source(lab)) as source, collected(tmp_path) as store:
+        opened = Way(source, store)
+        opened.others = opened.found()
+        yield opened
+
+
+@pytest.fixture
+def admin(lab: Lab) -> Iterator[KafkaAdminClient]:
+    with closing(KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)) as client:
+        yield client

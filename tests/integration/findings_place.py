@@ -4,10 +4,9 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from types import MappingProxyType
 
-import pytest
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import UnknownTopicOrPartitionError
 
@@ -16,10 +15,10 @@ from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
 from deadwatch.contract.events import FindingsSnapshot
 from deadwatch.contract.events.findings import FindingKind
 from lab import Lab
-from tests.integration.collected import Collected, collected, topics_source
+from tests.integration.collected import Collected
+from tests.kafka_topics import producing
 from tests.waiting import until
 
-WITHIN_S = 30
 GROUP = "findings-group"
 SINK = "findings-sink"
 QUEUE = "dlq.findings"
@@ -30,6 +29,7 @@ ENABLED = "errors.deadletterqueue.group.enable"
 CREATES = "errors.deadletterqueue.auto.create.topics.enable"
 Found = set[tuple[str, str]]
 Settings = Mapping[str, str]
+NONE: Settings = MappingProxyType({})
 
 
 @dataclass
@@ -63,23 +63,6 @@ class Way:
         until(agrees, lambda: f"{seen} instead of {wanted}")
 
 
-@pytest.fixture
-def way(lab: Lab, tmp_path: Path) -> Iterator[Way]:
-    source = topics_source(lab)
-    with collected(tmp_path) as store:
-        opened = Way(source, store)
-        opened.others = opened.found()
-        yield opened
-    source.close()
-
-
-@pytest.fixture
-def admin(lab: Lab) -> Iterator[KafkaAdminClient]:
-    client = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
-    yield client
-    client.close()
-
-
 def alter(admin: KafkaAdminClient, kind: ConfigResourceType, name: str, settings: Settings) -> None:
     answer = admin.alter_configs([ConfigResource(kind, name, dict(settings))])
     assert answer[kind.name.lower()][name] == "OK"
@@ -97,9 +80,11 @@ def altered(
 
 
 @contextmanager
-def queue(admin: KafkaAdminClient, name: str = QUEUE, **settings: str) -> Iterator[None]:
-    configs = {key.replace("_", "."): value for key, value in settings.items()}
-    admin.create_topics([NewTopic(name, 1, 1, topic_configs=configs)], wait_for_metadata=True)
+def queue(
+    admin: KafkaAdminClient, name: str = QUEUE, settings: Settings = NONE, partitions: int = 1
+) -> Iterator[None]:
+    topic = NewTopic(name, partitions, 1, topic_configs=dict(settings))
+    admin.create_topics([topic], wait_for_metadata=True)
     try:
         yield
     finally:
@@ -108,11 +93,8 @@ def queue(admin: KafkaAdminClient, name: str = QUEUE, **settings: str) -> Iterat
 
 
 @contextmanager
-def records(lab: Lab, topic: str, count: int, timestamp_ms: int | None = None) -> Iterator[None]:
-    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
-    try:
+def records(lab: Lab, topic: str, count: int, timestamp_ms: int = 0) -> Iterator[None]:
+    with producing(lab.bootstrap_servers) as producer:
         for _ in range(count):
-            producer.send(topic, b"x", timestamp_ms=timestamp_ms).get(WITHIN_S)
-    finally:
-        producer.close()
+            producer.produce(topic, b"x", timestamp=timestamp_ms)
     yield

@@ -6,28 +6,25 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Self, cast
 
-import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, ClaimLostError, Order, OrderRequest, Status
 from deadwatch.runtime.clock import clock_ms
-from lab import Lab
-from lab.topics import Topics
 from redrive.cluster import topic_id
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import run
-from tests.kafka_topics import connect_headers, ends, messages, producing, until_decided
+from tests.kafka_topics import connect_headers, ends, messages, producing, reader, until_decided
 from tests.waiting import until
 
 NAMES = itertools.count()
@@ -102,6 +99,13 @@ class Orders:
     claims: dict[str, Claim] = field(default_factory=dict)
     most_claims: int | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, order: Order, most_claims: int | None = None) -> Self:
+        """One that is to be worked on, by so many claims at most."""
+        made = cls(most_claims=most_claims)
+        made.add(order)
+        return made
 
     def add(self, order: Order) -> None:
         self.orders[order.id], self.status[order.id] = order, Status.RUNNING
@@ -214,12 +218,11 @@ class Place:
         )
 
     def _ends(self) -> tuple[dict[int, int], dict[int, int]]:
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "ends"})
-        marks = {
-            number: consumer.get_watermark_offsets(TopicPartition(self.dlq, number), timeout=10)
-            for number in range(self.width(self.dlq))
-        }
-        consumer.close()
+        with closing(reader(self.servers)) as consumer:
+            marks = {
+                number: consumer.get_watermark_offsets(TopicPartition(self.dlq, number), timeout=10)
+                for number in range(self.width(self.dlq))
+            }
         return {n: low for n, (low, _) in marks.items()}, {n: end for n, (_, end) in marks.items()}
 
     def uncommitted(self) -> bool:
@@ -265,21 +268,10 @@ class Place:
 
     def redriven(self, order: Order) -> tuple[Status, str]:
         """Work until the order is settled."""
-        orders = Orders()
-        orders.add(order)
+        orders = Orders.of(order)
         with self.worker(orders):
             until(lambda: order.id in orders.reason)
         return orders.status[order.id], orders.reason[order.id]
-
-
-@pytest.fixture
-def place(lab: Lab, request: pytest.FixtureRequest) -> Place:
-    width, dlq_width = getattr(request, "param", (3, 3))
-    name = f"orders-{next(NAMES)}-{clock_ms()}"
-    found = Place(lab.bootstrap_servers, name, f"dlq.{name}")
-    Topics(found.servers).create(found.topic, partitions=width)
-    Topics(found.servers).create(found.dlq, partitions=dlq_width)
-    return found
 
 
 def ours(record: Seen) -> dict[str, str]:

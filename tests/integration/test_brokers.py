@@ -1,11 +1,11 @@
 """Share-group meters and dead letter topics of a real broker, as the collector's sources tell of them."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
-from kafka import KafkaAdminClient, KafkaProducer
-from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResourceType
 
 from collector.settings import BrokerSettings
 from collector.sources.brokers.share_groups import BrokerSource
@@ -14,48 +14,42 @@ from deadwatch.contract.topics import PARKED_SUFFIX
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
 from tests.integration.collected import REQUEST_MS, published_every, topics_source
-from tests.kafka_topics import messages
+from tests.integration.findings_place import NAME, altered, queue, records
+from tests.kafka_topics import messages, producing
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
 UNREAD = "rejected-by-g9"
-WITHIN_S = 30
 
 
 @contextmanager
 def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
     settings = BrokerSettings(jolokia_url=lab.broker_jolokia_url, request_timeout_ms=REQUEST_MS)
-    source = BrokerSource(settings, published_every(0))
+    with closing(BrokerSource(settings, published_every(0))) as source:
 
-    def of_group() -> ShareGroup | None:
-        chunk = source.poll()
-        assert chunk is not None
-        (snapshot,) = chunk.events
-        assert isinstance(snapshot, BrokerSnapshot)
-        return next((one for one in snapshot.share_groups if one.consumergroup == share.GROUP), None)
+        def of_group() -> ShareGroup | None:
+            chunk = source.poll()
+            assert chunk is not None
+            (snapshot,) = chunk.events
+            assert isinstance(snapshot, BrokerSnapshot)
+            return next((one for one in snapshot.share_groups if one.consumergroup == share.GROUP), None)
 
-    try:
         yield of_group
-    finally:
-        source.close()
 
 
 @contextmanager
 def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
-    source = topics_source(lab)
+    with closing(topics_source(lab)) as source:
 
-    def by_name() -> dict[str, DeadLetterTopic]:
-        chunk = source.poll()
-        assert chunk is not None
-        assert not chunk.trouble
-        (snapshot,) = (one for one in chunk.events if isinstance(one, DeadLetterTopicsSnapshot))
-        return {one.topic: one for one in snapshot.dead_letter_topics}
+        def by_name() -> dict[str, DeadLetterTopic]:
+            chunk = source.poll()
+            assert chunk is not None
+            assert not chunk.trouble
+            (snapshot,) = (one for one in chunk.events if isinstance(one, DeadLetterTopicsSnapshot))
+            return {one.topic: one for one in snapshot.dead_letter_topics}
 
-    try:
         yield by_name
-    finally:
-        source.close()
 
 
 def first_record_at_ms(lab: Lab, topic: str) -> int:
@@ -90,46 +84,33 @@ def test_a_connector_s_queue_holds_what_the_connector_gave_up(lab: Lab) -> None:
     assert (queue.named_by, queue.read, queue.partitions) == ("connector filesink", True, 1)
 
 
-def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_it(lab: Lab) -> None:
-    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
-    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
-    setting = {"errors.deadletterqueue.topic.name": UNREAD}
-    group = ConfigResource(ConfigResourceType.GROUP, "g9", setting)
-    try:
-        with topics(lab) as by_name:
-            assert UNREAD not in by_name()
-            admin.alter_configs([group])
+def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_it(
+    lab: Lab, admin: KafkaAdminClient
+) -> None:
+    with topics(lab) as by_name:
+        assert UNREAD not in by_name()
+        with altered(admin, ConfigResourceType.GROUP, "g9", {NAME: UNREAD}, {NAME: ""}):
             missing = DeadLetterTopic(
                 topic=UNREAD, partitions=0, records=0, oldest_at_ms=0, named_by="share group g9", read=False
             )
             until(lambda: by_name().get(UNREAD) == missing, "finding the name")
-            for_ever = {"retention.ms": "-1"}  # the records are of 1970
-            admin.create_topics([NewTopic(UNREAD, 2, 1, topic_configs=for_ever)])
-            for partition, time_ms in ((0, 5_000), (1, 3_000), (1, 4_000)):
-                producer.send(UNREAD, b"x", partition=partition, timestamp_ms=time_ms).get(WITHIN_S)
-            until(lambda: by_name()[UNREAD].records == 3, "measuring the topic")
-            found = by_name()[UNREAD]
-            assert (found.partitions, found.records, found.oldest_at_ms, found.read) == (2, 3, 3_000, False)
-    finally:
-        producer.close()
-        admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "g9", dict.fromkeys(setting, ""))])
-        admin.delete_topics([UNREAD])
-        admin.close()
+            with queue(admin, UNREAD, {"retention.ms": "-1"}, partitions=2):  # the records are of 1970
+                with producing(lab.bootstrap_servers) as producer:
+                    for partition, time_ms in ((0, 5_000), (1, 3_000), (1, 4_000)):
+                        producer.produce(UNREAD, b"x", partition=partition, timestamp=time_ms)
+                until(lambda: by_name()[UNREAD].records == 3, "measuring the topic")
+                found = by_name()[UNREAD]
+    assert (found.partitions, found.records, found.oldest_at_ms, found.read) == (2, 3, 3_000, False)
 
 
-def test_what_was_parked_is_measured_beside_its_queue(lab: Lab) -> None:
+def test_what_was_parked_is_measured_beside_its_queue(lab: Lab, admin: KafkaAdminClient) -> None:
     parked = f"dlq.kept{PARKED_SUFFIX}"
-    admin = KafkaAdminClient(bootstrap_servers=lab.bootstrap_servers)
-    producer = KafkaProducer(bootstrap_servers=lab.bootstrap_servers)
-    try:
-        admin.create_topics([NewTopic("dlq.kept", 1, 1), NewTopic(parked, 1, 1)])
-        for _ in range(3):
-            producer.send(parked, b"x").get(WITHIN_S)
-        with topics(lab) as by_name:
-            found = by_name()
-            assert (found[parked].records, found[parked].read) == (3, False)
-            assert (found["dlq.kept"].records, found["dlq.kept"].read) == (0, True)
-    finally:
-        producer.close()
-        admin.delete_topics(["dlq.kept", parked])
-        admin.close()
+    with (
+        queue(admin, "dlq.kept"),
+        queue(admin, parked),
+        records(lab, parked, 3),
+        topics(lab) as by_name,
+    ):
+        found = by_name()
+    assert (found[parked].records, found[parked].read) == (3, False)
+    assert (found["dlq.kept"].records, found["dlq.kept"].read) == (0, True)

@@ -65,12 +65,6 @@ class Seen:
         )
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(proxied=True) as running:
-        yield running
-
-
 @pytest.fixture
 def proxy(broker: LoneBroker) -> Iterator[Proxy]:
     with broker.proxy as running:

@@ -1,13 +1,12 @@
 """Every wrong configuration of a real broker is found, exactly, and gone when mended."""
 
 import pytest
-from confluent_kafka import AcknowledgeType, ShareConsumer
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from deadwatch.contract.events.findings import FindingKind
 from deadwatch.runtime.clock import clock_ms
-from lab import Lab
+from lab import Lab, share
 from tests.integration.findings_place import (
     CREATES,
     ENABLED,
@@ -22,8 +21,6 @@ from tests.integration.findings_place import (
     queue,
     records,
 )
-from tests.integration.findings_place import admin as admin  # noqa: PLC0414 -- a fixture
-from tests.integration.findings_place import way as way  # noqa: PLC0414 -- a fixture
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -37,7 +34,7 @@ def test_a_missing_queue_of_a_share_group(way: Way, admin: KafkaAdminClient, lab
         altered(admin, groups, GROUP, {NAME: QUEUE}, {NAME: ""}),
     ):
         way.until_found((FindingKind.SHARE_DLQ_MISSING, f"sharegroup:{GROUP}"))
-        with queue(admin, **{ENABLED: "true"}):
+        with queue(admin, settings={ENABLED: "true"}):
             way.until_found()
 
 
@@ -67,33 +64,6 @@ def test_a_share_version_without_dead_letters(way: Way, admin: KafkaAdminClient)
     way.until_found()
 
 
-def reject(lab: Lab, count: int) -> None:
-    consumer = ShareConsumer(
-        {
-            "bootstrap.servers": lab.bootstrap_servers,
-            "group.id": GROUP,
-            "share.acknowledgement.mode": "explicit",
-            "log_level": 0,
-        }
-    )
-    rejected = 0
-
-    def done() -> bool:
-        nonlocal rejected
-        for message in consumer.poll(timeout=0.5):
-            if message.error() is None:
-                consumer.acknowledge(message, AcknowledgeType.REJECT)
-                rejected += 1
-        consumer.commit_sync()
-        return rejected >= count
-
-    try:
-        consumer.subscribe([ORDERS])
-        until(done, lambda: f"{rejected} of {count} records")
-    finally:
-        consumer.close()
-
-
 LOST = [
     ("not enabled", QUEUE, "DLQ is not enabled on configured DLQ topic for share group: "),
     (
@@ -119,7 +89,7 @@ def test_what_a_finding_says_is_what_the_broker_does(
         altered(admin, ConfigResourceType.GROUP, GROUP, settings, {NAME: ""}),
     ):
         try:
-            reject(lab, 1)
+            share.reject(lab.bootstrap_servers, 1, GROUP, ORDERS)
             until(lambda: said() > before, lambda: f"{says!r} in the broker's log")
         finally:
             admin.delete_groups([GROUP])
@@ -130,7 +100,7 @@ def test_rejections_of_a_group_without_queue(way: Way, admin: KafkaAdminClient, 
     with queue(admin, ORDERS), records(lab, ORDERS, 3), altered(admin, kind, GROUP, earliest, {NAME: ""}):
         way.until_found()
         try:
-            reject(lab, 3)
+            share.reject(lab.bootstrap_servers, 3, GROUP, ORDERS)
             way.until_found((FindingKind.SHARE_REJECTS_WITHOUT_DLQ, f"sharegroup:{GROUP}"))
             alter(admin, kind, GROUP, {NAME: "dlq.findings-later"})
             way.until_found()
@@ -149,7 +119,7 @@ TOPICS = [
 def test_a_topic_s_wrong_settings(
     way: Way, admin: KafkaAdminClient, wrong: Settings, kind: FindingKind
 ) -> None:
-    with queue(admin, **wrong):
+    with queue(admin, settings=wrong):
         way.until_found((kind, f"topic:{QUEUE}"))
         right = {"cleanup.policy": "delete", "retention.bytes": "-1", "retention.ms": "604800000"}
         alter(admin, ConfigResourceType.TOPIC, QUEUE, {name: right[name] for name in wrong})

@@ -20,8 +20,6 @@ from tests.integration.findings_place import (
     Settings,
     Way,
 )
-from tests.integration.findings_place import admin as admin  # noqa: PLC0414 -- a fixture
-from tests.integration.findings_place import way as way  # noqa: PLC0414 -- a fixture
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

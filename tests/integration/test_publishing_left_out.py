@@ -4,7 +4,6 @@ It takes a partition that has no leader at the moment of the commit, as after a 
 the end of a transaction is answered in the broker's place: for the producer and for readers that is the same.
 """
 
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -22,18 +21,6 @@ pytestmark = pytest.mark.integration
 
 COMMITTED = bytes(8)
 """``EndTxn`` 3 without an error: tags of the header, throttle time, error code, tags."""
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(proxied=True) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def proxy(broker: LoneBroker) -> Iterator[Proxy]:
-    with broker.proxy as running:
-        yield running
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["first of the partition", "later ones"])

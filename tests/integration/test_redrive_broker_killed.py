@@ -35,8 +35,7 @@ def test_an_order_goes_on_as_soon_as_its_broker_is_back(broker: LoneBroker) -> N
     place.letters(RECORDS)
     order = place.order(limits={"records_per_second": A_SECOND, "max_in_flight": 50})
     assert order.request.delivery_timeout_ms > WITHIN_S * 1_000
-    orders = Orders()
-    orders.add(order)
+    orders = Orders.of(order)
     with place.worker(orders, request_timeout_ms=RedriveSettings.model_fields["request_timeout_ms"].default):
         until(lambda: moved(place) >= 200, "records to move", WITHIN_S)
         broker.kill()

@@ -4,8 +4,6 @@ The client sends the request again over another connection and goes on. What it 
 next transaction, which it would end in its middle (KIP-890).
 """
 
-from collections.abc import Iterator
-
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -25,18 +23,6 @@ pytestmark = pytest.mark.integration
 REQUEST_TIMEOUT_MS = 1_000
 COUNT, TOGETHER = 8, 2
 """Records of the dead letter topic, and how many are moved in a transaction."""
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(proxied=True) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def proxy(broker: LoneBroker) -> Iterator[Proxy]:
-    with broker.proxy as running:
-        yield running
 
 
 class Moving:

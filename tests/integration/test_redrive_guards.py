@@ -13,9 +13,8 @@ from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from lab.topics import Topics
 from tests.integration.redrive_place import FAST, Orders, Place, now_header, ours
-from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.redrive_process import ordered, working
 from tests.kafka_topics import committed, messages
+from tests.redrive_process import ordered, working
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -53,8 +52,7 @@ def test_a_group_that_reads_the_target_never_gets_further_behind_than_it_may(pla
     place.letters(150)
     guards = {"max_target_lag": MOST_LAG, "lag_group": f"reads-{place.topic}"}
     order = place.order(guards=guards)
-    orders, group = Orders(), Group(place, f"reads-{place.topic}")
-    orders.add(order)
+    orders, group = Orders.of(order), Group(place, f"reads-{place.topic}")
     with place.worker(orders):
         while order.id not in orders.reason:
             until(lambda: group.lag() > MOST_LAG // 2 or order.id in orders.reason)
@@ -89,8 +87,7 @@ def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
     place.letters(4, headers=[("deadwatch.redrive.attempts", b"1"), now_header()])
     place.letters(6)
     order = place.order(retry={"retry_backoff_ms": 3_600_000, "retry_backoff_max_ms": 7_200_000})
-    orders = Orders()
-    orders.add(order)
+    orders = Orders.of(order)
     with place.worker(orders):
         until(lambda: len(place.read()) == 6)
         until(lambda: orders.claims[order.id].waiting == 4)
@@ -101,8 +98,7 @@ def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
 def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place) -> None:
     place.letters(300)
     order = place.order(limits={"records_per_second": 150})
-    orders, ahead = Orders(), [0]
-    orders.add(order)
+    orders, ahead = Orders.of(order), [0]
     with place.worker(orders, clock=lambda: clock_ms() + ahead[0]):
         for moved, jump_ms in ((30, 3_600_000), (90, 0), (150, -3_600_000), (210, 0)):
             until(lambda: len(place.read()) > moved)  # noqa: B023 -- called at once
@@ -115,8 +111,7 @@ def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place) -> None:
 def test_a_clock_that_is_set_back_while_an_order_waits_for_its_rate_holds_nothing_up(place: Place) -> None:
     place.letters(60)
     order = place.order(limits={"records_per_second": 30})
-    orders, ahead = Orders(), [3_600_000]
-    orders.add(order)
+    orders, ahead = Orders.of(order), [3_600_000]
     with place.worker(orders, clock=lambda: clock_ms() + ahead[0]):
         until(lambda: len(place.read()) > 5)
         ahead[0] = 0
@@ -159,9 +154,10 @@ def test_limits_stop_exactly_and_a_rate_is_kept(place: Place) -> None:
 def test_two_workers_that_both_think_they_hold_an_order_move_nothing_twice(place: Place) -> None:
     place.letters(3_000)
     order = place.order(limits={"records_per_second": 1_500, "max_in_flight": 50})
-    first, second = Orders(), Orders(most_claims=4)  # or they would fence each other on and on
-    first.add(order)
-    second.add(order)
+    first, second = (
+        Orders.of(order),
+        Orders.of(order, most_claims=4),
+    )  # or they would fence each other on and on
     with place.worker(first), place.worker(second):
         until(lambda: order.id in first.reason or order.id in second.reason)
     assert sorted(record.value or b"" for record in place.read()) == sorted(
@@ -173,8 +169,7 @@ def test_a_kafka_that_stalls_pauses_the_order_which_can_be_resumed(lab: Lab, pla
     place.letters(300)
     limits = {"records_per_second": 100}
     order = place.order(limits=limits, task_timeout_ms=1_000, delivery_timeout_ms=1_000)
-    orders = Orders()
-    orders.add(order)
+    orders = Orders.of(order)
 
     def resumed() -> bool:
         """As often as it pauses: on a busy machine Kafka may be late without being stalled."""

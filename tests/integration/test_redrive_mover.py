@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.record import parse_record
@@ -22,8 +21,7 @@ from tests.integration.redrive_place import (
     outcomes,
     reported,
 )
-from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
+from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing, truncate
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -135,9 +133,7 @@ def test_a_share_groups_dead_letter_whose_record_is_gone_is_skipped(place: Place
         for _ in range(3):
             producer.produce(place.topic, b"to be removed", partition=0)
         producer.produce(place.dlq, None, headers=share_group_headers(place))
-    admin = AdminClient({"bootstrap.servers": place.servers})
-    for future in admin.delete_records([TopicPartition(place.topic, 0, 2)]).values():
-        future.result(30)
+    truncate(place.servers, place.topic, 2)
     order = place.order()
     assert place.redriven(order) == (Status.COMPLETED, "")
     assert outcomes(place, order) == {("skipped", "payload_expired", 0): 1}
@@ -173,8 +169,7 @@ def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
     place.letters(1, partition=0, headers=[("deadwatch.redrive.attempts", b"1"), now_header()])
     place.letters(9, partition=0)
     order = place.order(retry={"retry_backoff_ms": 1_000_000, "retry_backoff_max_ms": 2_000_000})
-    orders = Orders()
-    orders.add(order)
+    orders = Orders.of(order)
     with place.worker(orders):
         until(lambda: len(place.read()) == 9)
     with place.worker(orders, clock=lambda: clock_ms() + 3_000_000):  # Kafka takes nothing an hour ahead
@@ -221,8 +216,8 @@ def test_an_order_of_which_kafka_has_forgotten_the_offsets_moves_nothing_again(p
 
 def test_an_order_moves_nothing_of_a_topic_that_was_made_anew_between_two_claims(place: Place) -> None:
     place.letters(9)
-    order, orders = place.order(limits={"records_per_second": 1}), Orders()
-    orders.add(order)
+    order = place.order(limits={"records_per_second": 1})
+    orders = Orders.of(order)
     with place.worker(orders):
         until(place.read)
     moved = place.read()
@@ -238,8 +233,8 @@ def test_an_order_moves_nothing_of_a_topic_that_was_made_anew_between_two_claims
 def test_an_order_moves_nothing_of_a_topic_that_is_made_anew_while_it_is_worked_on(place: Place) -> None:
     """A worker that looks while there is no such topic says so; who resumes the order is told the rest."""
     place.letters(9)
-    order, orders = place.order(limits={"records_per_second": 1}), Orders()
-    orders.add(order)
+    order = place.order(limits={"records_per_second": 1})
+    orders = Orders.of(order)
     with place.worker(orders):
         until(place.read)
         make_anew(place.servers, place.dlq)

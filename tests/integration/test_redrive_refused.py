@@ -21,7 +21,6 @@ from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.telemetry import EndedTransaction, Telemetry
 from tests.integration.redrive_place import Place, no_client_is_left, outcomes
-from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
 from tests.kafka_topics import connect_headers, producing
 
 pytestmark = pytest.mark.integration

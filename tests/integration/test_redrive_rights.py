@@ -87,8 +87,7 @@ def test_a_right_that_is_missing_pauses_the_order_and_is_named(
     place.letters(9)
     place.letters(3, topic=f"{place.topic}-open")
     order = place.order(guards={"lag_group": WAITED_FOR, "max_target_lag": 100})
-    orders = Orders()
-    orders.add(order)
+    orders = Orders.of(order)
     with (
         allowed_only(place, kind, name.format(topic=place.topic, dlq=place.dlq), *operations),
         place.worker(orders),
@@ -130,8 +129,7 @@ def test_a_transaction_that_brokers_have_ended_is_undone_and_done_again(
     order = place.order(
         selection={"filter": "true"}, limits={**FAST, "max_in_flight": 500}, delivery_timeout_ms=1_000
     )
-    orders, slept, asked = Orders(), [False], itertools.count()
-    orders.add(order)
+    orders, slept, asked = Orders.of(order), [False], itertools.count()
 
     def sleeps(letter: DeadLetter) -> bool:
         if not slept[0] and next(asked) % 10 == 0 and place.uncommitted():

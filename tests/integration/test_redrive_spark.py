@@ -16,9 +16,8 @@ from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook
 from tests.integration.redrive_place import Place, outcomes
-from tests.integration.redrive_place import place as place  # noqa: PLC0414 -- a fixture
-from tests.redrive_process import ordered, working
 from tests.kafka_records import counted
+from tests.redrive_process import ordered, working
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

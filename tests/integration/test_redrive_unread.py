@@ -9,7 +9,6 @@ from random import Random
 from typing import NoReturn
 
 import pytest
-from confluent_kafka import Producer
 from sqlalchemy import Engine
 
 from deadwatch.orders.errors import OrderOverlapError
@@ -29,12 +28,11 @@ from redrive.move.task import Note, WorkerContext
 from redrive.plan.history import WITHIN_MS, History, Notes
 from redrive.settings import RedriveSettings
 from redrive.worker import run
-from tests.integration.redrive_place import Place, place
-from tests.kafka_topics import until_decided
+from tests.integration.redrive_place import Place
+from tests.kafka_topics import undone, until_decided
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
-__all__ = ["place"]  # a fixture
 
 LEASE_MS = 1_000
 NOTHING_READ = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
@@ -119,14 +117,11 @@ def test_what_others_write_does_not_keep_an_order_waiting(room: Room) -> None:
     assert room.unread().startswith("streaming has not read ")
     room.stream()
     assert room.unread() == ""
-    producer = Producer({"bootstrap.servers": room.place.servers, "transactional.id": room.place.dlq})
-    producer.init_transactions(30)
-    producer.begin_transaction()
-    producer.produce(room.place.events, b"not committed yet")
-    assert producer.flush(30) == 0
-    Topics(room.place.servers).produce(room.place.events, [b"not read yet"])
-    assert room.unread() == ""
-    producer.abort_transaction(30)
+    with undone(room.place.servers) as producer:
+        producer.produce(room.place.events, b"not committed yet")
+        assert producer.flush(30) == 0
+        Topics(room.place.servers).produce(room.place.events, [b"not read yet"])
+        assert room.unread() == ""
 
 
 def test_a_worker_that_dies_before_its_note_leaves_the_order_to_the_next(room: Room) -> None:
