@@ -55,8 +55,9 @@ def test_nobody_outlives_the_kill(restless: subprocess.Popen[bytes]) -> None:
     assert not any(one.is_running() for one in family)
 
 
-def test_a_family_without_its_root_is_refused(restless: subprocess.Popen[bytes]) -> None:
-    root = psutil.Process(restless.pid)
-    families.kill(restless)
+def test_a_family_without_its_root_is_refused() -> None:
+    with subprocess.Popen(["/bin/sleep", "60"]) as process:
+        root = psutil.Process(process.pid)
+        families.kill(process)
     with pytest.raises(psutil.NoSuchProcess), frozen(root):
         pass
