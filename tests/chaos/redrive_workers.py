@@ -12,8 +12,8 @@ from random import Random
 from deadwatch.orders.order import Order, OrderRequest
 from lab.topics import Topics
 from tests.kafka_topics import connect_headers, producing
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 WORKER = ROOT / "tests" / "integration" / "redrive_worker.py"
 
 

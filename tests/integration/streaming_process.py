@@ -20,6 +20,7 @@ from deadwatch.contract.events import Position, TaskTimeout, encode
 from lab.topics import Topics
 from tests import waiting
 from tests.kafka_topics import Headers, headers_of, messages
+from tests.paths import ROOT
 
 WITHIN_S = 600.0
 CHUNK = 20
@@ -131,7 +132,7 @@ class Streaming:
             "STREAMING_CHECKPOINT": str(self.checkpoint),
             "STREAMING_MAX_OFFSETS_PER_TRIGGER": "150",
             "STREAMING_DRIVER_MEMORY": "512m",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": str(ROOT),
             **{f"STREAMING_{name}".upper(): value for name, value in settings.items()},
         }
 

@@ -20,6 +20,7 @@ from lab import Lab
 from lab.ports import free_ports
 from tests import families, http
 from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, eventually, settle
+from tests.paths import ROOT
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -86,7 +87,6 @@ def test_a_stop_does_not_wait_for_a_master_that_says_nothing(
     assert "Traceback" not in streaming.log()
 
 
-ROOT = Path(__file__).parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 
 

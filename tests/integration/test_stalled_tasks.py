@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -72,15 +72,6 @@ class Tasks:
         } == {}
 
 
-@contextmanager
-def watching(lab: Lab, *, agent: bool = True) -> Iterator[Tasks]:
-    tasks = Tasks(lab, agent=agent)
-    try:
-        yield tasks
-    finally:
-        tasks.close()
-
-
 class Reader:
     """Takes what the sink writes into a pipe, unless it is told to rest."""
 
@@ -146,7 +137,7 @@ def produce(lab: Lab, records: int, size: int = 1, *, transaction: bool = False)
 
 def test_a_sink_is_stalled_from_when_it_stops_until_it_goes_on(lab: Lab, reader: Reader) -> None:
     lab.abandon_task()  # its live task blocks in poll(): a source that waits for its file
-    with watching(lab) as tasks, watching(lab, agent=False) as by_offsets:
+    with closing(Tasks(lab, agent=True)) as tasks, closing(Tasks(lab, agent=False)) as by_offsets:
         produce(lab, 3, transaction=True)
         tasks.until(lambda task: task.records == 3)
         end_ms = clock_ms() + IDLE_FOR_MS
