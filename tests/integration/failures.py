@@ -4,7 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
@@ -28,6 +26,7 @@ from tests.families import frozen
 from tests.integration.test_redrive_service import deploy
 from tests.integration.test_stalled_tasks import Reader
 from tests.integration.up_process import Up, stalled
+from tests.kafka_topics import truncate
 from tests.waiting import until
 
 RECORDS = 10
@@ -164,25 +163,20 @@ class Failures:
     def _cut(self) -> None:
         """Dead letters are deleted before they are read: streaming, which has begun to read, stands still."""
         servers = self.lab.bootstrap_servers
-        topics, admin = Topics(servers), AdminClient({"bootstrap.servers": servers})
+        topics = Topics(servers)
         with frozen(self.up.child("streaming")):
             share.reject(servers, RECORDS, "cut")
             until(lambda: topics.end(CUT) >= RECORDS, f"the broker did not write {RECORDS} dead letters")
-            for done in admin.delete_records([TopicPartition(CUT, 0, topics.end(CUT))]).values():
-                done.result(60)
+            truncate(servers, CUT, -1)
 
     def _refused(self, process: str) -> bool:
         lines = self.up.errors.read_text().splitlines()
         return any(f"[{process}]" in line and NO_KEY in line for line in lines)
 
     def _mend(self, topic: str) -> None:
-        admin = KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)
-        try:
-            admin.alter_configs(
-                [ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": "delete"})]
-            )
-        finally:
-            admin.close()
+        mended = ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": "delete"})
+        with closing(KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)) as admin:
+            admin.alter_configs([mended])
 
     def _misconfigure(self) -> None:
         """Sinks that skip what they cannot read: without a queue, with one that refuses or has no headers."""
@@ -248,10 +242,10 @@ class Failures:
 
     def _redrive(self) -> None:
         """What the share group rejected comes home; what the sink cannot read comes back, then is parked."""
-        token = {"Authorization": f"Bearer {self.up.token_file.read_text().strip()}"}
         once = {"retry": {"max_attempts": 1}, "guards": {"max_bounce_ratio": None}}
         slow = {"limits": {"records_per_second": 0.01}}
-        with httpx2.Client(base_url=self.up.url, headers=token, timeout=60, trust_env=False) as client:
+        access = self.up.authorization
+        with httpx2.Client(base_url=self.up.url, headers=access, timeout=60, trust_env=False) as client:
             api = Api(client)
             _order(api, share.DLQ, {"all": True})
             with self.lab.connect_records_return(RECORDS):

@@ -213,8 +213,7 @@ def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSO
         "dry_run": False,
         "reason": "mended, or not",
     }
-    token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
-    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=token)
+    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=up.authorization)
     told = answer.raise_for_status().json()
     until(lambda: as_it_is(up, told)["status"] == "COMPLETED", lambda: str(as_it_is(up, told)))
     return as_it_is(up, told)

@@ -157,8 +157,7 @@ def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None
         "dry_run": False,
         "reason": "mended",
     }
-    token = {"Authorization": f"Bearer {up.token_file.read_text().strip()}"}
-    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=token)
+    answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=up.authorization)
     assert answer.status_code == 202, answer.text
     address = f"{up.url}/api/v1/redrives/{answer.json()['id']}"
 
@@ -194,7 +193,7 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
             until(lambda: up.figure(f"deadwatch_{name}_total") == value, name, WITHIN_S)  # noqa: B023 -- called at once
         record = http.get(
             f"{up.url}/api/v1/dead-letters/records/dlq.orders/0/0",
-            headers={"Authorization": f"Bearer {up.token_file.read_text().strip()}"},
+            headers=up.authorization,
         )
         assert record.status_code == 200, record.text
         doctor = deadwatch("doctor", *settings, "--port", "0", within_s=WITHIN_S)

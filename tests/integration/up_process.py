@@ -61,6 +61,11 @@ class Up:
     def token_file(self) -> Path:
         return self.errors.with_name("data") / "token"
 
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that shows its token."""
+        return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
+
     def child(self, name: str) -> psutil.Process:
         children = psutil.Process(self.process.pid).children()
         return next(child for child in children if name in child.cmdline())
@@ -88,16 +93,9 @@ def running(config: Path, directory: Path) -> Iterator[Up]:
             families.kill(process)
 
 
-def runs(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 @contextmanager
 def left_by_nobody(up: Up) -> Iterator[None]:
     """Inside, the service ends; nothing that it has started runs on."""
     descendants = psutil.Process(up.process.pid).children(recursive=True)
     yield
-    until(lambda: not any(map(runs, descendants)), "a process was left behind")
+    until(lambda: not any(families.lives(one.pid) for one in descendants), "a process was left behind")
