@@ -22,11 +22,10 @@ RETRIES: Final = Retry(
     status_forcelist=AGAIN,
     allowed_methods=None,
     backoff_factor=0.2,
-    backoff_jitter=0.2,
     raise_on_status=False,
     respect_retry_after_header=False,
 )
-"""After no answer, or one of ``AGAIN``, a request is sent again: at once, then after growing pauses."""
+"""After no answer, or one of ``AGAIN``, a request is sent again: at once, then with growing pauses."""
 
 Answer = Mapping[str, Any]
 Call = Callable[..., Any]
