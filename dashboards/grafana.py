@@ -4,28 +4,24 @@
   * ConflictError    somebody else has changed it, or its title is taken (412)
 """
 
+import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from random import Random
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import requests
 from grafana_api.grafana_api import GrafanaClientError, GrafanaException
 from grafana_api.grafana_face import GrafanaFace
-from requests.adapters import HTTPAdapter
-from urllib3 import Retry
 
+from deadwatch.contract.backoff import Backoff
+
+ATTEMPTS: Final = 5
+BACKOFF: Final = Backoff(initial_ms=200, max_ms=5_000)
 TIMEOUT_S: Final = 30.0
-AGAIN: Final = (429, *range(500, 600))
-"""Answers after which the same request may be taken a moment later."""
-RETRIES: Final = Retry(
-    4,
-    status_forcelist=AGAIN,
-    allowed_methods=None,
-    backoff_factor=0.2,
-    raise_on_status=False,
-    respect_retry_after_header=False,
-)
-"""After no answer, or one of ``AGAIN``, a request is sent again: at once, then with growing pauses."""
+MS_PER_S: Final = 1_000
+TOO_MANY, SERVER_ERRORS = 429, 500
 
 Answer = Mapping[str, Any]
 Call = Callable[..., Any]
@@ -46,13 +42,22 @@ class Grafana:
     A dry run reads and changes nothing.
     """
 
-    def __init__(self, url: str, credentials: Credentials, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        credentials: Credentials,
+        *,
+        dry_run: bool = False,
+        rng: Random | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise GrafanaError(f"{url!r} is no address of a Grafana: it begins with http:// or https://")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         prefix = parts.path.strip("/")
-        self.dry_run, self._url = dry_run, url
+        self.dry_run = dry_run
+        self._url, self._rng, self._pause = url, rng or Random(), pause
         self.face = GrafanaFace(
             credentials,
             host=host,
@@ -61,7 +66,6 @@ class Grafana:
             protocol=parts.scheme,
             timeout=TIMEOUT_S,
         )
-        self.face.api.s.mount(f"{parts.scheme}://", HTTPAdapter(max_retries=RETRIES))
 
     def __enter__(self) -> Self:
         return self
@@ -79,22 +83,34 @@ class Grafana:
         return found
 
     def ask(self, what: str, call: Call, *arguments: object, **more: object) -> Any:  # noqa: ANN401 -- JSON
-        """The answer of a call of ``face``; ``what`` says in errors what was tried."""
+        """The answer of a call of ``face``; ``what`` says in errors what was tried.
+
+        After a transient failure it is sent again, with growing pauses.
+        """
+        request = partial(call, *arguments, **more)
+        for failures in range(1, ATTEMPTS):
+            try:
+                return self._once(request, what)
+            except _TransientError:
+                self._pause(BACKOFF.delay_ms(failures, self._rng) / MS_PER_S)
+        return self._once(request, what)
+
+    def change(self, what: str, call: Call, *arguments: object, **more: object) -> Any:  # noqa: ANN401 -- JSON
+        """As ``ask``, for what changes something; a dry run leaves it out."""
+        return None if self.dry_run else self.ask(what, call, *arguments, **more)
+
+    def _once(self, call: Call, what: str) -> Any:  # noqa: ANN401 -- JSON
         try:
-            return call(*arguments, **more)
+            return call()
         except GrafanaException as error:
             raise self._refused(error, what) from None
         except requests.exceptions.JSONDecodeError:
             raise GrafanaError(f"{self._url} is no Grafana: its answer is no JSON") from None
         except requests.exceptions.RequestException as error:
             reason = type(error).__name__
-            raise GrafanaError(
+            raise _TransientError(
                 f"{self._url} does not answer ({reason}); is it the address of Grafana, and does it run?"
             ) from None
-
-    def change(self, what: str, call: Call, *arguments: object, **more: object) -> Any:  # noqa: ANN401 -- JSON
-        """As ``ask``, for what changes something; a dry run leaves it out."""
-        return None if self.dry_run else self.ask(what, call, *arguments, **more)
 
     def _refused(self, error: GrafanaException, what: str) -> GrafanaError:
         message = error.response.get("message", "") if isinstance(error.response, dict) else ""
@@ -112,8 +128,8 @@ class Grafana:
                 return _MissingError(f"{self._url}: not found (404): {message}")
             case 412:
                 return ConflictError(message or "precondition failed")
-            case status if status in AGAIN:
-                return GrafanaError(f"{self._url} cannot {what} now ({status}): {message}")
+            case status if status == TOO_MANY or status >= SERVER_ERRORS:
+                return _TransientError(f"{self._url} cannot {what} now ({status}): {message}")
             case status:
                 kind = "refuses" if isinstance(error, GrafanaClientError) else "fails"
                 return GrafanaError(f"{self._url} {kind} to {what} ({status}): {message}")
@@ -121,3 +137,7 @@ class Grafana:
 
 class _MissingError(GrafanaError):
     """Grafana answers 404 for it."""
+
+
+class _TransientError(GrafanaError):
+    """A failure that may be over in a moment: no answer, 429, or 5xx."""

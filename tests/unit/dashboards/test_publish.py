@@ -6,7 +6,7 @@ Deadwatch are changed there.
 
 import os
 from collections.abc import Iterator
-from types import SimpleNamespace
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,21 +15,13 @@ from typer.testing import CliRunner
 from dashboards.__main__ import app
 from dashboards.boards import ALL
 from dashboards.frame import model
-from dashboards.grafana import Grafana, GrafanaError
+from dashboards.grafana import ATTEMPTS, Grafana, GrafanaError
 from dashboards.publish import MESSAGE, UNCHANGED, Change, differences, publish
 from tests import grafana
 from tests.grafana import TOKEN, VIEWER, Double
 
 FIRST = ALL[0]
 PROMETHEUS = "http://prometheus:9090"
-
-
-@pytest.fixture(autouse=True)
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long it would have waited before it sent requests again."""
-    waited: list[float] = []
-    monkeypatch.setattr("urllib3.util.retry.time", SimpleNamespace(sleep=waited.append))
-    return waited
 
 
 @pytest.fixture
@@ -51,9 +43,11 @@ def published(
     token: str = TOKEN,
     *,
     dry_run: bool = False,
+    pauses: list[float] | None = None,
     **options: Any,  # noqa: ANN401 -- those of publish
 ) -> list[Change]:
-    with Grafana(url, token, dry_run=dry_run) as opened:
+    waited = [] if pauses is None else pauses
+    with Grafana(url, token, dry_run=dry_run, rng=Random(1), pause=waited.append) as opened:
         return list(publish(opened, **({"datasource_url": PROMETHEUS} | options)))
 
 
@@ -186,16 +180,17 @@ def test_an_answer_that_is_lost_does_not_stop_it(double: Double) -> None:
     assert {change.done for change in published(double.url)} == {UNCHANGED}
 
 
-def test_what_may_be_over_in_a_moment_is_tried_again_with_growing_pauses(
-    double: Double, pauses: list[float]
-) -> None:
+def test_what_may_be_over_in_a_moment_is_tried_again_with_growing_pauses(double: Double) -> None:
     double.state.failures += [503, 502, 429]
-    published(double.url)
-    assert pauses == [0.4, 0.8]
+    pauses: list[float] = []
+    published(double.url, pauses=pauses)
+    assert len(pauses) == 3
+    assert pauses[0] < pauses[1] < pauses[2]
+    assert pauses[0] == pytest.approx(0.2, rel=0.21)
 
 
 def test_it_gives_up_in_the_end(double: Double) -> None:
-    double.state.failures += [503] * 5
+    double.state.failures += [503] * ATTEMPTS
     with pytest.raises(GrafanaError, match=r"cannot read folders now \(503\): later"):
         published(double.url)
     assert double.state.failures == []
