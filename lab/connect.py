@@ -12,6 +12,8 @@ and would abandon the one that waits.
 
 import json
 import os
+import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,6 +30,7 @@ FLUSH_INTERVAL_MS: Final = 1_000
 """The worker's ``offset.flush.interval.ms``: how often its sinks commit."""
 _UP_WITHIN_S: Final = 90
 _ACT_WITHIN_S: Final = 60
+_STOPS_WITHIN_S: Final = 30
 _RESTARTS: Final = 4
 
 
@@ -92,9 +95,14 @@ class Connect:
         until(lambda: self.abandonments(name) > abandoned, done, _ACT_WITHIN_S)
 
     def restart(self, processes: Processes) -> None:
-        """Stop the worker as an operator does, and start it again; tasks that do not stop are abandoned."""
+        """Stop the worker as an operator does, and start it again; tasks that do not stop are abandoned.
+
+        As an operator does, too, kill it where it does not end: its shutdown hook and Jetty's may wait for each
+        other for ever (seen once, after "Stopping REST server").
+        """
         self._process.popen.terminate()
-        self._process.popen.wait()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.popen.wait(_STOPS_WITHIN_S)
         processes.end(self._process)
         self.launch(processes)
         self.wait()

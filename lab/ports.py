@@ -14,6 +14,8 @@ LOOPBACK: Final = "127.0.0.1"
 COUNTER: Final = "DEADWATCH_PORTS"
 """Names a file that counts the ports that were chosen: processes which have it choose none twice."""
 _FIRST: Final = 10_000
+_BLOCKED: Final = 10_080
+"""Browsers open no page there; of the ports that the Fetch standard blocks the only one above ``_FIRST``."""
 _OUTGOING: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
@@ -55,8 +57,10 @@ def _candidates() -> Iterator[int]:
     while True:
         if count < _FIRST:
             yield 0
-        else:
-            yield _FIRST + (_next(Path(counter)) if counter else random.randrange(count)) % count
+            continue
+        port = _FIRST + (_next(Path(counter)) if counter else random.randrange(count)) % count
+        if port != _BLOCKED:
+            yield port
 
 
 def _next(counter: Path) -> int:

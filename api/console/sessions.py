@@ -67,7 +67,7 @@ class CookieCipher:
 class SealedSession(Sealed):
     """What a session's cookie holds; ``identity`` is a token or the text of a ``Person``."""
 
-    mark = "session:"
+    mark = "signed-in:"
 
     id: str
     began_s: int

@@ -268,7 +268,10 @@ def plan(dry_run: Answer) -> tables.FittedTable:
     if made["rehydrated"]:
         rows.append(("  payload and attempts read at the origin", made["rehydrated"]))
     rows += [(f"  without header {name}", count) for name, count in made["dropped_headers"].items()]
-    for what, reasons in (("parked", made["park_reasons"]), ("skipped", made["skip_reasons"])):
+    parked = made.get("park_reasons", {})
+    if made["to_park"] and not parked:  # told by an earlier version
+        rows.append(("would be parked", made["to_park"]))
+    for what, reasons in (("parked", parked), ("skipped", made["skip_reasons"])):
         for reason, count in reasons.items():
             meaning = f": {MEANINGS[reason]}" if reason in MEANINGS else ""
             rows.append((f"would be {what}: {reason}", f"{count}{meaning}"))

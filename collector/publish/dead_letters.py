@@ -106,7 +106,7 @@ class KafkaDeadLetterProducer:
             return error
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class DeadLetterWriter:
     """Used by one thread; ``counts`` may be read by any."""
 

@@ -126,7 +126,7 @@ def _unread(event: Quarantined) -> DeadLetter:
     return DeadLetter(context, event.source.encode(), event.excerpt.encode(errors="replace"))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Delivery:
     """Used by one thread; ``topic`` and ``kafka`` are named in messages."""
 
@@ -190,7 +190,7 @@ class Delivery:
         self._trouble = trouble
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Publisher:
     """Publishes chunks until it is stopped and has no more; ``failure`` is why it ended before.
 

@@ -34,6 +34,6 @@ def checked_url(text: str) -> str:
     parts = _PARTS.match(text)
     if parts and parts["driver"] in DRIVERS and unquote(parts["database"] or "") not in {"", ":memory:"}:
         with suppress(ValueError):
-            int(parts["port"] or 0)
+            int("0" if parts["port"] is None else parts["port"])
             return text
     raise ValueError(FORM)

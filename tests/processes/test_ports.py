@@ -20,6 +20,7 @@ def test_processes_that_ask_at_once_are_given_different_ports(
     asking = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     given = [port for one in asking for port in one.communicate()[0].split()]
     assert len(set(given)) == len(given) == 150
+    assert "10080" not in given, "a browser opens no page there"
 
 
 def test_a_host_that_is_not_this_machine_is_refused_at_once() -> None:

@@ -125,6 +125,12 @@ def test_a_dry_run_is_a_table_of_what_goes_and_what_stays() -> None:
         assert part in lines
 
 
+def test_a_plan_of_an_earlier_version_tells_how_many_would_be_parked() -> None:
+    earlier = Plan(to_move=1, to_park=12).model_dump(exclude={"park_reasons"})
+    lines = printed(redrives.plan({"dlq_topic": "dlq.t", "plan": earlier}))
+    assert "would be parked │ 12" in " ".join(lines.split())
+
+
 @pytest.mark.parametrize("status", [Status.PAUSED, Status.COMPLETED, Status.FAILED])
 def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
     client: httpx2.Client, order: str, store: Engine, add_series: Callable[..., None], status: Status

@@ -1,11 +1,11 @@
 """Whether an address names a store is told as SQLAlchemy reads it, without SQLAlchemy."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from deadwatch.store.address import DRIVERS
+from deadwatch.store.address import DRIVERS, checked_url
 from deadwatch.store.engine import parse_url
 
 BEGINNINGS = ("sqlite:///", "postgresql://", "postgres://", "postgresql+psycopg://", "mysql://", "")
@@ -22,14 +22,16 @@ def read(text: str) -> str | None:
 
 
 def used(text: str) -> str | None:
-    """The database that we use."""
+    """The database of a store that settings take."""
     try:
-        return parse_url(text).database
+        checked_url(text)
     except ValueError:
         return None
+    return parse_url(text).database
 
 
 @settings(max_examples=500)
+@example("postgresql://", "user:secret@host:/db")
 @given(st.sampled_from(BEGINNINGS), st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
 def test_an_address_names_a_store_where_sqlalchemy_finds_its_database(beginning: str, rest: str) -> None:
     assert used(beginning + rest) == read(beginning + rest)
