@@ -97,8 +97,8 @@ class Connect:
     def restart(self, processes: Processes) -> None:
         """Stop the worker as an operator does, and start it again; tasks that do not stop are abandoned.
 
-        As an operator does, too, kill it where it does not end: its shutdown hook and Jetty's may wait for each
-        other for ever (seen once, after "Stopping REST server").
+        It is killed where it does not end, as an operator would: its shutdown hook and Jetty's may wait for
+        each other for ever (seen once, after "Stopping REST server").
         """
         self._process.popen.terminate()
         with suppress(subprocess.TimeoutExpired):

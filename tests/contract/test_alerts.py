@@ -151,7 +151,8 @@ def test_the_objective_burns_over_all_windows_while_dead_letters_are_late(
     made = rules(Values(objective=Objective(enabled=True, hours=1), interval="1m"))
     group = made["groups"][-1]
     alerts = [rule for rule in group["rules"] if rule.get("alert") == objective.NAME]
-    assert [rule["labels"]["window"] for rule in alerts] == [burn.long for burn in BURNS]
+    labels = [{"severity": str(burn.severity), "window": burn.long} for burn in BURNS]
+    assert [rule["labels"] for rule in alerts] == labels
     late = Case("", {}, DUE, {"job": "deadwatch", **ON_TOPIC}, "100%")
     fired = [one for rule in alerts for one in expected(late, rule)]
     series = {STORE: "1x400", with_job(LETTERS): arrived, with_job(WAITING): waiting}

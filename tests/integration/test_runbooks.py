@@ -31,6 +31,7 @@ MAINS = {
 WITHIN_S = 120
 PAGE = ROOT / "docs" / "operations.md"
 REMOVALS = re.findall(r"^\$ kafka-topics\.sh (.+ --delete --topic) \S+$", PAGE.read_text(), re.MULTILINE)
+assert len(REMOVALS) == PAGE.read_text().count("$ kafka-topics.sh"), "one removes in another way"
 
 
 @pytest.mark.parametrize("tool", sorted(MAINS.keys() & set(KAFKA)))

@@ -1,7 +1,6 @@
 """What is read of a store is one moment of the file that is there; nothing but SQLite opens that file."""
 
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Hashable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from api.errors import StoreUnavailableError
 from api.signals import dead_letter_groups
@@ -132,6 +131,7 @@ def test_a_file_in_the_place_of_another_has_another_state_and_takes_what_is_writ
     with closing(reader), closing(Writer(f"sqlite:///{file}", reader)) as writer:
         with writer.writing() as connection:
             audit.write(connection, ENTRY)
+        reader.check()
         before = reader.state()
         for moved in [*tmp_path.glob("store.db*")]:
             moved.rename(tmp_path / f"aside-{moved.name}")
@@ -139,8 +139,12 @@ def test_a_file_in_the_place_of_another_has_another_state_and_takes_what_is_writ
         assert reader.state() != before
         with writer.writing() as connection:
             audit.write(connection, replace(ENTRY, action="after"))
-    with closing(sqlite3.connect(file)) as connection:
-        assert [*connection.execute("SELECT action FROM audit")] == [("after",)]
+        with reader.read() as connection:
+            assert connection.scalars(select(schema.audit.c.action)).all() == ["after"]
+        file.unlink()
+        for read in (reader.state, reader.check):
+            with pytest.raises(StoreUnavailableError, match=ABSENT):
+                read()
 
 
 @pytest.mark.parametrize("ending", ["", "-shm", "-wal"])

@@ -69,6 +69,11 @@ def test_what_was_changed_and_moved_in_grafana_is_put_right_and_shown(place: tup
         "  folder: '' → 'deadwatch'",
     ]
     assert {change.done for change in published(*place)} == {UNCHANGED}
+    with Grafana(*place) as opened:
+        found = opened.face.dashboard.get_dashboard(FIRST.uid)["dashboard"]
+        opened.face.dashboard.update_dashboard({"dashboard": found, "folderUid": "", "overwrite": True})
+    (change,) = (change for change in published(*place) if change.done != UNCHANGED)
+    assert list(change.details) == ["folder: '' → 'deadwatch'"]
 
 
 def test_the_payloads_are_those_that_grafana_documents(double: Double) -> None:

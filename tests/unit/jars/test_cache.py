@@ -42,8 +42,9 @@ def test_jars_that_the_manifest_names_are_used_and_not_made_again() -> None:
     assert jars.classpath("kafka") == str(cache.home() / "kafka" / "*")
     assert cache.is_complete(("kafka",))
     assert not cache.is_complete(), "some jars are not all of them"
-    with pytest.raises(jars.JarsError, match="run `make setup`"):
-        jars.files("spark")
+    for used in (jars.files, jars.classpath):
+        with pytest.raises(jars.JarsError, match="run `make setup`"):
+            used("spark")
 
 
 @pytest.mark.usefixtures("locked")

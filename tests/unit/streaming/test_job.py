@@ -30,7 +30,7 @@ def test_what_killed_queries_and_earlier_versions_have_left_is_removed_and_nothi
         (tmp_path / name / "7").write_text("v1")
     before = names(tmp_path)
     (tmp_path / "query-killed" / "commits" / "7").mkdir(parents=True)
-    with checkpoint_directory(tmp_path):
-        pass
     kept = [name for name in before if name not in EARLIER_CHECKPOINT] if is_sparks else before
+    with checkpoint_directory(tmp_path) as directory:
+        assert names(tmp_path) == sorted([*kept, directory.name])
     assert names(tmp_path) == kept

@@ -244,7 +244,7 @@ def test_a_search_that_finds_little_goes_on_where_it_stopped(
         add_row(
             schema.groups, fingerprint=f"f{number:02}", error_class="A" if number else "B", last_ms=number
         )
-    text = console.get('/groups?filter=error_class+==+"B"').text
+    text = console.get('/groups?order=latest&filter=error_class+==+"B"').text
     assert "20 causes were searched" in text
     assert "No match so far." in text
     following = NEXT.search(text)

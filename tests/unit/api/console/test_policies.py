@@ -105,11 +105,13 @@ def test_what_the_api_refuses_the_console_refuses_with_the_same_words(operator: 
 
 
 def test_who_comes_second_changes_nothing(operator: Console, kept: Callable[[str], PolicyRequest]) -> None:
-    form = from_policy(kept(POLICY)) | {"version": "3"}
-    assert operator.post(f"{PAGE}/edit", **{**form, "reason": "first"}).status_code == 303
-    late = operator.post(f"{PAGE}/edit", **{**form, "reason": "second"})
+    before = kept(POLICY)
+    form = from_policy(before) | {"version": "3"}
+    assert operator.post(f"{PAGE}/edit", **{**form, "max_attempts": "9"}).status_code == 303
+    late = operator.post(f"{PAGE}/edit", **{**form, "max_attempts": "8"})
     assert late.status_code == 412
-    assert kept(POLICY).reason == "first"
+    retry = before.retry.model_copy(update={"max_attempts": 9})
+    assert kept(POLICY) == before.model_copy(update={"retry": retry})
     assert "version 4" in words(late.text)
     assert operator.post(f"{PAGE}/switch", enabled="false", version="3").status_code == 412
     assert operator.post(f"{PAGE}/delete", version="3").status_code == 412

@@ -163,7 +163,9 @@ def test_openmetrics(client: httpx2.Client) -> None:
     assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert samples_of(answer) == GOLDEN
     assert answer.text.endswith("# EOF\n")
-    types = {family.name: family.type for family in openmetrics_families(answer.text)}
+    families = openmetrics_families(answer.text)
+    assert {family.documentation for family in families} == {metric.help for metric in catalog.ALL}
+    types = {family.name: family.type for family in families}
     assert types["deadwatch_task_timeouts"] == "counter"
     assert types["deadwatch_build"] == "info"
     assert (types["deadwatch_connect_abandoned_tasks"], types["deadwatch_connect_abandoned_tasks_total"]) == (

@@ -80,7 +80,7 @@ class Counting(KafkaEventProducer):
     """
 
     def __init__(self, left_out: int = 0, doubts: Sequence[int] = (), silences: int = 0) -> None:
-        self._delivery_timeout_ms, self.used, self.opened = 5_000, list[int](), 0
+        self._delivery_timeout_ms, self.used, self.opened, self.asked = 5_000, list[int](), 0, 0
         self._left_out, self._doubts, self._silences = left_out, doubts, silences
         self._open()
 
@@ -95,8 +95,8 @@ class Counting(KafkaEventProducer):
         return {PLACE: len(self.used) - 1}
 
     def _ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        if self._silences:
-            self._silences -= 1
+        self.asked += 1
+        if self.asked <= self._silences:
             raise KafkaConnectionError
         return dict.fromkeys(partitions, len(self.used) if len(self.used) > self._left_out else 0)
 
@@ -128,7 +128,7 @@ def test_which_producer_makes_a_transaction(
 def test_where_readers_come_to_an_end_is_asked_until_they_get_past(silences: int) -> None:
     with closing(Counting(silences=silences)) as counting:
         counting.transact([(b"k", b"v")])
-    assert counting.used == [1]
+    assert (counting.asked, counting.used) == (silences + 1, [1])
 
 
 @pytest.mark.parametrize("connect", [KafkaEventProducer, KafkaDeadLetterProducer])

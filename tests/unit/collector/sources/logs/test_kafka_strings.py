@@ -29,13 +29,16 @@ class String(NamedTuple):
 
 
 def strings(file: Path) -> Iterator[String]:
-    _about, *blocks = file.read_text().rstrip("\n").split("\n\n")
+    about, *blocks = file.read_text().rstrip("\n").split("\n\n")
+    assert GIVES not in about, f"{file.name} begins with what it is about"
     for block in blocks:
         name, *lines = block.split("\n")
         text = [line for line in lines if not line.startswith(GIVES)]
         given = [line.removeprefix(GIVES) for line in lines[len(text) :]]
+        assert text, f"{name} is a name without a string"
         assert given, f"{name} gives neither events nor nothing"
-        events = [] if given[0].startswith(NOTHING) else [json.loads(event) for event in given]
+        nothing = len(given) == 1 and given[0].startswith(NOTHING)
+        events = [] if nothing else [json.loads(event) for event in given]
         yield String(f"{file.stem}: {name}", "\n".join(text), events)
 
 
