@@ -52,7 +52,7 @@ MAX_COPIED_BYTES: Final = 1_000_000
 """Key and value that are copied: with the headers below 1 MiB, ``max.request.size`` of Java's producer."""
 LET_GO_AFTER: Final = 10
 """After so many batches Python collects its garbage. The data frames of py4j are cycles: as long as they are
-there the JVM keeps their plans, about 100 kB a batch."""
+there the JVM keeps their plans, about 150 kB a batch."""
 SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
 
 logger = logging.getLogger(__name__)

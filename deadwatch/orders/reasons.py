@@ -35,7 +35,8 @@ MEANINGS: Final[Mapping[SkipReason | ParkReason, str]] = {
     SkipReason.HEADERS_UNREADABLE: "the name of a header is no UTF-8, so that none can be read",
     SkipReason.NO_ORIGIN: "its headers do not tell where it came from, and the target needs it",
     SkipReason.OTHER_CONSUMERGROUP: "a retry topic is asked for, and another group has failed",
-    SkipReason.TARGET_MISSING: "the topic does not exist, or we may not see it (DESCRIBE)",
+    SkipReason.TARGET_MISSING: "the topic does not exist, or we may not see it (DESCRIBE): "
+    "create it, or name another one",
     SkipReason.TARGET_IS_DLQ: "dead letters are kept there, parked ones included",
     SkipReason.TARGET_INTERNAL: "the topic is Kafka's own, or holds Deadwatch's events",
     SkipReason.TARGET_NOT_ALLOWED: "no expression of targets_allow matches it; add one",

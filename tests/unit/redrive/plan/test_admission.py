@@ -97,7 +97,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         into("secret.orders"),
         "targets_allow matches it; add one",
     ),
-    ("a target that is not there", into("gone"), "target gone is refused: the topic does not exist"),
+    ("a target that is not there", into("gone"), "(DESCRIBE): create it, or name another one"),
     (
         "a map that ends nowhere",
         {"target": {"kind": "map", "map": {"a": "b", "b": "gone"}}},
