@@ -90,7 +90,8 @@ class Service:
         running = [psutil.Process(process.pid) for process in self._processes if process.poll() is None]
         processes = [*running, *(child for process in running for child in process.children(recursive=True))]
         for process in processes:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(processes, WITHIN_S)
         self._closing.close()
 
