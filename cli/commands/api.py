@@ -57,11 +57,12 @@ class OneLine(TyperGroup):
         if isinstance(sys.stdout, TextIOWrapper):  # what its encoding has not is escaped
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(*args, **extra | {"standalone_mode": False})
+            code = super().main(*args, **{"prog_name": "deadwatch"} | extra | {"standalone_mode": False})
             if sys.stdout is not None:  # a process may be started without one
                 sys.stdout.flush()
         except TyperException as error:
-            sys.stderr.write(f"deadwatch: {error.format_message()}; see deadwatch --help\n")
+            wrong, told = " ".join(error.format_message().split()).rstrip("."), getattr(error, "ctx", None)
+            sys.stderr.write(f"deadwatch: {wrong}; see {told.command_path if told else 'deadwatch'} --help\n")
             code = REFUSED
         except OSError as error:
             if error.errno not in UNWRITABLE:
@@ -145,7 +146,7 @@ def option(name: str, kind: object, default: object) -> inspect.Parameter:
 
 def group(about: str, commands: Mapping[str, Callable[..., int]]) -> typer.Typer:
     """Commands of the api under one name."""
-    made = typer.Typer(cls=OneLine, help=about, no_args_is_help=True)
+    made = typer.Typer(cls=OneLine, help=about)
     for name, command in commands.items():
         made.command(name, epilog=EXIT_CODES)(of_api(command))
     return made

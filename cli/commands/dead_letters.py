@@ -113,9 +113,11 @@ def _group(group: Answer) -> tables.FittedTable:
     samples = [
         (
             f"{sample['dlq_topic']} {sample['partition']}:{sample['offset']}",
-            f"{sample['timestamp']}  {sample['value_bytes']} B",
+            f"{tables.brief_time(sample['timestamp'])}  {sample['value_bytes']} B",
         )
         for sample in group["samples"]
     ]
-    facts = [(name, value) for name, value in group.items() if name != "samples"]
+    trend = [f"{tables.brief_time(hour['at'])}  {hour['value']}" for hour in group["trend"]]
+    facts = [(name, value) for name, value in group.items() if name not in {"samples", "trend"}]
+    facts.append(("trend", trend))
     return tables.FittedTable(f"Cause {group['fingerprint']}", ("", ""), [*facts, *samples])

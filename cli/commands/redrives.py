@@ -139,7 +139,7 @@ def redrive(
     if not yes and not ask_terminal(question, would if unseen else ""):
         return _end(tried, output, UNDONE)
     order = api.post(PATH, {**request, **next_step(tried)}, str(uuid.uuid4()))
-    console.print(f"redrive {order['id']}: stop it with deadwatch cancel {order['id']}", highlight=False)
+    console.print(f"to stop it: deadwatch cancel {order['id']}", highlight=False, soft_wrap=True)
     return watch(api, order["id"], console, output)
 
 

@@ -38,7 +38,7 @@ class FittedTable:
 
     Cells are wrapped by word; columns are left out, those of ``optional`` in their order, the least important
     first, until each of the others has room for its words. Numbers stand at the right, None is an empty cell,
-    nothing is taken for markup.
+    nothing is taken for markup. Without rows it is one line.
     """
 
     title: str
@@ -52,6 +52,9 @@ class FittedTable:
         from rich.text import Text
 
         del console
+        if not self.rows:
+            yield Text(f"{self.title}: none")
+            return
         cells = [[_cell(row[index]) for row in self.rows] for index in range(len(self.headings))]
         columns = [_Column.of(*column) for column in zip(self.headings, cells, strict=True)]
         kept = self._kept(columns, options.max_width)
@@ -59,7 +62,7 @@ class FittedTable:
         for index, width in zip(
             kept, _widths([columns[one] for one in kept], options.max_width), strict=True
         ):
-            numeric = bool(self.rows) and all(isinstance(row[index], int | float) for row in self.rows)
+            numeric = all(isinstance(row[index], int | float) for row in self.rows)
             justify: JustifyMethod = "right" if numeric else "left"
             made.add_column(self.headings[index], justify=justify, overflow="fold", width=width)
         for number, row in enumerate(self.rows):
@@ -141,4 +144,9 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     text = one_line(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return brief_time(text)
+
+
+def brief_time(text: str) -> str:
+    """A time of the api to the second; any other text as it is."""
     return INSTANT.sub(r"\1 \2Z", text)

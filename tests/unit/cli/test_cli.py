@@ -34,6 +34,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 BAD_INPUT = {
     "up --bogus": "No such option: --bogus",
     "upp": "No such command 'upp'",
+    "policies": "Missing command; see deadwatch policies --help",
+    "policies enable": "Missing argument 'ID'; see deadwatch policies enable --help",
+    "store": "Choose from: status, upgrade, check, backup, restore; see deadwatch store --help",
     "up --port http": "Invalid value for '--port'",
     "up": "which Kafka? give --bootstrap-servers HOST:PORT",
     "up --config gone.yaml": "cannot read gone.yaml",

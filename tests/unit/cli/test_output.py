@@ -67,6 +67,20 @@ def test_columns_that_find_no_room_are_named(full: Served) -> None:
     assert "last_seen" in wide
 
 
+@pytest.mark.parametrize(
+    ("command", "title"), [("findings", "Findings"), ("policies list", "Policies"), ("tasks", "Tasks")]
+)
+def test_a_list_without_items_says_so(served: Served, command: str, title: str) -> None:
+    assert ok(served.run(*command.split())) == f"{title}: none\n"
+
+
+def test_the_trend_of_a_cause_is_told_by_hours(full: Served) -> None:
+    shown = ok(full.run("show", console_store.MAIN_GROUP))
+    answer = json.loads(ok(full.run("show", console_store.MAIN_GROUP, "--json")))
+    first = answer["trend"][0]
+    assert f"{first['at'][:10]} {first['at'][11:19]}Z  {first['value']}" in " ".join(shown.split("│"))
+
+
 @pytest.mark.parametrize("command", LISTS)
 def test_json_yaml_and_csv_tell_the_same(full: Served, command: str) -> None:
     answer = json.loads(ok(full.run(*command.split(), "--output", "json")))
