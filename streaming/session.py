@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 import pyspark
 from kafka.errors import KafkaError
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.logger import PySparkLogger
@@ -55,6 +55,7 @@ WRONG = re.compile(
 )
 """What Spark says of a setting that it does not take."""
 NO_SPACE = "No space left on device"
+ENDED = "its JVM has ended; the lines before this one may say why"
 DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
 MAX_CHARS = 500
 
@@ -105,10 +106,12 @@ def start(settings: StreamingSettings) -> SparkSession:
     Raises:
         JarsError: the jars of Spark's Kafka source are not there.
         WrongSettingError: Spark does not take a setting, or there is no Java that it runs on.
-        SessionError: the JVM cannot be started, or the master does not answer.
+        SessionError: the JVM cannot be started, it has ended, or the master does not answer.
     """
     try:
         return _start(settings)
+    except (ConnectionError, Py4JNetworkError) as error:  # the UI's port is taken, for one
+        raise SessionError(f"Spark does not start with master {settings.master}: {ENDED}") from error
     except (Py4JError, PySparkException) as error:
         thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
         why = thrown["text"] if thrown else str(error).partition("\n")[0]
@@ -135,7 +138,6 @@ def starting(stop: threading.Event) -> Iterator[None]:
             process.interrupt_if(stop)
             yield
     except (process.Interrupted, KeyboardInterrupt):  # the latter is what Spark makes of SIGINT
-        logging.getLogger().disabled = True  # py4j logs there, with its stack, what we are about to end
         children = [one for one in psutil.Process().children(recursive=True) if one not in others]
         for child in children:  # a JVM that starts and finds no driver never ends by itself
             with suppress(psutil.NoSuchProcess):
@@ -150,6 +152,7 @@ def _start(settings: StreamingSettings) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     if settings.master.startswith("local-cluster"):  # its workers start executors from there
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    logging.getLogger().disabled = True  # only py4j logs to the root itself
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a failure is logged once, where it is caught:
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # not by every layer with its stack
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)

@@ -35,6 +35,11 @@ CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
     "a master that goes while Spark starts": ("spark://spark:7077", NO_MASTER_SEEN, process.AGAIN),
+    "a JVM that ends, as where the port of its UI is taken": (
+        "local[3]",
+        ConnectionRefusedError(),
+        process.AGAIN,
+    ),
     "the master is in the submission": ("", NO_JVM, process.AGAIN),
     "a setting that Spark refuses": ("local[3]", REFUSED, process.REFUSED),
     "a number that is none": ("local[3]", NUMBER, process.REFUSED),
@@ -45,10 +50,10 @@ CASES = {
 
 @pytest.mark.parametrize(("master", "said", "code"), CASES.values(), ids=CASES)
 def test_only_a_setting_that_spark_refuses_is_for_an_operator(
-    master: str, said: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    master: str, said: str | Exception, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(_: object) -> None:
-        raise PySparkRuntimeError(said)
+        raise said if isinstance(said, Exception) else PySparkRuntimeError(said)
 
     settings = StreamingSettings(
         master=master,
