@@ -114,7 +114,8 @@ def untimely_topics(records: Mapping[Place, int]) -> str:
     named = listed(f"{topic}, partition {partition}, {at}" for (topic, partition), at in records.items())
     return (
         "not counted, a record has a time that Spark cannot hold: let its producer give milliseconds, delete"
-        f" what is up to its offset (kafka-delete-records.sh), or add the topic to dlq_topics_deny: {named}"
+        " what is up to its offset (kafka-delete-records.sh), or add a dead letter topic to dlq_topics_deny:"
+        f" {named}"
     )
 
 

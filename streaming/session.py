@@ -29,6 +29,8 @@ import jars
 from deadwatch.runtime import process
 from deadwatch.store.trouble import line
 from streaming import jvm
+from streaming.cluster import untimely_topics
+from streaming.kafka_source import untimely_record
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
@@ -285,6 +287,8 @@ def failure_of(error: Exception) -> Failure:
     text = str(error)
     if NO_SPACE in text:
         return Failure(DISK_FULL, kafka=False)
+    if (record := untimely_record(text)) is not None:
+        return Failure(untimely_topics(dict([record])), kafka=False)
     causes = [match["text"] for match in CAUSE.finditer(text)]
     root = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")
     message = " ".join(root.split())[:MAX_CHARS] or type(error).__name__

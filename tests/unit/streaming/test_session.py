@@ -112,11 +112,21 @@ Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting fo
 ROOT = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment."
 FULL = "[STREAM_FAILED] x\nCaused by: java.io.IOException: No space left on device\n\tat y"
 LOCKED = "database is locked"
+NANOSECONDS = (
+    "[KAFKA_MALFORMED_RECORD_TIMESTAMP] Record at topic deadwatch.events partition 0 offset 63 has timestamp"
+    " value 1795809910165000000\nCaused by: java.lang.ArithmeticException: long overflow\n\tat x"
+)
+UNTIMELY = (
+    "not counted, a record has a time that Spark cannot hold: let its producer give milliseconds, delete what"
+    " is up to its offset (kafka-delete-records.sh), or add a dead letter topic to dlq_topics_deny:"
+    " deadwatch.events, partition 0, 63"
+)
 CASES = {
     "the innermost cause of a Java stack": (RuntimeError(TIMEOUT), ROOT, True),
     "an error of kafka-python": (KafkaTimeoutError("nobody"), "KafkaTimeoutError: nobody", True),
     "the first line of what has no cause": (ValueError(f"\n{LOCKED}\n[SQL: …]"), LOCKED, False),
     "a full disk, whoever met it": (RuntimeError(FULL), DISK_FULL, False),
+    "a record whose time Spark cannot hold": (RuntimeError(NANOSECONDS), UNTIMELY, False),
     "an error without text": (ValueError(), "ValueError", False),
     "a line has an end": (ValueError("x" * 9_999), "x" * 500, False),
 }
