@@ -27,7 +27,7 @@ from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
 from streaming import cluster, kafka_source, warm_up
 from streaming.batches import Batches
-from streaming.session import failure_of
+from streaming.session import failure_of, refuse_ended
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
 from streaming.topic_tracker import TopicTracker
@@ -65,7 +65,11 @@ class Job:
         self._checked_ms = self._advanced_ms = 0
 
     def run(self, spark: SparkSession, rng: Random) -> None:
-        """Run the queries, and again after every failure."""
+        """Run the queries, and again after every failure.
+
+        Raises:
+            SessionError: Spark itself has ended: this process has to begin anew.
+        """
         backoff = Backoff(self._settings.retry_backoff_ms, self._settings.retry_backoff_max_ms)
         failures = 0
         while not self._stop.is_set():
@@ -77,6 +81,7 @@ class Job:
             except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
                 if self._stop.is_set():  # also when another stream has taken the store over
                     break
+                refuse_ended(spark)
                 failures = 1 if any(batches.applied for batches in started) else failures + 1
                 cause = next((batches.error for batches in started if batches.error), error)
                 if (record := kafka_source.untimely_record(str(cause))) is not None:

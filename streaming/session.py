@@ -57,7 +57,7 @@ WRONG = re.compile(
 )
 """What Spark says of a setting that it does not take."""
 NO_SPACE = "No space left on device"
-ENDED = "its JVM has ended; the lines before this one may say why"
+ENDED = "Spark has ended; the lines before this one may say why"
 DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
 MAX_CHARS = 500
 
@@ -113,12 +113,23 @@ def start(settings: StreamingSettings) -> SparkSession:
     try:
         return _start(settings)
     except (ConnectionError, Py4JNetworkError) as error:  # the UI's port is taken, for one
-        raise SessionError(f"Spark does not start with master {settings.master}: {ENDED}") from error
+        raise SessionError(ENDED) from error
     except (Py4JError, PySparkException) as error:
         thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
         why = thrown["text"] if thrown else str(error).partition("\n")[0]
         kind = WrongSettingError if WRONG.search(why) else SessionError
         raise kind(f"Spark does not start with master {settings.master}: {why}") from error
+
+
+def refuse_ended(spark: SparkSession) -> None:
+    """Raise ``SessionError`` where Spark has ended: its JVM was killed, or its master has ended it."""
+    context: Any = spark.sparkContext._jsc  # noqa: SLF001 -- PySpark names no other way to it
+    try:
+        ended = context.sc().isStopped()
+    except (Py4JError, OSError):
+        ended = True
+    if ended:
+        raise SessionError(ENDED)
 
 
 def end(spark: SparkSession) -> None:
