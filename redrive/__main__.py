@@ -1,4 +1,4 @@
-"""``python -m redrive``: a worker for redrive orders, until SIGTERM or SIGINT.
+"""``python -m redrive``: a worker for redrive orders, until a signal asks for the end.
 
 It waits for a store that is away. A signal leaves the transaction that has begun
 ``shutdown_graceful_timeout_ms`` to come to its end; then it is Kafka's, and undone by the next worker.

@@ -1,4 +1,4 @@
-"""``python -m streaming``: the query, until SIGTERM or SIGINT."""
+"""``python -m streaming``: the query, until a signal asks for the end."""
 
 import contextlib
 import logging

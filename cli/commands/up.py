@@ -1,4 +1,4 @@
-"""``deadwatch up``: the processes under one supervisor, until Ctrl-C or SIGTERM."""
+"""``deadwatch up``: the processes under one supervisor, until Ctrl-C or another signal asks for the end."""
 
 import fcntl
 import logging
