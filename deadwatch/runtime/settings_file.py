@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
+from pydantic_settings import SettingsError as NoJsonError
 
 from deadwatch.runtime.process import OTHERS, REFUSED, SettingsError, configure_logging
 from deadwatch.runtime.settings import ProcessSettings
@@ -51,11 +52,18 @@ def load(settings: type[S], file: Path | None = None) -> S:
     """
     _refuse_unknown_variables(settings, os.environ)
     shared, own = _split(settings, _read(file))
+    where = f"{settings.section} settings"
     try:
         return settings(**{**shared, **own})
     except ValidationError as error:
-        where = f"{settings.section} settings" + (f" ({file})" if file else "")
+        where += f" ({file})" if file else ""
         raise SettingsError(f"{where}: " + "; ".join(_lines(error, settings.section))) from None
+    except NoJsonError as error:
+        _, field, *_ = str(error).split('"')  # nothing else of the error names it
+        variable = f"{settings.section}_{field}".upper()
+        raise SettingsError(
+            f"{where}: {field}: lists and mappings must be JSON (variables {variable}, {variable}__*)"
+        ) from None
 
 
 def _refuse_unknown_variables(settings: type[S], environment: Mapping[str, str]) -> None:
@@ -89,12 +97,14 @@ def _split(settings: type[S], content: Mapping[str, Any]) -> tuple[dict[str, Any
     if not isinstance(own, dict):
         raise SettingsError(f"section {settings.section} must be a mapping")
     shared = {name: value for name, value in content.items() if name not in SECTIONS}
-    unknown = sorted(set(shared) - SHARED)
+    unknown = sorted(map(str, set(shared) - SHARED))
     if unknown:
         raise SettingsError(
             f"unknown key {unknown[0]!r} at the top level; known: {', '.join(sorted({*SHARED, *SECTIONS}))}"
         )
-    return {name: value for name, value in shared.items() if name in settings.model_fields}, own
+    return {name: value for name, value in shared.items() if name in settings.model_fields}, {
+        str(name): value for name, value in own.items()
+    }
 
 
 def _lines(error: ValidationError, section: str) -> list[str]:

@@ -35,6 +35,8 @@ def test_an_empty_file_or_section_means_defaults(tmp_path: Path) -> None:
 
 BAD_FILES = [
     ("an unknown shared key", "kafak: {}", "unknown key 'kafak' at the top level; known: api"),
+    ("unknown keys that YAML makes no texts of", "on: 1\n2: 3", "unknown key '2' at the top level"),
+    ("a setting that YAML makes no text of", "collector: {1: x}", r"1: Extra inputs .*COLLECTOR_1\)"),
     ("an unknown setting", "collector: {nmae: x}", "nmae: Extra inputs .*COLLECTOR_NMAE"),
     ("a section that is a list", "collector: [1]", "section collector must be a mapping"),
     ("a section that is switched off", "collector: false", "section collector must be a mapping"),
@@ -60,6 +62,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTOR_BOOTSTRAP", "x")
     with pytest.raises(SettingsError, match=r"unknown variable COLLECTOR_BOOTSTRAP; known: .*COLLECTOR_NAME"):
+        load(CollectorSettings)
+
+
+@pytest.mark.parametrize("name", ["DLQ_TOPICS", "RECEIVER__HOSTS"])
+def test_a_variable_that_is_no_json_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"COLLECTOR_{name}", "orders")
+    variable = f"COLLECTOR_{name.partition('__')[0]}"
+    with pytest.raises(SettingsError, match=rf"must be JSON \(variables {variable}, {variable}__\*\)$"):
         load(CollectorSettings)
 
 
