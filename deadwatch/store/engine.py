@@ -112,7 +112,8 @@ def connect(text: str, *, create: bool = True) -> Engine:
         return engine
     path = Path(url.database or "")
     if create:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):  # the first transaction tells that the file cannot be opened
+            path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(url if create else existing(path, "rw"), hide_parameters=True)
     event.listen(engine, "connect", _on_connect)
     event.listen(engine, "close", _on_close)

@@ -20,6 +20,7 @@ from streaming.store import RetryingStore
 from tests.waiting import until
 
 EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
+NO_PLACE = "the store does not work, its file cannot be opened: look at the directory's existence and rights"
 FULL = "the store does not work, its disk is full: make room there"
 
 
@@ -135,3 +136,18 @@ def test_a_heartbeat_that_is_not_taken_is_logged_once(
         disk.room()
         heartbeat.close()
     assert caplog.text.count(FULL) == 1
+
+
+def test_a_directory_that_cannot_be_made_is_one_line_and_waited_for(
+    tmp_path: Path, stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stop_after_a_line() -> None:
+        if caplog.messages:
+            stop.set()
+
+    (tmp_path / "file").touch()
+    settings = StreamingSettings(store_url=f"sqlite:///{tmp_path}/file/store.db", retry_backoff_ms=1)
+    store = RetryingStore(settings, stop, Random(), beat=stop_after_a_line)
+    with pytest.raises(OperationalError):
+        store.open()
+    assert caplog.messages == [f"{NO_PLACE}; the query waits for it"]
