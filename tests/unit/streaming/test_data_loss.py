@@ -77,8 +77,9 @@ ENDED = [
 
 @pytest.mark.parametrize("case", ENDED, ids=lambda case: case.name)
 def test_which_topics_have_ended(case: End) -> None:
-    last_ends = {} if case.last_seen is None else {HERE: case.last_seen}
-    found = list(data_loss.ended({HERE: 10}, case.ids, case.now, last_ends))
+    other = ("u", 1)
+    last_ends = {} if case.last_seen is None else {HERE: case.last_seen, other: 9}
+    found = list(data_loss.ended({HERE: 10, other: 4}, case.ids, case.now, last_ends))
     assert found == ([case.expected] if case.expected else [])
 
 

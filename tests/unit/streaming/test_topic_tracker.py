@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,33 +10,41 @@ from typing import Any
 import pytest
 from kafka import TopicPartition
 from kafka.admin import OffsetSpec
+from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from kafka.structs import OffsetAndTimestamp
 from sqlalchemy.exc import OperationalError
 
-from deadwatch.store.batch import Batch, Offsets, SeriesDelta
+from deadwatch.store.batch import Batch, Offsets, Present, SeriesDelta
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, LOOKED_AT
 from streaming.settings import StreamingSettings
 from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
+from tests.unit.deadwatch.store.test_handled import handled_event
 from tests.unit.streaming.test_data_loss import records_missed
 
 TOPIC = "orders.dlq"
-HERE, THERE = (TOPIC, 0), (TOPIC, 1)
+HERE, THERE, NEW = (TOPIC, 0), (TOPIC, 1), (TOPIC, 2)
+OTHER, ELSEWHERE = "payments.dlq", ("payments.dlq", 0)
 EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
 
 
 class Kafka:
-    """A topic of two partitions as the admin client describes it."""
+    """Topics as the admin client describes them; a topic without an id has gone, or is hidden from us."""
 
     def __init__(self) -> None:
         self.begin, self.end = {HERE: 0, THERE: 0}, {HERE: 50, THERE: 0}
-        self.topic_id = "one"
+        self.ids = {TOPIC: "one"}
+        self.error_code = UnknownTopicOrPartitionError.errno
 
     def describe_topics(self, topics: Iterable[str] | None = None) -> Sequence[Mapping[str, Any]]:
-        assert set(topics or {TOPIC}) == {TOPIC}
-        partitions = [{"partition_index": number} for _, number in self.begin]
-        return [{"name": TOPIC, "error_code": 0, "topic_id": self.topic_id, "partitions": partitions}]
+        return [self._described(topic) for topic in (self.ids if topics is None else topics)]
+
+    def _described(self, topic: str) -> Mapping[str, Any]:
+        if topic not in self.ids:
+            return {"name": topic, "error_code": self.error_code, "partitions": []}
+        partitions = [{"partition_index": number} for name, number in self.begin if name == topic]
+        return {"name": topic, "error_code": 0, "topic_id": self.ids[topic], "partitions": partitions}
 
     def list_partition_offsets(
         self, wanted: Mapping[TopicPartition, OffsetSpec], _isolation: object
@@ -93,10 +102,11 @@ def read(first: Offsets, ends: Offsets) -> Batch:
 def test_a_batch_begins_where_the_one_before_it_has_ended(query: Query) -> None:
     first = query.tracker.complete(read({HERE: 10, THERE: 0}, {HERE: 20, THERE: 3}))
     second = query.tracker.complete(read({HERE: 21}, {HERE: 30}))
-    assert (first.begins, second.begins) == ({HERE: 10, THERE: 0}, {HERE: 20})
+    third = query.tracker.complete(read({THERE: 3}, {THERE: 4}))
+    assert [one.begins for one in (first, second, third)] == [{HERE: 10, THERE: 0}, {HERE: 20}, {THERE: 3}]
     assert first.topic_ids == {TOPIC: "one"}
-    assert [query.store.apply(batch) for batch in (first, second, second)] == [True, True, False]
-    assert query.store.offsets() == {HERE: 30, THERE: 3}
+    assert [query.store.apply(one) for one in (first, second, second, third)] == [True, True, False, True]
+    assert query.store.offsets() == {HERE: 30, THERE: 4}
 
 
 def test_a_record_before_the_begin_is_of_another_topic_and_is_refused(query: Query) -> None:
@@ -111,6 +121,11 @@ def test_markers_behind_the_last_record_are_not_waited_for(query: Query) -> None
     assert query.tracker.check({HERE: 11, THERE: 0}) == {TOPIC: 0}
     assert (query.store.offsets(), query.missed()) == ({HERE: 11, THERE: 0}, {})
     assert query.tracker.complete(read({HERE: 11}, {HERE: 12})).begins == {HERE: 11}
+
+
+def test_what_nobody_has_read_of_a_new_partition_is_behind(query: Query) -> None:
+    query.kafka.begin[NEW], query.kafka.end[NEW] = 3, 8
+    assert query.tracker.check({HERE: 49, THERE: 0}) == {TOPIC: 1 + 5}
 
 
 def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_saw(query: Query) -> None:
@@ -165,7 +180,7 @@ def test_a_restart_forgets_not_when_a_stream_had_read_all(query: Query) -> None:
 
 def test_between_two_checks_markers_are_passed_too(query: Query) -> None:
     for topic_id, end in (("one", 11), ("another", 12)):
-        query.kafka.topic_id = topic_id
+        query.kafka.ids[TOPIC] = topic_id
         query.tracker.advance({HERE: end})
         assert query.store.offsets() == {HERE: 11, THERE: 0}
 
@@ -249,13 +264,22 @@ def test_a_topic_with_a_record_that_spark_cannot_read_is_left_out_while_it_has_i
     assert query.missed() == {"deleted_unread": 11}
 
 
+def test_a_topic_is_left_out_while_it_has_any_such_record(query: Query) -> None:
+    query.kafka.end[THERE] = 9
+    for place, offset in ((HERE, 20), (THERE, 5)):
+        query.tracker.note_untimely(place, offset)
+    for place, begin, left_out in ((HERE, 20, {TOPIC}), (HERE, 21, {TOPIC}), (THERE, 6, set())):
+        query.kafka.begin[place] = begin
+        assert query.tracker.settle() == left_out, place
+
+
 @pytest.mark.parametrize(("topic_id", "end"), [("another", 50), ("", 7)], ids=["by its id", "by its end"])
 def test_a_topic_that_was_made_anew_with_such_a_record_is_read_again(
     query: Query, topic_id: str, end: int
 ) -> None:
     query.tracker.note_untimely(HERE, 20)
     assert query.tracker.settle() == {TOPIC}
-    query.kafka.topic_id, query.kafka.end[HERE] = topic_id, end
+    query.kafka.ids[TOPIC], query.kafka.end[HERE] = topic_id, end
     with pytest.raises(RightsChangedError, match=TOPIC):
         query.tracker.check({})
     assert (query.tracker.settle(), query.tracker.untimely) == (frozenset(), {})
@@ -265,3 +289,68 @@ def test_a_topic_that_was_made_anew_with_such_a_record_is_read_again(
 def test_events_are_not_left_out(query: Query) -> None:
     query.tracker.note_untimely((StreamingSettings().events_topic, 0), 20)
     assert query.tracker.untimely == {}
+
+
+UNKNOWN, HIDDEN = UnknownTopicOrPartitionError.errno, TopicAuthorizationFailedError.errno
+
+
+@pytest.mark.parametrize(
+    ("error_code", "read_to", "lost"),
+    [(UNKNOWN, 50, 0), (UNKNOWN, 20, 30), (HIDDEN, 20, 0)],
+    ids=["deleted, all was read", "deleted with records that nobody has read", "hidden from us"],
+)
+def test_what_a_deleted_topic_held_unread_is_counted_once(
+    query: Query, error_code: int, read_to: int, lost: int
+) -> None:
+    assert query.tracker.check({}) == {TOPIC: 40}
+    assert query.merged({HERE: 10}, {HERE: read_to})
+    del query.kafka.ids[TOPIC]
+    query.kafka.error_code = error_code
+    with pytest.raises(TopicsEndedError, match=TOPIC) if lost else nullcontext():
+        assert query.tracker.check({}) == {}
+    for _ in range(2):
+        query.tracker.settle()
+        assert query.tracker.check({}) == {}
+        assert query.store.offsets() == {HERE: read_to + lost, THERE: 0}
+        assert query.missed() == ({"topic_deleted": lost} if lost else {})
+
+
+def test_a_batch_that_was_read_before_its_topic_was_deleted_is_merged_and_what_it_lacks_counted(
+    query: Query,
+) -> None:
+    del query.kafka.ids[TOPIC], query.kafka.begin[HERE]
+    assert query.merged({HERE: 20}, {HERE: 30})
+    assert (query.store.offsets(), query.missed()) == ({HERE: 30, THERE: 0}, {"deleted_unread": 10})
+
+
+def test_of_a_topic_that_is_made_anew_again_and_again_only_what_was_seen_is_lost(query: Query) -> None:
+    assert query.tracker.check({}) == {TOPIC: 40}
+    for topic_id in ("another", "a third one"):
+        query.kafka.ids[TOPIC] = topic_id
+        query.tracker.settle()
+        assert query.missed() == {"topic_recreated": 40}
+    assert query.merged({HERE: 0}, {HERE: 50})
+
+
+def test_batches_of_another_topic_do_not_hide_that_one_was_made_anew(query: Query) -> None:
+    query.kafka.ids[OTHER], query.kafka.begin[ELSEWHERE], query.kafka.end[ELSEWHERE] = "other", 0, 9
+    assert query.tracker.check({ELSEWHERE: 0}) == {TOPIC: 40, OTHER: 9}
+    assert query.merged({ELSEWHERE: 0}, {ELSEWHERE: 9})
+    assert query.store.topic_ids() == {TOPIC: "one", OTHER: "other"}
+    query.kafka.ids |= {TOPIC: "another", OTHER: "another"}
+    for place in (HERE, ELSEWHERE):
+        with pytest.raises(TopicsEndedError, match=place[0]):
+            query.tracker.complete(read({place: 10}, {place: 20}))
+
+
+def test_of_topics_that_redrives_have_moved_records_of_a_batch_says_what_is_left(query: Query) -> None:
+    query.kafka.begin |= {HERE: 7, ELSEWHERE: 0}
+    query.kafka.end[ELSEWHERE] = 9
+    query.kafka.ids[OTHER] = "other"
+    gone = handled_event((0, 0, 3), topic="gone.dlq")
+    assert query.store.apply(replace(EMPTY, events=(gone,)))
+    events = (handled_event((0, 0, 3), topic=TOPIC), handled_event((0, 0, 3), topic="no name of Kafka"))
+    moved = query.tracker.complete(replace(read({ELSEWHERE: 0}, {ELSEWHERE: 9}), events=events))
+    assert moved.present == {TOPIC: Present("one", {0: 7, 1: 0}), "gone.dlq": Present("", {})}
+    assert moved.topic_ids == {OTHER: "other"}
+    assert query.tracker.complete(read({ELSEWHERE: 9}, {ELSEWHERE: 9})).present == {}
