@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from kafka.errors import KafkaError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy.exc import SQLAlchemyError
@@ -90,10 +91,18 @@ class Job:
                 self._stop.wait(backoff.delay_ms(failures, rng) / 1_000)
 
     def warm_up(self, spark: SparkSession) -> None:
-        """Let the JVM compile what every batch needs; what Python has loaded by then is no garbage."""
+        """Let the JVM compile what every batch needs; what Python has loaded by then is no garbage.
+
+        Raises:
+            SessionError: Spark has ended.
+        """
         began_ms = self._clock_ms()
         rehearse = Batches(self._settings, self._store, self._clock_ms).read
-        warm_up.run(spark, self._settings.events_topic, rehearse, self._stop)
+        try:
+            warm_up.run(spark, self._settings.events_topic, rehearse, self._stop)
+        except (Py4JError, OSError):
+            refuse_ended(spark)
+            raise
         leave_records_alone()
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 

@@ -3,11 +3,12 @@ finds none, nor what others keep there.
 """
 
 import threading
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import cast
+from typing import Final, cast
 
 import pytest
 from kafka.errors import KafkaConnectionError
@@ -32,35 +33,60 @@ def session(stopped: bool | None) -> SparkSession:
     return cast("SparkSession", SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java)))
 
 
-@pytest.mark.parametrize(
-    ("stopped", "ends"),
-    [(False, False), (True, True), (None, True)],
-    ids=["Kafka is away", "its master has ended Spark", "the JVM was killed"],
-)
-def test_the_queries_run_again_where_spark_has_not_ended(
-    stopped: bool | None, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stop, attempts = threading.Event(), list[object]()
+ENDED: Final = {"its master has ended Spark": True, "the JVM was killed": None}
 
-    def fail(settings: object) -> None:
-        attempts.append(settings)
-        if len(attempts) == 3:
-            stop.set()
-        raise KafkaConnectionError
 
-    monkeypatch.setattr("streaming.cluster.connect", fail)
+@pytest.fixture
+def stop() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def job(tmp_path: Path, stop: threading.Event) -> Iterator[Job]:
     settings = StreamingSettings(retry_backoff_ms=1, retry_backoff_max_ms=1)
-    refused: AbstractContextManager[object] = (
-        pytest.raises(SessionError, match="Spark has ended") if ends else nullcontext()
-    )
     with (
         Store(f"sqlite:///{tmp_path}/store.db") as store,
         closing(Heartbeat(store, 10_000, int)) as heartbeat,
     ):
-        job = Job(settings, store, heartbeat, stop, int)
-        with refused:
-            job.run(session(stopped), Random(1))
-    assert len(attempts) == (1 if ends else 3)
+        yield Job(settings, store, heartbeat, stop, int)
+
+
+@pytest.fixture
+def attempts(stop: threading.Event, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """How often Kafka was asked in vain; the third time is the last one."""
+    made: list[object] = []
+
+    def fail(settings: object) -> None:
+        made.append(settings)
+        if len(made) == 3:
+            stop.set()
+        raise KafkaConnectionError
+
+    monkeypatch.setattr("streaming.cluster.connect", fail)
+    return made
+
+
+def test_the_queries_run_again_while_spark_lives(job: Job, attempts: list[object]) -> None:
+    job.run(session(stopped=False), Random(1))
+    assert len(attempts) == 3
+
+
+@pytest.mark.parametrize("stopped", ENDED.values(), ids=ENDED)
+def test_where_spark_has_ended_the_process_ends(
+    stopped: bool | None, job: Job, attempts: list[object]
+) -> None:
+    with pytest.raises(SessionError, match="Spark has ended"):
+        job.run(session(stopped), Random(1))
+    assert len(attempts) == 1
+
+
+def test_so_it_does_while_spark_warms_up(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("streaming.warm_up.run", lost)
+    with pytest.raises(SessionError, match="Spark has ended"):
+        job.warm_up(session(stopped=None))
 
 
 def names(place: Path) -> list[str]:
