@@ -1,9 +1,10 @@
 """One connection setting for all three Kafka clients: kafka-python, librdkafka and Spark's."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, model_validator
 
 Options = dict[str, object]
 TOPIC_NAME: Final = r"^[A-Za-z0-9._-]{1,249}$"
@@ -19,12 +20,25 @@ _KAFKA_PYTHON: Final = {
     "ssl_key_password": "ssl_password",
 }
 """kafka-python's names for settings that it names otherwise than Kafka."""
+_HOST: Final = r"(?:\w+://)?(?:\[[^\[\]]+\]|[^\s:\[\]/]+)(?::[0-9]{1,5})?"
+_IPV6: Final = r"[0-9A-Fa-f]*(?::[0-9A-Fa-f.]*){2,}"
+_SERVER: Final = re.compile(f"{_HOST}|{_IPV6}")
+
+
+def _servers(text: str) -> str:
+    """The servers without blanks, of which only kafka-python would make a part of a name."""
+    servers = [one for part in text.split(",") if (one := part.strip())]
+    if not servers or not all(map(_SERVER.fullmatch, servers)):
+        raise ValueError("must be HOST:PORT, comma-separated")
+    return ",".join(servers)
 
 
 class KafkaConnection(BaseModel, frozen=True, extra="forbid"):
     """How to reach a Kafka cluster, in Kafka's own names. PEM files only; contradictions are refused."""
 
-    bootstrap_servers: str = Field("127.0.0.1:9092", min_length=1, description="HOST:PORT, comma-separated.")
+    bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(
+        "127.0.0.1:9092", min_length=1, description="HOST:PORT, comma-separated."
+    )
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
     sasl_username: str | None = None

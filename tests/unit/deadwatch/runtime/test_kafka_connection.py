@@ -77,6 +77,27 @@ def test_a_password_is_never_shown(sasl_ssl: KafkaConnection) -> None:
     assert PASSWORD not in sasl_ssl.model_dump_json()
 
 
+NO_SERVERS = ("kafka:${PORT}", "kafka:9092;other:9092", "a b:1", ":9092", "kafka:1:2", ",", "kafka:-1")
+SERVERS = [
+    ("blanks that Java's client passes over", " a:9092,  b:9093 ", ["a:9092", "b:9093"]),
+    ("a comma too many", "a:9092,", ["a:9092"]),
+    ("what tells no port", "kafka-1.example_2,[::1],::1", ["kafka-1.example_2", "[::1]", "::1"]),
+    (
+        "every other way",
+        "[::1]:9092,10.0.0.1:9092,SSL://kafka:1",
+        ["[::1]:9092", "10.0.0.1:9092", "SSL://kafka:1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "servers"), named(SERVERS))
+def test_servers_are_the_same_for_every_client(text: str, servers: list[str]) -> None:
+    connection = KafkaConnection(bootstrap_servers=text)
+    assert connection.kafka_python()["bootstrap_servers"] == servers
+    assert connection.librdkafka()["bootstrap.servers"] == ",".join(servers)
+    assert connection.spark()["kafka.bootstrap.servers"] == ",".join(servers)
+
+
 CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("SASL without a mechanism", {"security_protocol": "SASL_SSL"}, "needs sasl_mechanism"),
     ("SASL settings without SASL", {"sasl_username": "x"}, "need a SASL security_protocol"),
@@ -87,6 +108,7 @@ CONTRADICTIONS: list[tuple[str, dict[str, Any], str]] = [
         {"security_protocol": "SSL", "ssl_certificate_location": "c.pem"},
         "go together",
     ),
+    *((f"servers {text!r}", {"bootstrap_servers": text}, "must be HOST:PORT") for text in NO_SERVERS),
     ("an unknown setting", {"ssl_cafile": "x"}, "Extra inputs are not permitted"),
 ]
 
