@@ -268,7 +268,7 @@ def test_a_topic_is_left_out_while_it_has_any_such_record(query: Query) -> None:
     query.kafka.end[THERE] = 9
     for place, offset in ((HERE, 20), (THERE, 5)):
         query.tracker.note_untimely(place, offset)
-    for place, begin, left_out in ((HERE, 20, {TOPIC}), (HERE, 21, {TOPIC}), (THERE, 6, set())):
+    for place, begin, left_out in ((THERE, 6, {TOPIC}), (HERE, 20, {TOPIC}), (HERE, 21, set())):
         query.kafka.begin[place] = begin
         assert query.tracker.settle() == left_out, place
 
@@ -332,10 +332,11 @@ def test_of_a_topic_that_is_made_anew_again_and_again_only_what_was_seen_is_lost
     assert query.merged({HERE: 0}, {HERE: 50})
 
 
-def test_batches_of_another_topic_do_not_hide_that_one_was_made_anew(query: Query) -> None:
+@pytest.mark.parametrize("passed", [{}, {ELSEWHERE: 0}], ids=["by a batch", "by a look at the topics"])
+def test_of_topics_that_were_found_each_is_held_to_its_id(query: Query, passed: Offsets) -> None:
     query.kafka.ids[OTHER], query.kafka.begin[ELSEWHERE], query.kafka.end[ELSEWHERE] = "other", 0, 9
-    assert query.tracker.check({ELSEWHERE: 0}) == {TOPIC: 40, OTHER: 9}
-    assert query.merged({ELSEWHERE: 0}, {ELSEWHERE: 9})
+    assert query.tracker.check(passed) == {TOPIC: 40, OTHER: 9}
+    assert passed or query.merged({ELSEWHERE: 0}, {ELSEWHERE: 9})
     assert query.store.topic_ids() == {TOPIC: "one", OTHER: "other"}
     query.kafka.ids |= {TOPIC: "another", OTHER: "another"}
     for place in (HERE, ELSEWHERE):
