@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from deadwatch.contract.event import field_values
 
 MAX_LABEL_CHARS = 1_024
+MAX_WRITTEN_CHARS = 5_000
+"""Of what people write, a note or a filter: more than the api takes of any."""
 MAX_KEY_BYTES = 320
 """The bound of one of at most seven parts of a key: an index of PostgreSQL holds 2 700 bytes a row."""
 KEPT_KEY_BYTES = 140
@@ -25,9 +27,9 @@ MAX_INTEGER = 2**63 - 1
 REPLACEMENT = "\ufffd"
 
 
-def storable(text: str) -> str:
+def storable(text: str, most: int = MAX_LABEL_CHARS) -> str:
     """Text that every database takes: no NUL, no half of a character, bounded."""
-    clean = text[:MAX_LABEL_CHARS].replace("\x00", REPLACEMENT)
+    clean = text[:most].replace("\x00", REPLACEMENT)
     return clean if clean.isascii() else clean.encode(errors="replace").decode()
 
 

@@ -216,7 +216,7 @@ def _two_groups(add_row: Add) -> None:
 @pytest.mark.usefixtures("_two_groups")
 def test_a_note_is_kept_with_who_wrote_it(client: httpx2.Client, me: str) -> None:
     assert client.get(f"{GROUPS}/f1/note").json()["version"] == 0
-    written = {"owner": "team payments", "comment": "known"}
+    written = {"owner": "team payments", "comment": "known" * 800}
     answer = client.put(f"{GROUPS}/f1/note", json=written)
     assert answer.json().items() >= {**written, "version": 1, "changed_by": me, "changed_at": NOW}.items()
     assert answer.headers["etag"] == '"1"'

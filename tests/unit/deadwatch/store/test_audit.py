@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from deadwatch.store.storable import MAX_LABEL_CHARS, MAX_WRITTEN_CHARS
 from deadwatch.store.write import audit, tokens
 from deadwatch.store.write.audit import Entry, EntryFilter
 from deadwatch.store.write.tokens import Token
@@ -26,11 +27,11 @@ def found(connection: Connection, chosen: EntryFilter = EntryFilter()) -> list[s
 
 def test_an_entry_is_kept_as_it_was_written_and_bounded(connection: Connection) -> None:
     entry = replace(ENTRY, token="5f2a9c01d4e7", outcome="409 overlap", request_id="q1", why="caf\u00e9")
-    hostile = replace(ENTRY, why="\x00\ud800" + "x" * 10_000)
+    hostile = replace(ENTRY, subject="s" * 10_000, why="\x00\ud800" + "x" * 10_000)
     keep(connection, entry, hostile)
     bounded, kept = audit.page(connection, EntryFilter(), None, 9)
     assert asdict(kept) == {**asdict(entry), "number": kept.number}
-    assert 0 < len(bounded.why) <= 1_024
+    assert (len(bounded.subject), len(bounded.why)) == (MAX_LABEL_CHARS, MAX_WRITTEN_CHARS)
     assert "\x00" not in bounded.why
 
 
