@@ -15,7 +15,8 @@ from itertools import chain
 from typing import Final
 
 from prometheus_client.core import Metric as Family
-from prometheus_client.exposition import choose_encoder
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 from sqlalchemy import Connection
@@ -65,7 +66,7 @@ class Exposition:
 
     def body(self, moment: Moment, accept: str) -> tuple[bytes, str]:
         """The body of a scrape and its content type."""
-        _, content_type = choose_encoder(accept)
+        content_type = CONTENT_TYPE_LATEST if _takes_openmetrics(accept) else CONTENT_TYPE_PLAIN_0_0_4
         try:
             found = self._cached.get()
         except ApiError as error:
@@ -78,6 +79,19 @@ class Exposition:
         ]
         traced = found.traced if content_type.startswith(OPENMETRICS) else {}
         return _written({**found.lines, **traced, **lines(samples)}, content_type), content_type
+
+
+def _takes_openmetrics(accept: str) -> bool:
+    """Whether a scraper takes OpenMetrics, in no other version than 1.0.0.
+
+    The library would take any version at its word, and fail at one that is no number.
+    """
+    for accepted in accept.split(","):
+        kind, *parameters = (part.strip() for part in accepted.split(";"))
+        versions = {part for part in parameters if part.startswith("version=")}
+        if kind == OPENMETRICS and versions <= {"version=1.0.0"}:
+            return True
+    return False
 
 
 def lines(samples: Sequence[Sample], *, traced: bool = False) -> dict[str, str]:

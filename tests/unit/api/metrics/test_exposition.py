@@ -157,10 +157,34 @@ def test_prometheus_text(client: httpx2.Client) -> None:
     assert list(parse_text(answer.text))
 
 
+TEXT, OPEN = "text/plain; version=0.0.4", "application/openmetrics-text; version=1.0.0"
+ACCEPTED = {
+    "": TEXT,
+    "*/*": TEXT,
+    "text/plain;version=1.x": TEXT,
+    "application/openmetrics-text": OPEN,
+    "application/openmetrics-text; version=1.0.0; q=0.5, text/plain;version=0.0.4": OPEN,
+    "application/openmetrics-text;version=0.0.1,application/openmetrics-text;version=1.0.0": OPEN,
+    "application/openmetrics-text;version=0.0.1": TEXT,
+    "application/openmetrics-text;version=7.0.1": TEXT,
+    "application/openmetrics-text;version=abc": TEXT,
+    'application/openmetrics-text;version="1.0.0",;;=': TEXT,
+}
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(("accept", "kind"), ACCEPTED.items())
+def test_whatever_a_scraper_accepts_it_gets_one_of_two_formats(
+    client: httpx2.Client, accept: str, kind: str
+) -> None:
+    answer = client.get("/metrics", headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, f"{kind}; charset=utf-8")
+    assert answer.text.endswith("# EOF\n") == (kind == OPEN)
+
+
 @pytest.mark.usefixtures("filled")
 def test_openmetrics(client: httpx2.Client) -> None:
     answer = client.get("/metrics", headers=OPENMETRICS)
-    assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert samples_of(answer) == GOLDEN
     assert answer.text.endswith("# EOF\n")
     families = openmetrics_families(answer.text)
