@@ -4,6 +4,7 @@ A page may load files of the console and send forms to it, no more: the headers 
 The page for a failure says what happened, and what to do.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -111,11 +112,20 @@ def _install_error_pages(console: FastAPI) -> None:
 
 
 def _error_page(
-    request: Request, kind: str, status: int, title: str, detail: str, *, sign_in: str = ""
+    request: Request,
+    kind: str,
+    status: int,
+    title: str,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    sign_in: str = "",
 ) -> HTMLResponse:
     """``sign_in`` is the address of the sign-in page; "" shows no link to it."""
     request.state.problem = kind
-    return render(request, "problem.html", status, title=title, detail=detail, code=status, sign_in=sign_in)
+    page = render(request, "problem.html", status, title=title, detail=detail, code=status, sign_in=sign_in)
+    page.headers.update(headers or {})
+    return page
 
 
 def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
@@ -127,14 +137,17 @@ def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
     """
     request.state.problem = error.kind
     if "hx-request" in request.headers or EVENT_STREAM in request.headers.get("accept", ""):
-        return _error_page(request, error.kind, 401, error.title, "sign in, then do it again")
+        detail = "sign in, then do it again"
+        return _error_page(request, error.kind, 401, error.title, detail, headers=error.headers)
     query = {"next": page_to_return_to(request)} | ({"ended": "1"} if error.invalid else {})
     address = f"/sign-in?{urlencode(query)}"
     if request.method in READING:
         answer: Response = redirect(request, address)
     else:
         detail = "nothing was changed: sign in, then do it again"
-        answer = _error_page(request, error.kind, 401, error.title, detail, sign_in=address)
+        answer = _error_page(
+            request, error.kind, 401, error.title, detail, headers=error.headers, sign_in=address
+        )
     if error.invalid:
         sessions.end(answer)
     return answer
@@ -142,7 +155,8 @@ def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
 
 def _known(request: Request, error: ApiError | RequestError | ConsoleError) -> HTMLResponse:
     status = error.status if isinstance(error, ConsoleError) else STATUSES[type(error)]
-    return _error_page(request, error.kind, status, error.title, str(error))
+    headers = error.headers if isinstance(error, ApiError) else None
+    return _error_page(request, error.kind, status, error.title, str(error), headers=headers)
 
 
 def _invalid(request: Request, error: RequestValidationError) -> HTMLResponse:
@@ -156,7 +170,8 @@ def _http(request: Request, error: HTTPException) -> HTMLResponse:
     if status == HTTPStatus.NOT_FOUND:
         detail = "the address is wrong, or what it showed has been deleted"
         return _error_page(request, kind, status, "There is no such page", detail)
-    return _error_page(request, kind, status, status.phrase, status.description or status.phrase)
+    detail = status.description or status.phrase
+    return _error_page(request, kind, status, status.phrase, detail, headers=error.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> HTMLResponse:

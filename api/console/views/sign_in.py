@@ -68,7 +68,7 @@ def sign_in(request: Request, service: Serving, form: SubmittedForm) -> Response
     try:
         request.state.caller = service.authenticator.caller(_with_token(request, token))
     except ApiError as error:
-        return _form(request, service, place, str(error), STATUSES[type(error)])
+        return _refused(request, service, place, error)
     answer = redirect(request, _local(place))
     if not sessions.begin(answer, sessions.cipher(request), token, secure=secure(request)):
         return _form(request, service, place, "the token is too long for a session", UNAUTHORIZED)
@@ -100,7 +100,7 @@ def begin_oidc(request: Request, service: Serving, next: str = "/") -> Response:
     try:
         address, attempt = _provider(service).begin(back, place)
     except ApiError as error:
-        return _form(request, service, place, str(error), STATUSES[type(error)])
+        return _refused(request, service, place, error)
     answer = RedirectResponse(address, SEE_OTHER)
     answer.set_cookie(
         ATTEMPT_COOKIE,
@@ -125,7 +125,7 @@ def finish_oidc(request: Request, service: Serving) -> Response:
     except SignInError as error:
         answer = _form(request, service, place, str(error), UNAUTHORIZED)
     except ApiError as error:
-        answer = _form(request, service, place, str(error), STATUSES[type(error)])
+        answer = _refused(request, service, place, error)
     answer.delete_cookie(ATTEMPT_COOKIE, path="/", httponly=True, samesite="lax")
     return answer
 
@@ -161,6 +161,12 @@ def _form(request: Request, service: Service, place: str, problem: str, status: 
         local_token_file=settings.local_token_file or "",
         provider=urlsplit(settings.oidc.issuer).hostname if settings.oidc.signs_in else "",
     )
+
+
+def _refused(request: Request, service: Service, place: str, error: ApiError) -> HTMLResponse:
+    answer = _form(request, service, place, str(error), STATUSES[type(error)])
+    answer.headers.update(error.headers)
+    return answer
 
 
 def _local(place: str) -> str:

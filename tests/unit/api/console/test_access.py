@@ -17,6 +17,7 @@ from sqlalchemy import Engine, event
 from starlette.routing import Mount
 
 from api.app import create_app
+from api.auth.authenticator import MAX_FAILURES
 from api.auth.role import Role
 from api.console.sessions import COOKIE, MAX_AGE_S, CookieCipher
 from api.service import MAX_SEARCHES
@@ -139,6 +140,12 @@ def test_a_form_of_a_redrive_needs_a_place_for_its_reading_of_kafka(app: FastAPI
         for path in ("/redrives/new", f"/redrives/{console_store.RUNNING}/start"):
             answer = operator.post(path, csrf=csrf)
             assert (answer.status_code, "try again" in words(answer.text)) == (429, True), path
+            assert answer.headers["retry-after"] == "1"
+
+
+def test_a_page_that_takes_no_form_says_what_it_takes(console: Console) -> None:
+    answer = console.client.post("/console/groups")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
 
 
 def test_a_change_needs_the_csrf_token(operator: Console) -> None:
@@ -232,7 +239,7 @@ def test_a_part_of_a_page_does_not_end_the_session_for_the_page(
     console.sign_in(token)
     app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
     part = console.client.get(f"/console{path}", headers=headers)
-    assert part.status_code == 401
+    assert (part.status_code, part.headers["www-authenticate"][:6]) == (401, "Bearer")
     assert COOKIE in console.client.cookies
     assert console.get("/redrives").headers["location"].endswith("ended=1")
 
@@ -389,4 +396,8 @@ def test_away_from_this_machine_every_page_asks_to_sign_in(store_url: str) -> No
                 assert answer.status_code == wanted, f"{method} {path}"
                 assert method == "POST" or answer.headers["location"].startswith("/console/sign-in?")
                 asked += 1
-    assert asked > 25, "the pages were found"
+        assert asked > 25, "the pages were found"
+        visit = Console(client)
+        answers = [visit.sign_in("no token") for _ in range(MAX_FAILURES + 1)]
+        assert [answer.status_code for answer in answers] == [401] * MAX_FAILURES + [429]
+        assert 0 < int(answers[-1].headers["retry-after"]) <= 60
