@@ -1,7 +1,7 @@
 """Pages of lists, and their cursors: opaque to clients, the key of a page's last row to us.
 
 A key is the time of the row's newest record in ms, then its names. Whatever a client sends comes back as a
-key of the list's own length, or is refused.
+key of the list's own length, or is refused: also the character NUL, which no store has in a text.
 """
 
 import base64
@@ -88,4 +88,4 @@ def decode(cursor: str, names: int, numbers: int = 1) -> Key:
 
 def _is_key(key: Key, numbers: int) -> bool:
     bounded = all(type(number) is int and abs(number) <= MAX_TIME_MS for number in key[:numbers])
-    return bounded and all(isinstance(name, str) for name in key[numbers:])
+    return bounded and all(isinstance(name, str) and "\0" not in name for name in key[numbers:])
