@@ -86,12 +86,13 @@ class SecurityHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and complete the headers of its answer."""
+        static = sessions.is_static(scope)
 
         async def send_completed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(HEADERS)
-                if "/static/" in scope["path"] and message["status"] == 200:  # noqa: PLR2004 -- OK
+                if static and message["status"] == 200:  # noqa: PLR2004 -- OK
                     headers["Cache-Control"] = STATIC_CACHE_CONTROL
             await send(message)
 

@@ -126,7 +126,12 @@ class SessionMiddleware:
 def _is_page(scope: Scope, headers: Headers) -> bool:
     """Whether somebody has opened a page; a page itself loads files, fragments and events."""
     accepts = headers.get("accept", "")
-    return not ("hx-request" in headers or "text/event-stream" in accepts or "/static/" in scope["path"])
+    return not ("hx-request" in headers or "text/event-stream" in accepts or is_static(scope))
+
+
+def is_static(scope: Scope) -> bool:
+    """Whether a file of the console is asked for; a topic, too, may have this name."""
+    return str(scope["path"]).startswith(f"{scope['root_path']}/static/")
 
 
 def _renew(headers: MutableHeaders, cookie: str, sealed: SealedSession, scope: Scope) -> None:

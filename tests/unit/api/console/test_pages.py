@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import create_app
@@ -228,10 +229,16 @@ def test_headers_that_are_left_out_are_shown(operator: Console) -> None:
     assert "Headers left out" in policy
 
 
-def test_static_files_are_cached(console: Console) -> None:
+@pytest.mark.usefixtures("store")
+def test_static_files_are_cached_and_nothing_else(
+    app: FastAPI, console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = console.get("/static/console.css")
     assert "immutable" in answer.headers["cache-control"]
     assert console.get("/static/../app.py").status_code == 404
+    monkeypatch.setattr(app.state.service, "browser", OneRecord())
+    record = console.get("/records/static/0/1")
+    assert (record.status_code, record.headers["cache-control"]) == (200, "no-store")
 
 
 @pytest.mark.usefixtures("store")
