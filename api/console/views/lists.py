@@ -18,7 +18,7 @@ router = APIRouter()
 
 PAGE: Final = 50
 MAX_ROWS: Final = 500
-"""How many rows a list without pages shows at most; what needs attention comes first."""
+"""How many rows of a list the tasks and the findings show on a page; what needs attention comes first."""
 
 
 class ListQuery(Question):
@@ -73,7 +73,7 @@ def delivery_timeout_list(request: Request, service: Serving, query: Paging) -> 
 
 
 @router.get("/findings")
-def finding_list(request: Request, service: Serving) -> HTMLResponse:
+def finding_list(request: Request, service: Serving, query: Paging) -> HTMLResponse:
     """Configurations that would lose or strand records, the newest finding first."""
-    found = signals.findings(service, PageQuery(limit=MAX_ROWS))
-    return render(request, "findings.html", findings=found.items)
+    found = signals.findings(service, PageQuery(limit=MAX_ROWS, after=query.after))
+    return render(request, "findings.html", found=found)

@@ -259,3 +259,16 @@ def test_a_search_that_finds_little_goes_on_where_it_stopped(
     again = NEXT.search(console.get(unescape(following[1])).text)
     assert again
     assert "/groups/f00" in console.get(unescape(again[1])).text
+
+
+@pytest.mark.usefixtures("store")
+def test_findings_that_are_more_than_a_page_go_on(
+    console: Console, add_row: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.console.views.lists.MAX_ROWS", 2)
+    for number in range(3):
+        add_row(schema.findings, kind="dlq_compacted", subject=f"topic:t{number}", first_ms=9 - number)
+    following = NEXT.search(console.get("/findings").text)
+    assert following
+    rest = console.get(unescape(following[1])).text
+    assert ("topic:t1" in rest, "topic:t2" in rest, NEXT.search(rest)) == (False, True, None)
