@@ -151,17 +151,17 @@ def test_the_overview_goes_on_by_itself_and_says_when_it_cannot(served: Served, 
         seen.page.locator("#stale").wait_for(state="hidden")
 
 
+@pytest.mark.parametrize("status", [0, 503], ids=["it hangs", "a proxy answers in its place"])
 def test_a_page_says_that_nobody_answers_keeps_what_was_typed_and_comes_back(
-    served: Served, browser: Browser
+    served: Served, browser: Browser, status: int
 ) -> None:
-    """Requests reach nobody and are not refused either, as when the service hangs."""
     with window(browser, served.base) as seen:
         page = seen.page
         seen.sign_in(served.tokens[Role.OPERATOR])
         seen.go(PAGES["group"])
         page.get_by_text("Owner, note, archive").click()
         page.fill("#owner", "team payments")
-        page.route("**/*", lambda _: None)
+        page.route("**/*", lambda route: route.fulfill(status=status) if status else None)
         page.locator("#stale").wait_for(state="visible")
         page.get_by_role("button", name="Save").click()
         page.locator("#unsent").wait_for(state="visible")
@@ -195,3 +195,30 @@ def test_a_form_of_another_site_changes_nothing(served: Served, browser: Browser
     page.goto(f"{served.base}/redrives/{RUNNING}")
     assert page.get_by_role("button", name="Cancel").is_visible(), "it still runs"
     context.close()
+
+
+IN_THE_BACKGROUND = """
+  let hidden = true;
+  const streams = [];
+  Object.defineProperty(document, "hidden", { get: () => hidden });
+  window.EventSource = class extends EventSource { constructor(url) { super(url); streams.push(this); } };
+  window.connected = () => streams.filter((stream) => stream.readyState !== EventSource.CLOSED).length;
+  window.turn = () => { hidden = !hidden; document.dispatchEvent(new Event("visibilitychange")); };
+"""
+
+
+def test_a_page_that_nobody_sees_keeps_no_connection(served: Served, browser: Browser) -> None:
+    with window(browser, served.base) as seen:
+        seen.page.add_init_script(IN_THE_BACKGROUND)
+        seen.go("/")
+        found = [seen.page.evaluate("turn(), connected()" if turn else "connected()") for turn in range(4)]
+        assert found == [0, 1, 0, 1]
+
+
+def test_a_browser_that_copies_nothing_offers_no_button_for_it(served: Served, browser: Browser) -> None:
+    """As over HTTP from another machine: there a page has no clipboard."""
+    with window(browser, served.base) as seen:
+        seen.page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+        seen.go(PAGES["health"])
+        seen.page.locator("#theme").wait_for(state="visible")
+        assert not seen.page.locator("[data-copy]").is_visible()

@@ -141,6 +141,7 @@ function reveal(form) {
 }
 
 function copying(within) {
+  if (!navigator.clipboard) return; // over HTTP from another machine there is none
   for (const button of within.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.addEventListener("click", async () => {
@@ -178,15 +179,17 @@ function live() {
   let due = null;
   const changed = () => { due ??= setTimeout(() => { due = null; renew(); }, 1000); };
   let stream = null;
-  const open = () => {
+  // A browser has few connections to one host: a page that nobody sees keeps none.
+  const follow = () => {
+    if (document.hidden) { stream?.close(); return; }
+    if (stream && stream.readyState !== EventSource.CLOSED) return;
     stream = new EventSource(source);
     for (const name of ["overview", "groups", "redrives"]) stream.addEventListener(name, changed);
   };
-  open();
-  // A browser has few connections to one host: a page that nobody sees keeps none.
-  document.addEventListener("visibilitychange", () => { if (document.hidden) stream.close(); else open(); });
+  follow();
+  document.addEventListener("visibilitychange", follow);
   // After an answer that is an error the browser does not connect again.
-  document.addEventListener("answers", () => { if (stream.readyState === EventSource.CLOSED) open(); });
+  document.addEventListener("answers", follow);
 }
 
 function renew() {
@@ -206,8 +209,8 @@ function pulse(stale) {
     if (!document.hidden) {
       const before = away;
       try {
-        await fetch(address, { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) });
-        away = false;
+        const asked = { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS) };
+        away = !(await fetch(address, asked)).ok; // a proxy answers in the place of a service that does not
       } catch { away = true; }
       if (away) stale.hidden = false;
       else if (before) {
