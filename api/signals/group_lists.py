@@ -170,12 +170,16 @@ def _search(
     """Search candidates; only the groups that match are read whole."""
     facts, matches = matcher(request.filter)
     waits = WAITS.get(request.state)
+    candidates: Iterable[Candidate]
+    if request.order is GroupOrder.WAITING:  # to rank all of them is no part of the search
+        by_records = replace(request, order=GroupOrder.RECORDS)
+        every = _candidates(connection, by_records, waiting, facts, None, now_ms)
+        candidates = _by_waiting(every, request, after)
+    else:
+        candidates = _candidates(connection, request, waiting, facts, after, now_ms)
     found: list[Key] = []
-    looked_at, until_ms = 0, 0
-    for candidate in _candidates(connection, request, waiting, facts, after, now_ms):
-        looked_at += 1
-        if looked_at == 1:  # to rank all of them by what waits is no part of the search
-            until_ms = monotonic_ms() + SEARCH_MS
+    looked_at, until_ms = 0, monotonic_ms() + SEARCH_MS
+    for looked_at, candidate in enumerate(candidates, 1):
         if waits in {None, candidate.waits > 0} and matches(*candidate.facts):
             found.append(candidate.key)
         if len(found) > request.limit:
@@ -195,12 +199,7 @@ def _candidates(  # noqa: PLR0917 -- a query has as many parts
     after: Key | None,
     now_ms: int,
 ) -> Iterator[Candidate]:
-    """Candidates in the requested order, after ``after``."""
-    if request.order is GroupOrder.WAITING:
-        by_records = replace(request, order=GroupOrder.RECORDS)
-        all_candidates = _candidates(connection, by_records, waiting, facts, None, now_ms)
-        yield from _by_waiting(all_candidates, request, after)
-        return
+    """Candidates in the order of a column, after ``after``."""
     columns = [_COLUMN[request.order], *(_table[name] for name in CauseFigures._fields)]
     columns += [_OWNER if name == OWNER else _table[name] for name in facts]
     while True:
@@ -217,7 +216,7 @@ def _candidates(  # noqa: PLR0917 -- a query has as many parts
 
 def _by_waiting(
     by_records: Iterable[Candidate], request: GroupListRequest, after: Key | None
-) -> Iterator[Candidate]:
+) -> list[Candidate]:
     """Candidates by what waits: of no group more waits than it has records, so the search stops early.
 
     With a filter or a state nobody knows how far to search: then all are sorted.
@@ -233,7 +232,7 @@ def _by_waiting(
             heappush(best, candidate)
             if enough:
                 heappop(best)
-    yield from sorted(best, reverse=True)
+    return sorted(best, reverse=True)
 
 
 def _read(connection: Connection, bound: Bound, limit: int, now_ms: int) -> Sequence[Any]:
