@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -18,7 +19,14 @@ from api.signals.group_choices import Shelf
 from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import series_rows
-from api.signals.tasks import connect_task_rows, counts, instance_rows, known_now, timer_rows
+from api.signals.tasks import (
+    ConnectTaskRow,
+    connect_task_rows,
+    counts,
+    instance_rows,
+    known_now,
+    timer_rows,
+)
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
 from deadwatch.store.series import Series
@@ -96,14 +104,18 @@ CONNECT_TASK_TOTALS: Final = {
 """The metric of each total of a Connect task, by its column."""
 
 
-@_reads(catalog.CONNECT_TASK_STALLED)
-def _stalled(connection: Connection) -> OfMoment:
-    """Whether each task that is judged is stalled; of two Connect clusters that have a task of one name, the
-    one that is stalled shows. None where its cluster cannot be asked now.
+@_reads(catalog.CONNECT_TASK_STALLED, catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
+def _connect_tasks(connection: Connection) -> OfMoment:
+    """Errors of every task whose agent has reported them, and whether each task that is judged is stalled.
+
+    Of two Connect clusters that have a task of one name, the one that is stalled shows. No task is judged
+    where its cluster cannot be asked now.
     """
     rows, sources = connect_task_rows(connection), source_rows(connection)
+    errors = [*_connect_errors(rows)]
 
     def samples(moment: Moment) -> Iterator[Sample]:
+        yield from errors
         stalled: dict[tuple[str, str, str], float] = {}
         for row in known_now(rows, sources, moment):
             if row.judged:
@@ -115,10 +127,8 @@ def _stalled(connection: Connection) -> OfMoment:
     return samples
 
 
-@_reads(catalog.CONNECT_LAST_ERROR, *CONNECT_TASK_TOTALS.values())
-def _connect_tasks(connection: Connection) -> Iterator[Sample]:
-    """Errors of every task whose agent has reported them."""
-    for row in connect_task_rows(connection):
+def _connect_errors(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
+    for row in rows:
         labels = (row.kafka_cluster, row.worker, row.connector, row.task)
         if row.counted:
             for name, metric in CONNECT_TASK_TOTALS.items():
@@ -127,16 +137,16 @@ def _connect_tasks(connection: Connection) -> Iterator[Sample]:
             yield Sample(catalog.CONNECT_LAST_ERROR, labels, row.last_error_at_ms / MS_PER_S)
 
 
-def _read_series(metric: Metric, series: Series) -> None:
-    @_reads(metric)
-    def read(connection: Connection) -> Iterator[Sample]:
-        for labels, value, *_, detail in series_rows(connection, series):
-            yield Sample(metric, labels, value, exemplar_of(detail))
+def _series(metric: Metric, series: Series, connection: Connection) -> Iterator[Sample]:
+    for labels, value, *_, detail in series_rows(connection, series):
+        yield Sample(metric, labels, value, exemplar_of(detail))
 
 
-for counter in catalog.ALL:
-    if counter.series is not None:
-        _read_series(counter, counter.series)
+READERS.extend(
+    Reader((metric,), partial(_series, metric, metric.series))
+    for metric in catalog.ALL
+    if metric.series is not None
+)
 
 
 @_reads(catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST)
