@@ -21,6 +21,7 @@ from api.signals.dead_letter_groups import (
     DeadLetterGroup,
     DeadLetterGroupDetail,
     DeadLetterGroups,
+    masked,
     sample_answer,
 )
 from api.signals.dead_letter_topics import DeadLetterTopics, topic_answer
@@ -117,7 +118,7 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
         samples = dead_letter_groups.samples(connection, fingerprint)
         trend = read_trend(connection, fingerprint, service.now_ms())
         loop = redrives.of_group(connection, row.dlq_topic, fingerprint, service.now_ms())
-    return answer_of(
+    found = answer_of(
         DeadLetterGroupDetail,
         row,
         waiting=waiting.of(row),
@@ -127,8 +128,9 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
         settled=loop.settled,
         success_rate=loop.success_rate,
         trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
-        samples=[sample_answer(sample, unmasked=unmasked) for sample in samples],
+        samples=[sample_answer(sample) for sample in samples],
     )
+    return found if unmasked else masked(found)
 
 
 class GroupNoteRequest(Question):

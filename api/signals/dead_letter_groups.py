@@ -196,18 +196,27 @@ class DeadLetterGroupDetail(DeadLetterGroup):
     samples: list[Sample]
 
 
-def sample_answer(row: SampleRow, *, unmasked: bool) -> Sample:
-    """The sample as the api answers it: headers that do not describe the failure only if ``unmasked``."""
+def sample_answer(row: SampleRow) -> Sample:
+    """The sample as the api answers it to who may see it unmasked."""
     return answer_of(
         Sample,
         row,
-        headers=[
-            _header(name, value, shown=unmasked or describes_failure(name)) for name, value in row.headers
-        ],
+        headers=[Header(name=name, value=value, masked=False) for name, value in row.headers],
         key_bytes=None if row.key_bytes < 0 else row.key_bytes,
         value_bytes=None if row.value_bytes < 0 else row.value_bytes,
     )
 
 
-def _header(name: str, value: str | None, *, shown: bool) -> Header:
-    return Header(name=name, value=value if shown else None, masked=not shown and value is not None)
+def masked(group: DeadLetterGroupDetail) -> DeadLetterGroupDetail:
+    """The group, of whose samples only headers that describe the failure have their values."""
+    samples = [
+        sample.model_copy(update={"headers": [_masked(header) for header in sample.headers]})
+        for sample in group.samples
+    ]
+    return group.model_copy(update={"samples": samples})
+
+
+def _masked(header: Header) -> Header:
+    if header.value is None or describes_failure(header.name):
+        return header
+    return Header(name=header.name, value=None, masked=True)

@@ -141,11 +141,11 @@ class Difference:
 @router.get("/{fingerprint}")
 def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLResponse:
     """Everything that is known about the cause."""
-    found = dead_letters.detail(service, fingerprint)
+    unmasked = dead_letters.detail(service, fingerprint, unmasked=True)
+    found = dead_letter_groups.masked(unmasked)
     with service.store.read() as connection:
         history = orders.naming_group(connection, found.dlq_topic, fingerprint)
     whole = OrderRequest(dlq_topic=found.dlq_topic, selection=Selection(group=fingerprint), reason="say why")
-    unmasked = dead_letters.detail(service, fingerprint, unmasked=True)
     return render(
         request,
         "group.html",
