@@ -65,13 +65,25 @@ def test_it_is_made_anew_once_for_every_commit_and_at_every_call_where_it_may_no
     assert [never.get(), never.get(), made.times] == [3, 3, 2]
 
 
-def test_who_asks_while_it_is_made_waits_for_it(reader: Store) -> None:
+def waiting() -> int:
+    """How many threads are inside ``get`` and in nothing that it calls."""
+    return sum(frame.f_code is CommitCache.get.__code__ for frame in sys._current_frames().values())
+
+
+@pytest.mark.parametrize(("commits", "times", "values"), [(False, 1, {0}), (True, 2, {0, 1})])
+def test_who_asks_while_it_is_made_waits_and_all_who_wait_share_the_next(
+    reader: Store, note: Callable[[str], None], *, commits: bool, times: int, values: set[int]
+) -> None:
+    """Also while something is committed during every reading, as by a stream that is faster than it."""
     begun, may_end = threading.Event(), threading.Event()
 
     def slowly(connection: Connection) -> int:
         begun.set()
         assert may_end.wait(60)
-        return made(connection)
+        value = made(connection)
+        if commits:
+            note(f"s{made.times}")
+        return value
 
     made = Made()
     cache = CommitCache(reader, slowly)
@@ -79,9 +91,10 @@ def test_who_asks_while_it_is_made_waits_for_it(reader: Store) -> None:
         first = threads.submit(cache.get)
         assert begun.wait(60)
         others = [threads.submit(cache.get) for _ in range(7)]
+        until(lambda: waiting() == 7, "threads that wait for the first")
         may_end.set()
-        assert {caller.result() for caller in (first, *others)} == {0}
-    assert made.times == 1
+        assert {caller.result() for caller in (first, *others)} == values
+    assert made.times == times
 
 
 def test_who_waits_shares_a_failure_and_who_asks_later_does_not(reader: Store) -> None:
@@ -96,10 +109,6 @@ def test_who_waits_shares_a_failure_and_who_asks_later_does_not(reader: Store) -
         return 7
 
     cache = CommitCache(reader, fails_once)
-
-    def waiting() -> int:
-        """How many threads are inside ``get`` and in nothing that it calls."""
-        return sum(frame.f_code is CommitCache.get.__code__ for frame in sys._current_frames().values())
 
     with ThreadPoolExecutor(3) as threads:
         callers = [threads.submit(cache.get)]
