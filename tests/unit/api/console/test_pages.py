@@ -262,6 +262,18 @@ def test_a_search_that_finds_little_goes_on_where_it_stopped(
 
 
 @pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("words_too", ["", "&filter=dlq"])
+def test_a_handled_cause_is_found_at_once_behind_many_of_which_something_waits(
+    console: Console, add_row: Add, monkeypatch: pytest.MonkeyPatch, words_too: str
+) -> None:
+    monkeypatch.setattr("api.signals.group_lists.LOOKED_AT_MOST", 20)
+    for number in range(30):
+        add_row(schema.groups, fingerprint=f"f{number:02}", dlq_topic="dlq.t", records=number)
+    text = console.get(f"/groups?state=handled{words_too}").text
+    assert ("/groups/f00" in text, "were searched" in text) == (True, False)
+
+
+@pytest.mark.usefixtures("store")
 def test_findings_that_are_more_than_a_page_go_on(
     console: Console, add_row: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
