@@ -19,6 +19,7 @@ def test_ready_as_soon_as_there_is_a_store(
     before = client.get("/readyz")
     assert (before.status_code, before.json()["ready"]) == (503, False)
     assert before.json()["missing"] == [ABSENT]
+    assert [client.head(path).status_code for path in ("/livez", "/readyz")] == [200, 503], "as probes ask"
     assert not store_file.exists()
     request.getfixturevalue("store")
     assert (client.get("/readyz").status_code, client.get("/readyz").json()) == (
