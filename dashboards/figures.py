@@ -15,9 +15,11 @@ HANDLED: Final = ("sent", "parked")
 """Outcomes after which nobody has to look at the record on the dead letter topic again."""
 
 
-def unhandled(scope: Scope) -> Expr:
-    """Records of each dead letter topic that wait for somebody; those of archived causes do not."""
-    return scope.gauge(catalog.DEAD_LETTERS_WAITING, shelf="active").sum(*BY_TOPIC)
+def unhandled(scope: Scope, offset: str = "") -> Expr:
+    """Records of each dead letter topic that wait for somebody, or did ``offset`` ago; those of archived
+    causes do not.
+    """
+    return scope.gauge(catalog.DEAD_LETTERS_WAITING, offset, shelf="active").sum(*BY_TOPIC)
 
 
 def outstanding(scope: Scope, offset: str) -> Expr:

@@ -35,7 +35,7 @@ def _too_old(scope: Scope, given: Alert) -> Expr:
 
 def _nobody(scope: Scope, given: Alert) -> Expr:
     waiting = figures.unhandled(scope).sum(*TOPIC).above(given.threshold)
-    waited = scope.gauge(catalog.DEAD_LETTER_BACKLOG, offset=given.window).sum(*TOPIC).above(0)
+    waited = figures.unhandled(scope, given.window).sum(*TOPIC).above(0)
     moved = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome=figures.HANDLED).sum(*TOPIC).above(0)
     return waiting.and_(waited, *TOPIC).unless(moved, *TOPIC)
 
