@@ -19,6 +19,8 @@ VALUES: Final = {
     "share": "{{ $value | humanizePercentage }}",
 }
 """What the alert's value is in a text: ``{count}`` things, seconds of ``{age}``, or a ``{share}`` of 1."""
+UNNAMED: Final = "(unnamed)"
+"""What a text says for a label without a value, as the client of a log line that names none has."""
 _BOARDS: Final = {board.uid: board for board in ALL}
 
 
@@ -89,7 +91,7 @@ def rule(alert: Alert, values: Values) -> dict[str, Any] | None:
         return None
     alert = replace(alert, **override.model_dump(exclude={"enabled"}, exclude_none=True))
     expression = alert.expression(values.scope, alert)
-    known = VALUES | {label: f"{{{{ $labels.{label} }}}}" for label in expression.labels}
+    known = VALUES | {label: f'{{{{ or $labels.{label} "{UNNAMED}" }}}}' for label in expression.labels}
     named = {name for _, name, _, _ in Formatter().parse(alert.summary + alert.description) if name}
     if unknown := named - set(known):
         raise PromqlError(

@@ -55,8 +55,8 @@ def with_job(series: str) -> str:
 def rendered(text: str, case: Case) -> str:
     """What Prometheus makes of a template."""
     labels = case.labels or {}
-    text = re.sub(r"{{ \$labels\.(\w+) \| urlquery }}", lambda m: quote_plus(labels[m[1]]), text)
-    text = re.sub(r"{{ \$labels\.(\w+) }}", lambda m: labels[m[1]], text)
+    text = re.sub(r"{{ \$labels\.(\w+) \| urlquery }}", lambda m: quote_plus(labels.get(m[1], "")), text)
+    text = re.sub(r"{{ or \$labels\.(\w+) \"(.+?)\" }}", lambda m: labels.get(m[1], m[2]), text)
     return re.sub(r"{{ \$value \|[^}]*}}", case.value, text)
 
 

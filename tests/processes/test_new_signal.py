@@ -129,7 +129,9 @@ def test_its_alert_is_among_the_rules(tree: Path) -> None:
         if rule["alert"] == "DeadwatchConsumersFenced"
     )
     assert rule["labels"] == {"severity": "warning"}
-    assert rule["annotations"]["summary"].endswith(" consumers of {{ $labels.application }} were fenced")
+    assert rule["annotations"]["summary"].endswith(
+        ' consumers of {{ or $labels.application "(unnamed)" }} were fenced'
+    )
 
 
 def test_its_row_and_its_runbook_are_in_the_documentation(tree: Path) -> None:

@@ -17,7 +17,14 @@ def of(signal: Signal) -> dict[str, list[Case]]:
     series = ", ".join(f'{label}="{value}"' for label, value in labels.items())
     firing = {label: labels[label] for label in ("kafka_cluster", *signal.alert.by)}
     summary = signal.alert.summary.format(count=5, **firing)
-    return {signal.alert.name: counter(f"{signal.metric}{{{series}}}", firing, summary)}
+    nobody = signal.alert.summary.format(count=5, **dict.fromkeys(signal.alert.by, "(unnamed)"))
+    grows, of_cluster = f'{signal.metric}{{kafka_cluster="c"}}', {"kafka_cluster": "c"}
+    return {
+        signal.alert.name: [
+            *counter(f"{signal.metric}{{{series}}}", firing, summary),
+            Case("says that labels have no value", {grows: "0x9 5x60"}, "11m", of_cluster, "5", nobody),
+        ]
+    }
 
 
 CASES: dict[str, list[Case]] = {
