@@ -26,6 +26,7 @@ from dashboards.promql import PromqlError, Scope
 TAG: Final = "deadwatch"
 WIDTH: Final = 24
 ALL: Final = ".+"
+UNNAMED_TOO: Final = ".*"
 REFRESH: Final = "30s"
 SINCE: Final = "now-6h"
 LOCAL_API: Final = "http://127.0.0.1:8000"
@@ -40,12 +41,16 @@ ROWS: Final = ("What is wrong now", "Since when", "Which", "Details")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A variable below ``kafka_cluster``: the values that ``label`` of ``metric`` has."""
+    """A variable below ``kafka_cluster``: the values that ``label`` of ``metric`` has.
+
+    Its "All" is every value, and ``unnamed`` series too, whose label has none.
+    """
 
     name: str
     title: str
     metric: Metric
     label: str
+    unnamed: bool = False
 
     def __post_init__(self) -> None:
         if self.label not in self.metric.labels:
@@ -133,12 +138,15 @@ def _variables(choices: Sequence[Choice]) -> list[Builder[VariableModel]]:
         source,
         _values_of("job", "Job", catalog.BUILD_INFO.name, "job"),
         _values_of("kafka_cluster", "Kafka cluster", ours, "kafka_cluster"),
-        *(_values_of(c.name, c.title, SCOPE.selector(c.metric), c.label) for c in choices),
+        *(
+            _values_of(c.name, c.title, SCOPE.selector(c.metric), c.label, UNNAMED_TOO if c.unnamed else ALL)
+            for c in choices
+        ),
         address,
     ]
 
 
-def _values_of(name: str, title: str, series: str, label: str) -> Builder[VariableModel]:
+def _values_of(name: str, title: str, series: str, label: str, every: str = ALL) -> Builder[VariableModel]:
     return (
         dashboard.QueryVariable(name)
         .label(title)
@@ -149,7 +157,7 @@ def _values_of(name: str, title: str, series: str, label: str) -> Builder[Variab
         .sort(VariableSort.ALPHABETICAL_ASC)
         .multi(True)
         .include_all(True)
-        .all_value(ALL)
+        .all_value(every)
         .current(VariableOption(selected=True, text="All", value="$__all"))
     )
 

@@ -62,5 +62,5 @@ BOARD: Final = Board(
             "Timeouts that clients logged in the chosen time, by kind and client: what the stalled call was.",
         ),
     ),
-    choices=(Choice("application", "Application", catalog.TASK_TIMERS, "application"),),
+    choices=(Choice("application", "Application", catalog.TASK_TIMERS, "application", unnamed=True),),
 )
