@@ -224,6 +224,10 @@ class Scope:
         """1 where no series is."""
         return Expr(f"absent({self.selector(metric)})")
 
+    def targets(self) -> Expr:
+        """What Prometheus scrapes or tries to, whether it answers or not."""
+        return self.of_rule("up", INSTALLATION).max(*INSTALLATION)
+
     def of_rule(self, name: str, labels: Sequence[str]) -> Expr:
         """What a recording rule has made of series in this scope."""
         matchers = (f'{label}=~"{regex}"' for label, regex in self.matchers.items() if label in labels)

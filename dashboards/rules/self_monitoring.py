@@ -14,10 +14,19 @@ BESIDE: Final = (REDRIVE, STORE)
 """Kinds of sources that the store hears from without streaming's events."""
 
 
+_TARGET_FOR: Final = "1w"
+
+
 def _down(scope: Scope, given: Alert) -> Expr:
-    """None is scraped, or one that was within the window is not while others are."""
+    """None is scraped, or one that was within the window is not while others are.
+
+    One that still is a target of Prometheus was not taken away, and is missed for longer.
+    """
     up = scope.gauge(catalog.STORE_UP).max(*INSTALLATION)
-    gone = scope.last(catalog.STORE_UP, given.window).max(*INSTALLATION).unless(up, *INSTALLATION)
+    lately, before = (
+        scope.last(catalog.STORE_UP, window).max(*INSTALLATION) for window in (given.window, _TARGET_FOR)
+    )
+    gone = lately.or_(before.and_(scope.targets(), *INSTALLATION)).unless(up, *INSTALLATION)
     return scope.absent(catalog.STORE_UP).above(given.threshold).or_others(gone.and_(up))
 
 

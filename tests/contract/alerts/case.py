@@ -10,6 +10,7 @@ NOTHING: Series = {}
 UP = "1x2000"
 STORE = 'deadwatch_store_up{job="deadwatch", instance="a"}'
 OTHER_STORE = 'deadwatch_store_up{instance="b", namespace="other"}'
+OTHER_TARGET = OTHER_STORE.replace("deadwatch_store_up", "up")
 DLQ = 'kafka_cluster="c", dlq_topic="dlq.a"'
 SENT = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="sent"}}'
 PARKED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a.parked", outcome="parked"}}'

@@ -1,6 +1,6 @@
 """Configurations that would lose records, and Deadwatch itself."""
 
-from tests.contract.alerts.case import OTHER_STORE, Case, counter, gauge
+from tests.contract.alerts.case import OTHER_STORE, OTHER_TARGET, Case, counter, gauge
 
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
@@ -72,7 +72,21 @@ CASES: dict[str, list[Case]] = {
             store="1x900",
         ),
         Case("fires once when both are gone", {OTHER_STORE: "1x9 _x60"}, "20m", {}, "1", store="1x9 _x60"),
-        Case("forgets one that was taken away", {OTHER_STORE: "1x9 _x900"}, "7h", store="1x900"),
+        Case(
+            "forgets one that was taken away",
+            {OTHER_STORE: "1x9 _x900", OTHER_TARGET: "1x9 stale"},
+            "7h",
+            store="1x900",
+        ),
+        Case(
+            "goes on for one that does not answer",
+            {OTHER_STORE: "1x9 _x900", OTHER_TARGET: "1x9 0x900"},
+            "7h",
+            {"job": "deadwatch", "namespace": "other"},
+            "1",
+            store="1x900",
+        ),
+        Case("leaves what is no api alone", {OTHER_TARGET: "0x900"}, "7h", store="1x900"),
         Case("is silent over a restart of one", {OTHER_STORE: "1x9 _x3 1x60"}, "12m"),
     ],
     "DeadwatchStoreUnreadable": [
