@@ -51,6 +51,21 @@ def _more(metric: Metric, than: Metric, *by: str, **only: Value) -> Expression:
     return made
 
 
+def newly_read(scope: Scope, window: str) -> Expr:
+    """Share groups whose brokers were not read before the window, and that say no more than has ever arrived:
+    they count since before.
+    """
+    written = scope.total(catalog.SHARE_RECORDS).sum(*GROUP)
+    arrived = scope.total(catalog.DEAD_LETTERS, dialect="share_group").sum(*GROUP)
+    before = scope.total(catalog.SHARE_RECORDS, window).sum(*GROUP)
+    return arrived.minus(written).is_(">=", 0).unless(before, *GROUP)
+
+
+def _disagree(scope: Scope, given: Alert) -> Expr:
+    more = _more(catalog.SHARE_RECORDS, catalog.DEAD_LETTERS, *GROUP, dialect="share_group")
+    return more(scope, given).unless(newly_read(scope, given.window), *GROUP)
+
+
 alert: Final = partial(Alert, board=board.UID)
 ALERTS: Final = (
     alert(
@@ -95,7 +110,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchShareGroupCountsDisagree",
-        _more(catalog.SHARE_RECORDS, catalog.DEAD_LETTERS, *GROUP, dialect="share_group"),
+        _disagree,
         "{count} dead letters of share group {consumergroup} are on no topic",
         "Brokers of cluster {kafka_cluster} say they wrote more dead letters than arrived on "
         "topics: a topic is not read, was cut, or they are lost.",

@@ -222,6 +222,12 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("is silent while they agree", {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "4x99 24x300"}, "2h"),
         Case("is silent on what differs since before", {SHARE_COUNT: "30x300", SHARE_SEEN: "10x300"}, "2h"),
+        Case("fires on a group's first ones", {SHARE_COUNT: "_x99 7x300"}, "2h", OF_GROUP, "7"),
+        Case(
+            "is silent when brokers are asked for the first time",
+            {SHARE_COUNT: "_x99 30x300", SHARE_SEEN: "30x400"},
+            "2h",
+        ),
         Case("resolves an hour after", {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"}, "3h"),
         Case("is silent without series", {}, "2h"),
     ],
