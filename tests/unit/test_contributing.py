@@ -10,6 +10,7 @@ PAGES = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/re
 TOP = frozenset(path.name for path in ROOT.iterdir())
 EXAMPLE = re.compile(r"see `(\w+\.py)` there")
 DIRECTORY = re.compile(r"`((?:\w+/)+)`")
+ROWS = [row for row in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if row.startswith("| ")][1:]
 POSTGRESQL = {"docs/releases.md": r"PostgreSQL (\d+)", "docs/store.md": r"database of its own; version (\d+)"}
 PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*)`|\]\((?!https?:)([^)#]+)\)")
 
@@ -31,6 +32,14 @@ def test_every_module_that_is_an_example_is_in_the_directory_named_before_it() -
     examples = [DIRECTORY.findall(text[: found.start()])[-1] + found[1] for found in EXAMPLE.finditer(text)]
     assert len(examples) > 2
     assert [example for example in examples if not (ROOT / example).exists()] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[1].strip())
+def test_every_name_is_in_a_file_that_its_row_names(row: str) -> None:
+    places = [ROOT / path for path, _ in PLACE.findall(row) if path and (ROOT / path).exists()]
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
+    assert set(re.findall(r"`([A-Za-z_]\w*)`", row)) <= words
 
 
 def test_the_version_of_postgresql_is_the_same_on_every_page() -> None:
