@@ -68,6 +68,14 @@ def test_rules_are_those_of_the_same_values_and_prometheus_takes_them(
     assert done.returncode == 0, done.stderr.decode()
 
 
+def test_a_release_without_an_api_has_rules_only_for_a_job_that_is_named() -> None:
+    """Its own job does not exist: DeadwatchDown would ring for ever."""
+    for job, groups in ("", 0), ("other-api", 1):
+        values = {"api.enabled": False, "prometheusRule.job": job}
+        made = [m for m in rendered(MINIMAL, values=values, apis=OPERATED) if m["kind"] == "PrometheusRule"]
+        assert len(made) == groups
+
+
 def test_labels_of_ones_own_do_not_replace_those_of_an_alert() -> None:
     spec = spec_of({"alertLabels": {"team": "streaming", "severity": "x"}})
     labels = [each["labels"] for group in spec["groups"] for each in group["rules"]]

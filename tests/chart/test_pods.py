@@ -216,7 +216,10 @@ def test_notes_say_the_next_commands() -> None:
     assert re.findall(r"^\d\. ", said, re.MULTILINE) == ["1. ", "2. ", "3. ", "4. "]
     for command in ("helm test dw --namespace d", "kubectl --namespace d port-forward"):
         assert command in said
-    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made" in said
+    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made. Let your Prometheus\nread http" in said
+    without = notes("--set", "api.enabled=false")
+    assert "no ServiceMonitor, PodMonitor or PrometheusRule was made.\n" in without
+    assert not re.search(r"api|helm test|curl", without)
 
 
 def test_notes_read_with_a_token_where_reading_needs_one() -> None:
