@@ -194,6 +194,20 @@ def test_volumes_outlive_the_release() -> None:
     assert {m["metadata"]["annotations"]["helm.sh/resource-policy"] for m in claims} == {"keep"}
 
 
+def test_a_collector_alone_has_no_claim_of_a_store() -> None:
+    values = {f"{process}.enabled": False for process in ("streaming", "redrive", "api")}
+    claims = [m for m in rendered(MINIMAL, values=values) if m["kind"] == "PersistentVolumeClaim"]
+    assert [m["metadata"]["name"] for m in claims] == ["dw-deadwatch-collector"]
+
+
+def test_a_probe_that_is_null_is_left_out() -> None:
+    for _, pod in pods(rendered(MINIMAL, values={"probes.startup": None, "tests.enabled": False})):
+        assert {name for name in pod["containers"][0] if name.endswith("Probe")} == {
+            "livenessProbe",
+            "readinessProbe",
+        }
+
+
 def test_the_store_is_upgraded_before_anything_of_the_release_exists() -> None:
     manifests = rendered(named("postgresql"))
     job = one(manifests, "Job", "store-upgrade")

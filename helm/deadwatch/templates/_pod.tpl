@@ -82,9 +82,11 @@
 
 {{- define "deadwatch.probes" -}}
 {{- range $kind, $path := dict "startup" "/livez" "liveness" "/livez" "readiness" "/readyz" }}
+{{- with index $.root.Values.probes $kind }}
 {{ $kind }}Probe:
   httpGet: {path: {{ $path }}, port: {{ $.port }}}
-  {{- toYaml (index $.root.Values.probes $kind) | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end }}
 
