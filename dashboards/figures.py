@@ -31,7 +31,7 @@ def outstanding(scope: Scope, offset: str) -> Expr:
     arrived = scope.total(catalog.DEAD_LETTERS).sum(*BY_TOPIC)
     before = scope.total(catalog.DEAD_LETTERS, offset=offset).sum(*BY_TOPIC)
     waiting = scope.gauge(catalog.DEAD_LETTERS_WAITING).sum(*BY_TOPIC)
-    old = waiting.minus(arrived.minus(before).at_least(0)).at_least(0)
+    old = waiting.minus(arrived.minus(before)).at_least(0)
     return unhandled(scope).smaller_of(old)
 
 
