@@ -30,6 +30,7 @@ DEADWATCH: Final = "${deadwatch_url}"
 STAT_HEIGHT: Final = 4
 TABLE_HEIGHT: Final = 7
 CHART_HEIGHT: Final = 8
+NOTHING: Final = "nothing"
 SHORT: Final = "short"
 SECONDS: Final = "s"
 TIME: Final = "dateTimeAsIso"
@@ -129,6 +130,8 @@ def curves(
     for ref, each in zip("ABCDEFGH", series, strict=False):
         expression, legend = each if isinstance(each, tuple) else (each, _legend(each))
         panel.with_target(_query(expression, ref).range().legend_format(legend))
+        if bars or expression.labels:  # without a series nothing happens, or there is none of the kind
+            panel.no_value(NOTHING)
     panel.color_scheme(dashboard.FieldColor().mode(FieldColorModeId.PALETTE_CLASSIC_BY_NAME))
     panel.axis_soft_min(0).line_width(2).fill_opacity(10).show_points(looks.VisibilityMode.AUTO)
     panel.legend(
@@ -152,7 +155,7 @@ def curves(
 
 def ranking(title: str, text: str, expression: Expr, **look: Unpack[Look]) -> AnyPanel:
     """A bar for each series, the longest first, named by its label."""
-    panel = _described(bargauge.Panel(), TABLE_HEIGHT, title, text, **look).no_value("nothing")
+    panel = _described(bargauge.Panel(), TABLE_HEIGHT, title, text, **look).no_value(NOTHING)
     panel.with_target(_query(expression, "A").instant().legend_format(_legend(expression)))
     panel.display_mode(looks.BarGaugeDisplayMode.BASIC).orientation(looks.VizOrientation.HORIZONTAL)
     panel.value_mode(looks.BarGaugeValueMode.TEXT).show_unfilled(False)
@@ -169,7 +172,7 @@ def rows(
     **look: Unpack[Look],
 ) -> AnyPanel:
     """A line for each set of labels, worst first by the first column; columns join where labels agree."""
-    panel = _described(table.Panel(), TABLE_HEIGHT, title, text, **look).no_value("nothing")
+    panel = _described(table.Panel(), TABLE_HEIGHT, title, text, **look).no_value(NOTHING)
     panel.filterable(True)
     for ref, column in zip("ABCDEFGH", columns, strict=False):
         expression = column.expression

@@ -103,6 +103,13 @@ def test_a_panel_keeps_the_conventions(board: dict[str, Any], panel: dict[str, A
         assert raw_counters(expression) == []
 
 
+def test_what_may_be_empty_while_all_is_well_says_nothing_and_not_that_data_are_missing() -> None:
+    panels = [panel for board in BOARDS for panel in board["panels"] if panel["type"] not in {"row", "stat"}]
+    assert {
+        panel["title"] for panel in panels if panel["fieldConfig"]["defaults"].get("noValue") != "nothing"
+    } == {"Lag and batches", "Speed on a backlog", "What still is wrong"}
+
+
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: str(board["uid"]))
 def test_a_dashboard_keeps_the_conventions(board: dict[str, Any]) -> None:
     assert re.fullmatch(r"deadwatch-[a-z-]{4,30}", board["uid"])
