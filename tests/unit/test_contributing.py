@@ -8,6 +8,7 @@ from tests.paths import ROOT
 
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/releases.md", "SECURITY.md")
 TOP = frozenset(path.name for path in ROOT.iterdir())
+CODE = ("api", "benchmarks", "cli", "deadwatch", "jars", "lab", "streaming", "tests")
 EXAMPLE = re.compile(r"see `(\w+\.py)` there")
 DIRECTORY = re.compile(r"`((?:\w+/)+)`")
 ROWS = [row for row in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if row.startswith("| ")][1:]
@@ -40,6 +41,18 @@ def test_every_name_is_in_a_file_that_its_row_names(row: str) -> None:
     files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
     words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
     assert set(re.findall(r"`([A-Za-z_]\w*)`", row)) <= words
+
+
+def test_every_variable_that_a_page_names_is_one_that_something_reads() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    readers = [ROOT / "Makefile", ROOT / "docker" / "compose.yaml"]
+    readers += [file for top in CODE for file in (ROOT / top).rglob("*.py")]
+    named, read = (
+        {name for file in files for name in re.findall(r"\bDEADWATCH_[A-Z_]+\b", file.read_text())}
+        for files in (pages, readers)
+    )
+    assert named
+    assert named <= read
 
 
 def test_the_version_of_postgresql_is_the_same_on_every_page() -> None:
