@@ -216,7 +216,7 @@ def _described(panel: Kind, height: int, title: str, text: str, **look: Unpack[L
     panel.unit(unit).thresholds(_thresholds(look.get("steps", NEUTRAL)))
     panel.grid_pos(GridPos(h=height, w=look.get("width", 0)))
     if unit == SHORT:
-        panel.decimals(0)  # counts; increase() makes fractions of them
+        panel.decimals(0)  # counts
     if "page" in look:
         link(panel, look["page"])
     return panel

@@ -5,7 +5,7 @@ An expression knows its labels; a metric, a label of a selector or a label of ``
 
 Every replica of the api reads the same store and shows the same figures, so a series is read as the maximum
 over all that tells replicas apart: only ``job``, ``namespace`` and the metric's own labels are kept. A
-counter is read by ``rate``, ``increase`` or ``grown``; ``total`` is for the difference of two counters.
+counter is read by ``rate`` or ``grown``; ``total`` is for the difference of two counters.
 """
 
 import re
@@ -167,7 +167,7 @@ class Scope:
     def gauge(self, metric: Metric, offset: str = "", **only: Value) -> Expr:
         """A gauge as it is, or was ``offset`` ago."""
         if metric.kind is Kind.COUNTER:
-            raise PromqlError(f"{metric.name} is a counter: its rate or increase says something")
+            raise PromqlError(f"{metric.name} is a counter: its rate or growth says something")
         return self._over_replicas(metric, self.selector(metric, **only) + _offset(offset))
 
     def total(self, metric: Metric, offset: str = "", **only: Value) -> Expr:
@@ -180,12 +180,6 @@ class Scope:
         self._require_counter(metric)
         return self._over_replicas(metric, f"rate({self.selector(metric, **only)}[{self.window}])")
 
-    def increase(self, metric: Metric, window: str = "", offset: str = "", **only: Value) -> Expr:
-        """Growth of a counter; of a series that first appears in the window, without its first value."""
-        self._require_counter(metric)
-        ranged = f"{self.selector(metric, **only)}[{window or self.window}]{_offset(offset)}"
-        return self._over_replicas(metric, f"increase({ranged})")
-
     def grown(
         self, metric: Metric, window: str = "", by: Sequence[str] = (), offset: str = "", **only: Value
     ) -> Expr:
@@ -194,7 +188,8 @@ class Scope:
         It holds over a change of pods too. A series that did not exist before the window has grown by its
         whole value if it is in fewer scrapes of the window than those that read the whole store: it began
         within the window. So the very first scrape, and the first after an outage, do not count what has long
-        been counted. After a reset, and where neither gives a value, ``increase`` is used.
+        been counted. After a reset (all was counted anew, a backup was restored), and where neither gives a
+        value, it is what came since the least that was scraped.
 
         With ``by`` the series are added up by these labels first: what moves between them is no growth. With
         ``offset`` the window ended so long ago.
@@ -205,9 +200,10 @@ class Scope:
         end, begin = f"{series}{_offset(offset)}", f"{series} offset {_added(window, offset)}"
         began = f"{end} and ({self._compared(metric, series, '<', window, offset)})"
         read = [self._over_replicas(metric, text) for text in (end, begin, began)]
-        every = (*read, self.increase(metric, window, offset, **only))
-        now, then, whole, increase = (one.sum(*by) if by else one for one in every)
-        return now.minus(then).is_(">=", 0).or_(whole).or_(increase)
+        since = f"{end} - min_over_time({series}[{window}]{_offset(offset)})"
+        every = (*read, self._over_replicas(metric, since))
+        now, then, whole, risen = (one.sum(*by) if by else one for one in every)
+        return now.minus(then).is_(">=", 0).or_(whole).or_(risen)
 
     def known(self, metric: Metric, window: str, **only: Value) -> Expr:
         """The series of a counter that were there before the window began; the value says nothing."""

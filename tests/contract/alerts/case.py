@@ -42,6 +42,8 @@ def counter(series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
         Case("resolves when nothing more happens", {series: grows}, quiet),
         Case("is silent while idle", {series: f"{first}x300"}, "11m"),
         Case("is silent on a reset", {series: f"{first}x9 0x300"}, "11m"),
+        Case("is silent when all is counted anew", {series: f"200x9 {100 + first}x300"}, "11m"),
+        Case("fires on growth since", {series: f"200x8 100 {100 + first}x300"}, "11m", labels, str(first)),
         Case("is silent without series", {}, "11m"),
         Case(
             "is silent when a long-lived service is first scraped",

@@ -29,8 +29,9 @@ TARGET_LABELS = {"job", "namespace", "instance"}
 SELECTOR = re.compile(r"(deadwatch_\w+)\{([^}]*)\}")
 BY = re.compile(r"\b(?:by|on|without|group_left) \(([^)]*)\)")
 RANGED = re.compile(
-    r"(?:rate|increase|count_over_time|sum_over_time)\(deadwatch_\w+\{[^}]*\}\[[^]]+\](?: offset \w+)?\)"
+    r"(?:rate|count_over_time|sum_over_time|min_over_time)\(deadwatch_\w+\{[^}]*\}\[[^]]+\](?: offset \w+)?\)"
 )
+RISEN = re.compile(r"(deadwatch_\w+\{[^}]*\}) - min_over_time\(\1\[")
 APPEARED = re.compile(r"(deadwatch_\w+\{[^}]*\}) and \(count_over_time\(\1\[")
 
 GROWN = re.compile(
@@ -66,10 +67,11 @@ def known(expression: str) -> None:
 
 
 def raw_counters(expression: str, *allowed: str) -> list[str]:
-    """Counters outside of rate, increase, now less then, and the form of a series that first appears."""
+    """Counters outside of rate, now less then, now less the least, and the form of one that first appears."""
     for text in allowed:
         expression = expression.replace(text, "")
     expression = GROWN.sub("", expression)
+    expression = RISEN.sub("min_over_time(deadwatch_x{}[", expression)
     rest = RANGED.sub("", APPEARED.sub("(count_over_time(deadwatch_x{}[", expression))
     return [name for name in COUNTERS if f"{name}{{" in rest]
 

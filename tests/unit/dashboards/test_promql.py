@@ -36,7 +36,7 @@ def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
         f" - {once} ({DEAD_LETTERS} offset 5m)) >= 0)"
         f" or {once} ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
         f" < ignoring ({own}) group_left () {whole})))"
-        f" or {once} (increase({DEAD_LETTERS}[5m]))"
+        f" or {once} ({DEAD_LETTERS} - min_over_time({DEAD_LETTERS}[5m]))"
     )
 
 
@@ -65,7 +65,7 @@ def test_nothing_is_0_only_while_the_service_is_read_whole() -> None:
         (lambda: SCOPE.gauge(catalog.SOURCE_UP, topik="x"), "deadwatch_source_up has no label topik"),
         (lambda: SCOPE.gauge(catalog.SOURCE_UP).sum("topik"), "has no label topik"),
         (lambda: SCOPE.narrowed(topic="x").gauge(catalog.SOURCE_UP), "source_up has no label topic"),
-        (lambda: SCOPE.gauge(catalog.DEAD_LETTERS), "is a counter: its rate or increase says something"),
+        (lambda: SCOPE.gauge(catalog.DEAD_LETTERS), "is a counter: its rate or growth says something"),
         (lambda: SCOPE.rate(catalog.SOURCE_UP), "is no counter"),
         (lambda: SCOPE.or_zero(SCOPE.gauge(catalog.SOURCE_UP)), "a single number can be 0"),
         (lambda: SCOPE.gauge(catalog.SOURCE_UP).minus(Expr("1")), "has job, kind, namespace, source"),
