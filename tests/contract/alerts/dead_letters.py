@@ -150,6 +150,11 @@ CASES: dict[str, list[Case]] = {
             "26h",
         ),
         Case(
+            "is silent on what is left of young ones of which most were put back",
+            {OLDEST: "0x2000", WAITING: "0x1500 1x500", LETTERS: "5x1500 10x500"},
+            "26h",
+        ),
+        Case(
             "is silent on a young one where retention has removed old ones unhandled",
             {OLDEST: "0x2000", WAITING: "0x1500 1x500", LETTERS: "55x1500 56x500", SENT: "5x2000"},
             "26h",
