@@ -131,6 +131,19 @@ class MadeAnewError(Exception):
         )
 
 
+class TruncatedError(MadeAnewError):
+    """Kafka has lost the end of a partition, as with the disk of its only replica: what is written there now
+    came after the order was made.
+    """
+
+    def __str__(self) -> str:
+        topic, partition, end, expected = self.args
+        return (
+            f"partition {partition} of {topic} ends at {end}, before {expected}, where the order ends: Kafka "
+            "has lost records, and what came since is no part of the order; look at a new dry run"
+        )
+
+
 class UnmadeTopicError(Exception):
     """A topic of ours is missing, and Kafka refuses to make it."""
 

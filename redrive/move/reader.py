@@ -3,7 +3,8 @@
 Records are read committed, by assignment: the partitions are the order's alone, and the order's transactional
 id keeps off a second worker. What may be read ahead is limited by the open offsets of each partition. What
 retention takes before it is read, also while it is read, is counted; compaction and aborted transactions
-leave gaps in the offsets as well, and these are not.
+leave gaps in the offsets as well, and these are not. A partition that ends before the cut-off has lost its
+last records, whose offsets go to others: that ends the order (``TruncatedError``).
 """
 
 from collections import Counter
@@ -25,6 +26,7 @@ from redrive.librdkafka import (
     ConsumerRecord,
     consume,
 )
+from redrive.move.failures import TruncatedError
 from redrive.move.open_offsets import OpenOffsets
 
 TIMEOUT_S: Final = 10.0
@@ -136,11 +138,16 @@ class Reader:
         else:
             offsets = OpenOffsets(self._plan[place.partition][0][0])
         self.resumed += offsets.closed
-        low, _ = self._consumer.get_watermark_offsets(
-            TopicPartition(self._topic, place.partition), timeout=TIMEOUT_S
-        )
-        self._pass_expired(place.partition, offsets, low)
+        self._pass_expired(place.partition, offsets, self._begin(place.partition))
         return PartitionState(offsets, self._plan[place.partition][-1][1])
+
+    def _begin(self, partition: int) -> int:
+        """The first offset that a partition holds. Raises ``TruncatedError``."""
+        place, expected = TopicPartition(self._topic, partition), self._plan[partition][-1][1]
+        low, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
+        if end < expected:
+            raise TruncatedError(self._topic, partition, end, expected)
+        return low
 
     def _pass_expired(self, partition: int, offsets: OpenOffsets, low: int) -> None:
         """The partition begins at ``low``: count what was selected before it and not read."""
@@ -154,10 +161,9 @@ class Reader:
 
     def _start_again(self, partition: int) -> None:
         """Read on where the partition has a record again: nothing is left of it at its position."""
-        offsets, place = self.partitions[partition].offsets, TopicPartition(self._topic, partition)
-        low, end = self._consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
+        offsets, low = self.partitions[partition].offsets, self._begin(partition)
         self._pass_expired(partition, offsets, low)
-        self._go_to(partition, min(max(offsets.position, low), end))
+        self._go_to(partition, max(offsets.position, low))
 
     def _go_to(self, partition: int, offset: int) -> None:
         """Read on from this offset; to seek is refused once the client has given up the partition."""
@@ -217,7 +223,9 @@ class Reader:
         self._consumer.pause([TopicPartition(self._topic, partition)])
 
     def _ended(self, message: ConsumerRecord) -> None:
-        """The end of a partition is where it was when the order was made, or an open transaction."""
+        """A leader that is new may know only later how far the partition is committed."""
         state = self.partitions[message.partition()]
         if not state.paused:  # else records before it were not taken
             state.offsets.position = max(state.offsets.position, message.offset())
+            if not state.read:
+                self._begin(message.partition())

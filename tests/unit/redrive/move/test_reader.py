@@ -1,17 +1,19 @@
-"""What a reader takes of a topic whose beginning is removed while it reads, with librdkafka's own cluster."""
+"""What a reader takes of a topic whose beginning, or end, is removed, with librdkafka's own cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
 
 from redrive.librdkafka import OFFSET_RESET, consume
-from redrive.move.reader import POLL_S, Reader
+from redrive.move.failures import TruncatedError
+from redrive.move.open_offsets import OpenOffsets
+from redrive.move.reader import POLL_S, PartitionState, Reader
 from tests.waiting import until
 
-RECORDS, FIRST, BYTES = 90, 10, 100_000
-"""The cluster keeps some 5 MB of a partition."""
+RECORDS, FIRST, BYTES = 90, 10, 50_000
+"""The cluster keeps some 5 MB of a partition: all of these, and few more."""
 A_LITTLE = {"queued.max.messages.kbytes": 100, "fetch.message.max.bytes": BYTES, "fetch.queue.backoff.ms": 1}
 """Options of a client that has little in hand: the rest is fetched when it is read."""
 
@@ -37,7 +39,7 @@ class Cluster:
 def cluster() -> Iterator[Cluster]:
     options = {"bootstrap.servers": "replaced", "test.mock.num.brokers": 1, "log_level": 0}
     made = Cluster(Producer(options))
-    made.produce(FIRST)
+    made.produce(RECORDS)
     yield made
     del made.client
 
@@ -53,7 +55,7 @@ def reader(cluster: Cluster) -> Iterator[Reader]:
 
 def read(reader: Reader, taken: list[int], end: int) -> bool:
     offsets = reader.partitions[0].offsets
-    for message in reader.poll(RECORDS):
+    for message in reader.poll(FIRST):
         taken.append(message.offset())
         offsets.done(message.offset())
     return offsets.position >= end
@@ -63,7 +65,7 @@ def test_what_is_removed_while_a_reader_reads_is_counted(cluster: Cluster, reade
     taken: list[int] = []
     until(lambda: read(reader, taken, FIRST))
     assert not reader.expired
-    cluster.produce(RECORDS - FIRST)
+    cluster.produce(4 * FIRST)
     until(lambda: read(reader, taken, RECORDS))
     assert taken == sorted(set(taken))
     assert reader.expired[0] > 0
@@ -90,9 +92,37 @@ def given_up(reader: Reader) -> bool:
 
 
 def test_a_reader_goes_on_where_its_client_has_given_a_partition_up_meanwhile(reader: Reader) -> None:
-    reader._consumer.assign([TopicPartition("dlq.t", 0, RECORDS)])
+    reader._consumer.assign([TopicPartition("dlq.t", 0, 2 * RECORDS)])
     until(lambda: given_up(reader))
     reader.partitions[0].paused = True
     taken: list[int] = []
     until(lambda: read(reader, taken, FIRST))
     assert taken == [*range(FIRST)]
+
+
+def opened(reader: Reader) -> None:
+    reader.open()
+
+
+def at_its_end(reader: Reader) -> None:
+    """It has read all that is left."""
+    reader._consumer.assign([TopicPartition("dlq.t", 0, RECORDS)])
+    until(lambda: bool(reader.poll(1)))
+
+
+def behind_its_end(reader: Reader) -> None:
+    """It has read more than is left."""
+    reader._consumer.assign([TopicPartition("dlq.t", 0, RECORDS + FIRST)])
+    until(lambda: bool(reader.poll(1)))
+
+
+@pytest.mark.parametrize("look", [opened, at_its_end, behind_its_end])
+def test_a_partition_that_ends_before_the_order_has_lost_records(
+    reader: Reader, look: Callable[[Reader], None]
+) -> None:
+    """Else the order would wait, and take what comes later at these offsets."""
+    end = 2 * RECORDS
+    reader._plan = {0: ((0, end),)}
+    reader.partitions = {0: PartitionState(OpenOffsets(RECORDS), end)}
+    with pytest.raises(TruncatedError, match=r"partition 0 of dlq\.t ends at 90, before 180"):
+        look(reader)
