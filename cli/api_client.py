@@ -86,7 +86,9 @@ ERRORS: Final[Mapping[int, type[RefusedError]]] = {
     HTTPStatus.UNAUTHORIZED: NotAllowedError,
     HTTPStatus.FORBIDDEN: NotAllowedError,
     HTTPStatus.TOO_MANY_REQUESTS: NotAllowedError,
+    HTTPStatus.BAD_GATEWAY: NoAnswerError,
     HTTPStatus.SERVICE_UNAVAILABLE: NoAnswerError,
+    HTTPStatus.GATEWAY_TIMEOUT: NoAnswerError,
 }
 
 
@@ -156,25 +158,32 @@ class Api:
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
-        """A context in which no answer is a ``NoAnswerError``."""
+        """A context in which no answer is a ``NoAnswerError``, and what cannot be sent a ``UsageError``."""
         import httpx2
 
         try:
             yield
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             url = self._client.base_url
             raise NoAnswerError(
                 f"no answer from {url} ({error}); is `deadwatch up` running? say where by --url"
             ) from None
+        except (ValueError, httpx2.InvalidURL) as error:  # bytes that are no text, or NaN
+            raise UsageError(f"what was given cannot be sent: {error}") from None
 
     def _refused(self, answer: "httpx2.Response") -> RefusedError:
-        problem = self._json(answer) if answer.content else {}
-        detail = problem.get("detail")
+        problem: dict[str, Any] = {}
+        with suppress(NoAnswerError):  # a proxy answers with a page
+            problem = self._json(answer)
+        detail = (
+            problem.get("detail")
+            or f"{self._client.base_url} answers {answer.status_code} {answer.reason_phrase}"
+        )
         error = ERRORS.get(answer.status_code, RefusedError)
         if problem.get("type") == INVALID:
             error = UsageError
         hint = f"; {self._token.advice}" if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
-        return error(one_line(str(detail or f"{answer.status_code} {answer.reason_phrase}")) + hint)
+        return error(one_line(str(detail)) + hint)
 
     def _json(self, answer: "httpx2.Response") -> dict[str, Any]:
         with suppress(ValueError):

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from sqlalchemy import Engine
 
-from cli.api_client import Api, RefusedError, UsageError
+from cli.api_client import Api, NoAnswerError, UsageError
 from cli.commands import redrives
 from cli.commands.output import Format
 from cli.commands.redrives import Given, body
@@ -157,9 +157,21 @@ def test_an_answer_of_another_program_differs_from_no_answer() -> None:
     def another(_: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, json=["not ours"])
 
-    not_ours = "is not Deadwatch"
-    for handler, complaint in ((broken, not_ours), (another, not_ours), (away, "no answer from http://x")):
-        with pytest.raises(RefusedError, match=complaint):
+    def garbled(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(b"{}"))
+
+    def proxy(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(502, text="<html>")
+
+    complaints = {
+        broken: "is not Deadwatch",
+        another: "is not Deadwatch",
+        away: "no answer from http://x",
+        garbled: "no answer from http://x",
+        proxy: "http://x answers 502 Bad Gateway",
+    }
+    for handler, complaint in complaints.items():
+        with pytest.raises(NoAnswerError, match=complaint):
             api_that(handler).get("/redrives")
 
 
