@@ -164,9 +164,9 @@ class Api:
         try:
             yield
         except httpx2.RequestError as error:
-            url = self._client.base_url
+            at = address(self._client)
             raise NoAnswerError(
-                f"no answer from {url} ({error}); is `deadwatch up` running? say where by --url"
+                f"no answer from {at} ({error}); is `deadwatch up` running? say where by --url"
             ) from None
         except (ValueError, httpx2.InvalidURL) as error:  # bytes that are no text, or NaN
             raise UsageError(f"what was given cannot be sent: {error}") from None
@@ -175,22 +175,19 @@ class Api:
         problem: dict[str, Any] = {}
         with suppress(NoAnswerError):  # a proxy answers with a page
             problem = self._json(answer)
-        detail = (
-            problem.get("detail")
-            or f"{self._client.base_url} answers {answer.status_code} {answer.reason_phrase}"
-        )
+        said = f"{address(self._client)} answers {answer.status_code} {answer.reason_phrase}"
         error = ERRORS.get(answer.status_code, RefusedError)
         if problem.get("type") == INVALID:
             error = UsageError
         hint = f"; {self._token.advice}" if answer.status_code == HTTPStatus.UNAUTHORIZED else ""
-        return error(one_line(str(detail)) + hint)
+        return error(one_line(str(problem.get("detail") or said)) + hint)
 
     def _json(self, answer: "httpx2.Response") -> dict[str, Any]:
         with suppress(ValueError):
             found = answer.json()
             if isinstance(found, dict):
                 return found
-        raise NoAnswerError(f"{self._client.base_url} is not Deadwatch: its answer is no JSON object")
+        raise NoAnswerError(f"{address(self._client)} is not Deadwatch: its answer is no JSON object")
 
 
 def connect(url: str, token: Credential = ANONYMOUS, timeout_s: float = TIMEOUT_S) -> Api:
@@ -200,6 +197,11 @@ def connect(url: str, token: Credential = ANONYMOUS, timeout_s: float = TIMEOUT_
         UsageError: the address or the token cannot be one.
     """
     return Api(http_client(url, timeout_s, token.headers), token)
+
+
+def address(client: "httpx2.Client") -> str:
+    """Where a client asks, for people: without the name and the password that may be in it."""
+    return str(client.base_url.copy_with(userinfo=b""))
 
 
 def http_client(url: str, timeout_s: float, headers: Mapping[str, str] | None = None) -> "httpx2.Client":

@@ -8,7 +8,7 @@ from typing import Final
 
 import httpx2
 
-from cli.api_client import ANONYMOUS, DONE, UNDONE, Credential, NotAllowedError, http_client
+from cli.api_client import ANONYMOUS, DONE, UNDONE, Credential, NotAllowedError, address, http_client
 
 SOURCE_UP: Final = "deadwatch_source_up"
 LOOK_S: Final = 0.5
@@ -35,6 +35,7 @@ def run(
     """
     end_s = now_s() + within_s
     with http_client(url, TIMEOUT_S) as client:
+        at = address(client)
         try:
             while missing := look(client, sources, token):
                 if now_s() >= end_s:
@@ -45,9 +46,9 @@ def run(
         except NotAllowedError as error:
             if token.text:
                 raise
-            print(f"ready: {url}; sources are not looked at: {error}")
+            print(f"ready: {at}; sources are not looked at: {error}")
             return DONE
-    print(f"ready: {url}" + "".join(f", {source}" for source in sources))
+    print(f"ready: {at}" + "".join(f", {source}" for source in sources))
     return DONE
 
 
@@ -63,8 +64,8 @@ def look(client: httpx2.Client, sources: Sequence[str], token: Credential = ANON
         if not readiness.is_success:
             return [f"/readyz answers {readiness.status_code}: {', '.join(_reasons(readiness))}"]
         return _down(client, sources, token) if sources else []
-    except httpx2.TransportError as error:
-        return [f"no answer from {client.base_url} ({error})"]
+    except httpx2.RequestError as error:
+        return [f"no answer from {address(client)} ({error})"]
 
 
 def _down(client: httpx2.Client, sources: Sequence[str], token: Credential) -> list[str]:
