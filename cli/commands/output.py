@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cli.api_client import DONE
 from deadwatch.runtime.csv_cells import csv_row
@@ -21,6 +21,11 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     YAML = "yaml"
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sees what is written there, or types what is read; there may be none."""
+    return stream is not None and stream.isatty()
 
 
 def shown(answer: Answer, output: Format, table: "Callable[[Answer], RenderableType]") -> int:

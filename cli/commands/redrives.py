@@ -17,7 +17,7 @@ import typer
 from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, UsageError
 from cli.commands import tables
 from cli.commands.api import Limit, Output, completion, option
-from cli.commands.output import Answer, Format, shown, write
+from cli.commands.output import Answer, Format, is_terminal, shown, write
 from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
 from deadwatch.orders.reasons import MEANINGS
@@ -129,16 +129,21 @@ def redrive(
     """
     console, request = terminal(output), body(dlq_topic, options)
     tried = api.post(PATH, request)
-    would = plan(tried)
-    console.print(would)
+    would, asks = plan(tried), not (dry_run or yes)
+    with_question = asks and not (output is Format.TABLE and is_terminal(sys.stdout))
+    if not with_question:
+        console.print(would)
     if dry_run:
         return _end(tried, output, DONE)
     at_most = tried["plan"]["at_most"]
     question = f"Move up to {at_most} records?" if tried["plan"]["at_least"] else f"Move {at_most} records?"
-    unseen = not (output is Format.TABLE and sys.stdout.isatty())
-    if not yes and not ask_terminal(question, would if unseen else ""):
+    if asks and not ask_terminal(question, would if with_question else ""):
         return _end(tried, output, UNDONE)
-    order = api.post(PATH, {**request, **next_step(tried)}, str(uuid.uuid4()))
+    try:
+        order = api.post(PATH, {**request, **next_step(tried)}, str(uuid.uuid4()))
+    except KeyboardInterrupt:
+        sys.stderr.write("it may have been made already; deadwatch jobs shows it\n")
+        raise
     console.print(f"to stop it: deadwatch cancel {order['id']}", highlight=False, soft_wrap=True)
     return watch(api, order["id"], console, output)
 
@@ -193,7 +198,7 @@ def watch(api: Api, order: str, console: "Console", output: Format) -> int:
     try:
         last = follow(api, order, console)
     except KeyboardInterrupt:
-        console.print("it goes on; deadwatch jobs shows it", highlight=False)
+        sys.stderr.write("it goes on; deadwatch jobs shows it\n")
         return INTERRUPTED
     console.print(table(last))
     return _end(last, output, DONE if last["status"] == "COMPLETED" else UNDONE)
@@ -247,8 +252,8 @@ def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
     """
     from rich.console import Console
 
-    if not sys.stdin.isatty():
-        raise UsageError("nobody is there to confirm: say --yes, or --dry-run")
+    if not is_terminal(sys.stdin):
+        raise UsageError("nobody is there to confirm: say --yes")
     if about:
         Console(stderr=True).print(about)
     sys.stderr.write(f"{question} [y/N] ")

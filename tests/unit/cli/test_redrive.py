@@ -198,7 +198,7 @@ def taking(asked: Asked) -> Api:
 
 
 @pytest.mark.parametrize("output", list(Format))
-def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file_and_a_no_makes_no_order(
+def test_who_is_asked_sees_the_plan_once_where_the_output_goes_elsewhere_and_a_no_makes_no_order(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, output: Format
 ) -> None:
     asked: Asked = []
@@ -207,10 +207,35 @@ def test_who_is_asked_sees_the_plan_although_the_output_goes_to_a_file_and_a_no_
     stdout, stderr = capsys.readouterr()
     assert stderr.index("to orders") < stderr.index("Move 7 records? [y/N] ")
     assert "[y/N]" not in stdout
-    assert ("Dry run on dlq.t" in stdout) is (output is Format.TABLE)
+    assert (stdout + stderr).count("Dry run on dlq.t") == 1  # both are one terminal behind `| cat`
     assert [request["dry_run"] for request in asked] == [True]
     if output is Format.JSON:
         assert json.loads(stdout) == TRIED
+
+
+@pytest.mark.parametrize("closed", [("stdin",), ("stdin", "stdout")])
+def test_nobody_is_asked_where_there_is_no_input(
+    monkeypatch: pytest.MonkeyPatch, closed: tuple[str, ...]
+) -> None:
+    for name in closed:
+        monkeypatch.setattr(sys, name, None)
+    asked: Asked = []
+    with pytest.raises(UsageError, match=r"nobody is there to confirm: say --yes$"):
+        redrives.redrive(taking(asked), "dlq.t", **ALL)
+    assert [request["dry_run"] for request in asked] == [True]
+
+
+def test_who_interrupts_the_request_is_told_that_the_order_may_be_made(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if json.loads(request.content)["dry_run"]:
+            return httpx2.Response(202, json=TRIED)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        redrives.redrive(api_that(answer), "dlq.t", yes=True, output=Format.JSON, **ALL)
+    assert capsys.readouterr() == ("", "it may have been made already; deadwatch jobs shows it\n")
 
 
 def test_a_dry_run_asks_nobody(capsys: pytest.CaptureFixture[str]) -> None:
