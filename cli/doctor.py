@@ -1,12 +1,11 @@
 """``deadwatch doctor``: what stands in the way of the service, a line each with what to do about it.
 
-Its checks are of this machine (Python, Java, jars, disk, port, log files), of Kafka, and of Connect: REST, a
+Its checks are of this machine (Java, jars, disk, port, log files), of Kafka, and of Connect: REST, a
 Jolokia agent on every worker, clocks that agree.
 """
 
 import glob
 import os
-import platform
 import shutil
 import sys
 import time
@@ -42,7 +41,6 @@ def run(service: Service) -> int:
     """Check the machine, then Kafka and Connect; the exit code is 1 where a check fails."""
     return report(
         [
-            python,
             java,
             archives,
             partial(data, service),
@@ -93,11 +91,6 @@ def table(found: Sequence[Finding]) -> Table:
         level = Text(finding.level, style=COLOURS[finding.level])
         grid.add_row(level, Text(finding.subject), Text(finding.seen), Text(finding.advice))
     return grid
-
-
-def python() -> Iterator[Finding]:
-    """Tell the version of Python: one that is too old cannot load this command."""
-    yield ok("Python", platform.python_version())
 
 
 def java() -> Iterator[Finding]:
