@@ -125,6 +125,12 @@ class RetryTarget(Model):
 Target = Annotated[OriginTarget | TopicTarget | MapTarget | RetryTarget, Field(discriminator="kind")]
 
 
+LEAST_RATE: Final = 1e-6
+"""The lowest rate of records or bytes a second; admission refuses a lower one."""
+MOST_RATE: Final = 1e12
+"""The highest one: what is much higher comes to infinity where it is counted with."""
+
+
 class Limits(Model):
     """How fast and how much; null is no limit."""
 

@@ -6,12 +6,15 @@ The first thing that does not fit is an error that says what to do about it; wha
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from deadwatch.deadletter.filter import Filter
 from deadwatch.orders.errors import ConfirmError, RefusedOrderError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
+    LEAST_RATE,
     MOST_DELIVERY_TIMEOUT_MS,
+    MOST_RATE,
     MOST_REDIRECTS,
     MapTarget,
     OrderRequest,
@@ -21,6 +24,8 @@ from deadwatch.orders.order import (
 from deadwatch.orders.reasons import MEANINGS, SkipReason
 from deadwatch.orders.targets import TargetRules, cycle
 from redrive.plan.plan import Plan
+
+RATES: Final = ("records_per_second", "bytes_per_second", "per_target_records_per_second")
 
 KnownGroup = Callable[[str], bool]
 """Whether a group of dead letters of the order's topic has this fingerprint."""
@@ -151,6 +156,12 @@ def _check_contradictions(request: OrderRequest) -> None:
             f"delivery_timeout_ms must be at most {MOST_DELIVERY_TIMEOUT_MS}: "
             "with a minute more Kafka's client takes no longer transaction.timeout.ms"
         )
+    for name in RATES:
+        rate = getattr(request.limits, name)
+        if rate is not None and not LEAST_RATE <= rate <= MOST_RATE:
+            raise RefusedOrderError(
+                f"limits.{name} must be from {LEAST_RATE:g} to {MOST_RATE:g}, or null: no limit"
+            )
     if (request.guards.max_target_lag is None) != (request.guards.lag_group is None):
         raise RefusedOrderError("max_target_lag and lag_group go together: set both or none")
     if request.engine == "spark" and request.limits.max_records is not None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadwatch.orders.order import Limits
+from deadwatch.orders.order import LEAST_RATE, MOST_RATE, Limits
 from deadwatch.store.write.handled import MOST
 from redrive.move.limits import MAX_RECORDS, OrderLimits, TokenBucket
 
@@ -30,6 +30,15 @@ def test_a_rate_is_held_within_a_hundredth(rate: float, tick_ms: int) -> None:
         last_ms = at_ms if now else last_ms
         assert taken <= rate * at_ms / 1_000 + 1e-6
     assert taken / (last_ms / 1_000) == pytest.approx(rate, rel=0.02)
+
+
+@pytest.mark.parametrize("rate", [LEAST_RATE, MOST_RATE])
+def test_an_order_may_have_the_least_and_the_greatest_rate(rate: float) -> None:
+    held = limits(rate, max(int(rate), 1))
+    ready_ms = held.wait_until_ms(1) or 0
+    held.refill(ready_ms)
+    assert held.wait_until_ms(1) is None
+    assert held.allowed()[0] > 0
 
 
 def test_time_without_records_is_not_saved_up_and_a_commit_of_half_a_second_costs_no_speed() -> None:

@@ -58,6 +58,11 @@ ACCEPTED: list[tuple[str, dict[str, Any], str]] = [
     ("a short deadline", {"task_timeout_ms": 60_000}, "a target's second timeout is its last"),
     ("no deadline at all", {"task_timeout_ms": 0}, ""),
     ("the longest delivery", {"delivery_timeout_ms": 2_147_423_647, "task_timeout_ms": 0}, ""),
+    (
+        "the least and the greatest rate",
+        {"limits": {"records_per_second": 1e-6, "bytes_per_second": 10**12}},
+        "",
+    ),
     ("no limit", {"limits": {"records_per_second": None}}, "the targets get all at once"),
     ("a dry run that confirms", {"dry_run": True, "confirm": 5}, "confirm has no effect"),
 ]
@@ -116,6 +121,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("less time than one request takes", {"delivery_timeout_ms": 30_004}, "at least 30005"),
     ("more time than Kafka's client keeps", {"delivery_timeout_ms": 2_147_423_648}, "at most 2147423647"),
+    (
+        "a record in years",
+        {"limits": {"records_per_second": 1e-300}},
+        "records_per_second must be from 1e-06",
+    ),
+    ("a rate beyond all", {"limits": {"records_per_second": 1e306}}, "to 1e+12, or null: no limit"),
+    ("a target's rate", {"limits": {"per_target_records_per_second": 5e-324}}, "limits.per_target_records"),
+    ("a number of bytes", {"limits": {"bytes_per_second": 10**400}}, "limits.bytes_per_second must be"),
     ("a lag of nobody", {"guards": {"max_target_lag": 5}}, "max_target_lag and lag_group go together"),
     (
         "a bound that executors cannot keep",
