@@ -80,7 +80,7 @@ class Router:
         if topic not in self._rules.partitions:
             missing = NewTopic(topic, self._rules.partitions.get(dlq, 1))
             try:
-                self._admin.create_topics([missing])[topic].result(TIMEOUT_S)
+                self._admin.create_topics([missing], request_timeout=TIMEOUT_S)[topic].result()
             except KafkaException as raised:
                 error: KafkaError = raised.args[0]
                 if error.code() in UNMADE:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from deadwatch.orders.targets import TargetRules
-from redrive.librdkafka import ConsumerRecord
+from redrive.librdkafka import AWAY, ConsumerRecord
+from redrive.move import targets
 from redrive.move.batch import EventFields
 from redrive.move.mover import Mover, Paused
 from redrive.move.record_queue import RecordQueue
@@ -46,7 +48,8 @@ class Admin:
         del timeout
         return SimpleNamespace(topics=dict.fromkeys(("orders", DLQ), SimpleNamespace(partitions=[0])))
 
-    def create_topics(self, _topics: object) -> dict[str, Future[None]]:
+    def create_topics(self, _topics: object, request_timeout: float) -> dict[str, Future[None]]:
+        del request_timeout
         answer: Future[None] = Future()
         answer.set_exception(KafkaException(self._refusal))
         return {f"{DLQ}.parked": answer}
@@ -95,3 +98,13 @@ def test_a_parked_topic_that_is_not_made_for_now_is_tried_again(code: int) -> No
     mover.step(NOW_MS)
     with pytest.raises(KafkaException, match="not now"):
         mover.step(NOW_MS + 1_000)
+
+
+def test_brokers_that_do_not_answer_are_away_also_for_a_topic_that_is_to_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(targets, "TIMEOUT_S", 0.1)
+    nobody = AdminClient({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+    with pytest.raises(KafkaException) as raised:
+        Router(nobody, ASKED, TargetRules({DLQ: 1}, frozenset())).parked(0)
+    assert raised.value.args[0].code() in AWAY
