@@ -63,6 +63,10 @@ CONSUMER_NEEDS_OPERATOR: Final = UNKNOWN_PARTITION | {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
 }
 """Errors of a consumer that only people can mend."""
+CORRUPT_BATCH: Final = frozenset(
+    {KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG, KafkaError._NOT_IMPLEMENTED}
+)
+"""A consumer asks for the batch at this offset again and again, and reads its partition no further."""
 PRODUCER_NEEDS_OPERATOR: Final = frozenset(
     {
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,

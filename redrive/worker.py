@@ -20,7 +20,7 @@ from deadwatch.orders.order import Claim, ClaimLostError, Order, Orders, Status
 from deadwatch.runtime.clock import ClockWatch, monotonic_ms
 from deadwatch.store.trouble import line
 from redrive.attempts import Attempts
-from redrive.librdkafka import AWAY, CONSUMER_NEEDS_OPERATOR, PRODUCER_NEEDS_OPERATOR
+from redrive.librdkafka import AWAY, CONSUMER_NEEDS_OPERATOR, CORRUPT_BATCH, PRODUCER_NEEDS_OPERATOR
 from redrive.move.failures import (
     FencedError,
     ForgottenError,
@@ -39,6 +39,7 @@ Ending = tuple[Status, str] | None
 
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
 FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
+UNREADABLE: Final = "{}: mend it, then resume; or cancel, and order the offsets around it"
 STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
@@ -247,6 +248,8 @@ class Worker:
         right = refused_right(error, claim.order, user_of(self._context.settings))
         if right:
             return (Status.PAUSED, right), True
+        if error.code() in CORRUPT_BATCH:
+            return (Status.PAUSED, UNREADABLE.format(error.str())), True
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
             return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
         if error.code() in AWAY:

@@ -18,6 +18,7 @@ from deadwatch.orders.selection import Intervals, around
 from deadwatch.runtime.kafka import Options
 from redrive.librdkafka import (
     CONSUMER_NEEDS_OPERATOR,
+    CORRUPT_BATCH,
     OFFSET_RESET,
     PARTITION_EOF,
     READ_COMMITTED,
@@ -97,6 +98,8 @@ class Reader:
                 self._ended(message)
             elif error.code() == OFFSET_RESET:
                 self._start_again(message.partition())
+            elif error.code() in CORRUPT_BATCH:
+                raise KafkaException(KafkaError(error.code(), _unread(message, error)))
             elif error.code() in CONSUMER_NEEDS_OPERATOR:
                 raise KafkaException(error)
         return taken
@@ -229,3 +232,8 @@ class Reader:
             state.offsets.position = max(state.offsets.position, message.offset())
             if not state.read:
                 self._begin(message.partition())
+
+
+def _unread(message: ConsumerRecord, error: KafkaError) -> str:
+    place = f"partition {message.partition()} of {message.topic()}"
+    return f"{place} cannot be read from offset {message.offset()} on ({error.str()})"

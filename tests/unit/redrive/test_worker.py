@@ -168,6 +168,17 @@ def test_an_order_waits_as_long_as_kafka_is_away(
     assert place.book.get("a").status is Status.RUNNING
 
 
+def test_an_order_is_paused_before_what_cannot_be_read(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("redrive.worker.OrderTask", away(KafkaError._BAD_COMPRESSION))
+    place = Place(engine)
+    assert place.attempt()
+    left = place.book.get("a")
+    assert left.status is Status.PAUSED
+    assert left.status_reason.endswith("; or cancel, and order the offsets around it")
+
+
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:
     place = Place(engine)
     assert place.next(0) == "a"

@@ -1,10 +1,12 @@
 """What a reader takes of a topic whose beginning, or end, is removed, with librdkafka's own cluster."""
 
+import socket
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from redrive.librdkafka import OFFSET_RESET, consume
 from redrive.move.failures import TruncatedError
@@ -29,6 +31,15 @@ class Cluster:
         (broker,) = self.client.list_topics(timeout=10).brokers.values()
         return f"{broker.host}:{broker.port}"
 
+    def write(self, batch: bytes) -> None:
+        """A request to produce as of version 3: no client of ours makes such a batch."""
+        topic = struct.pack(">ih5siii", 1, 5, b"dlq.t", 1, 0, len(batch))
+        request = struct.pack(">hhihhhi", 0, 3, 1, -1, -1, 1, 5_000) + topic + batch
+        host, port = self.servers.split(":")
+        with socket.create_connection((host, int(port))) as broker:
+            broker.sendall(struct.pack(">i", len(request)) + request)
+            assert broker.recv(100)
+
     def produce(self, records: int) -> None:
         for _ in range(records):
             self.client.produce("dlq.t", b"x" * BYTES, partition=0)
@@ -42,6 +53,12 @@ def cluster() -> Iterator[Cluster]:
     made.produce(RECORDS)
     yield made
     del made.client
+
+
+def batch(records: int, codec: int, content: bytes) -> bytes:
+    """A batch of Kafka's format as somebody's disk may give it; its checksum is not looked at."""
+    rest = struct.pack(">hiqqqhii", codec, records - 1, 1, 1, -1, -1, -1, records) + content
+    return struct.pack(">qiibI", 0, len(rest) + 9, 0, 2, 0) + rest
 
 
 @pytest.fixture
@@ -98,6 +115,18 @@ def test_a_reader_goes_on_where_its_client_has_given_a_partition_up_meanwhile(re
     taken: list[int] = []
     until(lambda: read(reader, taken, FIRST))
     assert taken == [*range(FIRST)]
+
+
+@pytest.mark.parametrize("codec", [1, 7], ids=["broken", "unknown"])
+def test_a_batch_that_cannot_be_read_is_named(cluster: Cluster, reader: Reader, codec: int) -> None:
+    """The client asks for it for ever."""
+    reader._plan = {0: ((RECORDS, 2 * RECORDS),)}
+    cluster.write(batch(RECORDS, codec, b"no gzip"))
+    reader.open()
+    with pytest.raises(
+        KafkaException, match=rf"partition 0 of dlq\.t cannot be read from offset {RECORDS} on"
+    ):
+        until(lambda: bool(reader.poll(1)))
 
 
 def opened(reader: Reader) -> None:
