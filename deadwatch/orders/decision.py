@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import lru_cache
 from random import Random
 
 from deadwatch.contract.backoff import Backoff
@@ -124,7 +124,7 @@ def longest_delay_ms(retry: Retry, attempt: int) -> int:
     return min(retry.retry_backoff_max_ms, (nominal_delay_ms(retry, attempt) + 1) * 6 // 5 + 1)
 
 
-@cache
+@lru_cache(1_000)
 def nominal_delay_ms(retry: Retry, attempt: int) -> int:
     """The delay before ``attempt`` without jitter."""
     return Backoff(retry.retry_backoff_ms, retry.retry_backoff_max_ms, jitter=0).delay_ms(attempt, Random(0))

@@ -112,3 +112,9 @@ def test_no_record_waits_longer_than_the_longest_delay(
     retry = Retry(retry_backoff_ms=initial_ms, retry_backoff_max_ms=60_000)
     assert (nominal_delay_ms(retry, attempt), longest_delay_ms(retry, attempt)) == (nominal_ms, longest_ms)
     assert max(delay_ms(retry, attempt, ("dlq", 0, offset)) for offset in range(100)) <= longest_ms
+
+
+def test_numbers_of_attempts_that_headers_claim_are_not_kept_for_ever() -> None:
+    for attempt in range(1, 5_000):
+        longest_delay_ms(Retry(), attempt)
+    assert nominal_delay_ms.cache_info().currsize < 2_000
