@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cli.api_client import DONE, INTERRUPTED, UNDONE, Api, UsageError
+from cli.api_client import DONE, UNDONE, Api, NoAnswerError, UsageError
 from cli.commands import tables
 from cli.commands.api import Limit, Output, completion, option
 from cli.commands.output import Answer, Format, is_terminal, shown, write
@@ -31,6 +31,9 @@ POLL_S: Final = 0.5
 OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
 COUNTED_WITHIN_S: Final = 30
 """What an order did is counted a moment after its end: how long to wait for the last counts."""
+
+AWAY_S: Final = 60
+"""For how long an order is followed while the api gives no answer."""
 
 COLUMNS: Final[tables.Columns] = {
     "id": "id",
@@ -197,9 +200,9 @@ def watch(api: Api, order: str, console: "Console", output: Format) -> int:
     """Follow an order to its end; the exit code is 0 when it is completed."""
     try:
         last = follow(api, order, console)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, NoAnswerError):
         sys.stderr.write("it goes on; deadwatch jobs shows it\n")
-        return INTERRUPTED
+        raise
     console.print(table(last))
     return _end(last, output, DONE if last["status"] == "COMPLETED" else UNDONE)
 
@@ -234,7 +237,22 @@ def follow(api: Api, order_id: str, console: "Console") -> Answer:
                 return order
             polls_left -= over
             time.sleep(POLL_S)
-            order = api.get(f"{PATH}/{order_id}")
+            order = _looked_at(api, order_id)
+
+
+def _looked_at(api: Api, order_id: str) -> Answer:
+    """The order as it is now, from an api that may be away for ``AWAY_S``, as while it is started anew."""
+    polls_left = AWAY_S / POLL_S
+    while True:
+        try:
+            order: Answer = api.get(f"{PATH}/{order_id}")
+        except NoAnswerError:
+            polls_left -= 1
+            if polls_left <= 0:
+                raise
+        else:
+            return order
+        time.sleep(POLL_S)
 
 
 def terminal(output: Format) -> "Console":

@@ -147,6 +147,33 @@ def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
     assert "orders-3 made no progress" in printed(redrives.table(followed))
 
 
+@pytest.mark.parametrize(("away", "answered"), [(3, True), (99, False)])
+def test_an_order_is_followed_while_the_api_is_away_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], away: int, answered: bool
+) -> None:
+    monkeypatch.setattr(redrives, "POLL_S", 0.01)
+    monkeypatch.setattr(redrives, "AWAY_S", 0.1)
+    progress = {"text": "", "done": 1, "total": 2, "counted": True}
+    shown = {"id": "a", "dlq_topic": "dlq.t", "dry_run": False, "status_reason": "", "reason": "mended"}
+    shown |= {"progress": progress, "bounced": 0, "created_at": None, "records_per_second": None}
+    answers = iter([200, *[503] * away, 200])
+    status = iter(["RUNNING", "COMPLETED"])
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        code = next(answers)
+        return httpx2.Response(code, json=shown | {"status": next(status)} if code == 200 else {})
+
+    def watched() -> int:
+        return redrives.watch(api_that(answer), "a", Console(quiet=True), Format.JSON)
+
+    if answered:
+        assert watched() == 0
+        return
+    with pytest.raises(NoAnswerError, match="503"):
+        watched()
+    assert capsys.readouterr().err == "it goes on; deadwatch jobs shows it\n"
+
+
 def test_an_answer_of_another_program_differs_from_no_answer() -> None:
     def broken(_: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, text="<html>")
