@@ -114,7 +114,7 @@ class OrderService:
         request = order.request
         if request.again:
             return Before(NOTHING)
-        before = self.history.of((request.dlq_topic, order.dlq_topic_id), cluster, rules.partitions)
+        before = self.history.of(request.dlq_topic, order.dlq_topic_id, cluster, rules.partitions)
         if before.unread and not request.dry_run:
             raise UnreadHistoryError(request.dlq_topic, before.unread)
         return before

@@ -40,18 +40,16 @@ class History:
     first_ends: dict[int, int] = field(default_factory=dict)
     """Where the events ended when this process asked first: a restored store has older notes."""
 
-    def of(self, topic: tuple[str, str], cluster: Cluster, partitions: Mapping[str, int]) -> Before:
+    def of(self, topic: str, topic_id: str, cluster: Cluster, partitions: Mapping[str, int]) -> Before:
         """What was done with a topic's records, after waiting until streaming has caught up.
 
-        ``topic`` is its name and Kafka's id; ``partitions`` has the number of partitions of each topic of the
-        cluster.
+        ``partitions`` has the number of partitions of each topic of the cluster.
 
         Raises:
             KafkaUnavailableError: Kafka cannot be asked.
         """
-        name, topic_id = topic
-        unread = self._unread(name, cluster, partitions)
-        return Before(self.store.handled(name, topic_id, range(partitions[name])), unread)
+        unread = self._unread(topic, cluster, partitions)
+        return Before(self.store.handled(topic, topic_id, range(partitions[topic])), unread)
 
     def _unread(self, topic: str, cluster: Cluster, partitions: Mapping[str, int]) -> str:
         """What streaming has not read in time; "" where it has read all that matters."""

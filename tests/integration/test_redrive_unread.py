@@ -53,8 +53,8 @@ class Room:
     def unread(self) -> str:
         """Why the next order would be refused; "": it would not."""
         self._waited_ms = 0
-        topic = (self.place.dlq, self.cluster.topic_id(self.place.dlq))
-        return self._history.of(topic, self.cluster, self.cluster.partitions()).unread
+        topic, topic_id = self.place.dlq, self.cluster.topic_id(self.place.dlq)
+        return self._history.of(topic, topic_id, self.cluster, self.cluster.partitions()).unread
 
     def stream(self) -> None:
         """Streaming reads what is committed now."""

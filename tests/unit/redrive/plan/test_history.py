@@ -64,7 +64,7 @@ class Place:
 
     def unread(self, partitions: Mapping[str, int] = PARTITIONS) -> str:
         history = History(cast("HandledBook", self), EVENTS, lambda: self.now_ms, self.wait_ms, self.first)
-        return history.of((DLQ, "its id"), cast("Cluster", self), partitions).unread
+        return history.of(DLQ, "its id", cast("Cluster", self), partitions).unread
 
 
 @pytest.mark.parametrize(
