@@ -141,6 +141,10 @@ class Limits(Model):
     per_target_records_per_second: float | None = Field(None, gt=0)
 
 
+MOST_CLASSES: Final = 100
+"""Classes of errors whose records an order parks at once."""
+
+
 class Retry(Model):
     """How often a record may come back, and how long it waits before (KIP-580); in ms."""
 
@@ -148,7 +152,9 @@ class Retry(Model):
     retry_backoff_ms: int = Field(1_000, ge=0)
     retry_backoff_max_ms: int = Field(60_000, ge=0, le=7 * 86_400_000)
     park_error_classes: tuple[ErrorClass, ...] = Field(
-        (), max_length=100, description="Whole names: their records are parked at once, without another try."
+        (),
+        max_length=MOST_CLASSES,
+        description="Whole names: their records are parked at once, without another try.",
     )
 
 

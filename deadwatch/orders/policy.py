@@ -20,7 +20,7 @@ from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.orders.errors import RefusedOrderError
-from deadwatch.orders.order import ErrorClass, OrderRequest, Selection, Status, Terms
+from deadwatch.orders.order import MOST_CLASSES, ErrorClass, OrderRequest, Selection, Status, Terms
 from deadwatch.orders.selection import Extents
 
 Pattern = Annotated[str, Field(max_length=10_000)]
@@ -36,7 +36,9 @@ class PolicyRequest(Terms):
     )
     filter: str | None = Field(None, min_length=1, max_length=MAX_CHARS, description="CEL expression.")
     exclude_error_classes: tuple[ErrorClass, ...] = Field(
-        (), max_length=100, description="Whole names: their records are parked at once, without another try."
+        (),
+        max_length=MOST_CLASSES,
+        description="Whole names: their records are parked at once, without another try.",
     )
     excluded: Literal["park", "leave"] = Field(
         "park", description="What becomes of them: parked at once, or left where they are."
@@ -75,13 +77,16 @@ class PolicyRequest(Terms):
                 )
 
     def order(self, topic: str) -> OrderRequest:
-        """The request of one of its orders, for this topic."""
+        """The request of one of its orders, for this topic. Raises ``RefusedOrderError``."""
         terms = {name: getattr(self, name) for name in Terms.model_fields}
         if self.excluded == "park":
-            parked = (*self.retry.park_error_classes, *self.exclude_error_classes)
-            terms["retry"] = self.retry.model_copy(
-                update={"park_error_classes": tuple(dict.fromkeys(parked))}
-            )
+            parked = dict.fromkeys((*self.retry.park_error_classes, *self.exclude_error_classes))
+            if len(parked) > MOST_CLASSES:
+                raise RefusedOrderError(
+                    "retry.park_error_classes and exclude_error_classes name more than "
+                    f"{MOST_CLASSES} classes together: leave some out, or say excluded: leave"
+                )
+            terms["retry"] = self.retry.model_copy(update={"park_error_classes": tuple(parked)})
         return OrderRequest(dlq_topic=topic, selection=self._selection(), dry_run=False, **terms)
 
     def _selection(self) -> Selection:

@@ -283,3 +283,15 @@ def test_a_new_pattern_that_takes_linear_time_is_taken(pattern: str) -> None:
 def test_a_new_pattern_that_may_backtrack_is_refused(pattern: str) -> None:
     with pytest.raises(RefusedOrderError, match="may take very long for one name: write it as RE2 takes it"):
         PolicyRequest(dlq_topics=(pattern,), reason="r").refuse_slow_patterns()
+
+
+@pytest.mark.parametrize(("excluded", "refused"), [("park", True), ("leave", False)])
+def test_classes_that_no_order_takes_together_are_refused(excluded: str, *, refused: bool) -> None:
+    """Where it is left to the store, the order of one policy is broken, and no other policy has its turn."""
+    parked, others = ([f"a.{name}{number}" for number in range(60)] for name in "AB")
+    made = request(retry={"park_error_classes": parked}, exclude_error_classes=others, excluded=excluded)
+    if refused:
+        with pytest.raises(RefusedOrderError, match="more than 100 classes together"):
+            made.order("dlq.a")
+    else:
+        assert len(made.order("dlq.a").retry.park_error_classes) == 60
