@@ -88,8 +88,12 @@ class LeaseKeeper:
             self._claim, self.wanted = self._orders.renew(claim, self._clock(), self._lease_ms)
         except ClaimLostError:
             self.lost = True
-        except Exception:  # the store may be away for a moment; the lease says for how long
-            logger.exception("the claim of order %s could not be renewed", self._claim.order.id)
+        except Exception as error:  # the store may be away for a moment; the lease says for how long
+            if isinstance(error, SQLAlchemyError):
+                order = self._claim.order.id
+                logger.error("order %s: its claim is not renewed: %s", order, line(error))  # noqa: TRY400 -- it suffices
+            else:
+                logger.exception("order %s: its claim is not renewed", self._claim.order.id)
             self.lost = self._clock() >= self._claim.expires_at_ms
         if self.lost or self.wanted in STOPPING:
             self.stop()

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.order import Status
 from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, due, rests
 from deadwatch.orders.targets import TargetRules
+from deadwatch.store.trouble import line
 from deadwatch.store.write.policies import PolicyBook
 from redrive.cluster import Cluster
 from redrive.plan.creation import CreateOrder, OrderService
@@ -50,7 +53,9 @@ class PolicyRounds:
         while not stop.wait(self.interval_ms / 1_000):
             try:
                 self.look(stop)
-            except Exception:  # the store may be away for a moment
+            except SQLAlchemyError as error:
+                logger.error("no redrive policy is looked at: %s", line(error))  # noqa: TRY400 -- it tells it all
+            except Exception:
                 logger.exception("the redrive policies could not be looked at")
 
     def look(self, stop: threading.Event) -> None:

@@ -12,11 +12,12 @@ from sqlalchemy import Engine
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Status
+from deadwatch.store import schema
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
-from redrive.worker import Worker
+from redrive.worker import LeaseKeeper, Worker
 from tests.unit.redrive.orders import order
 
 NOW_MS = 10_000
@@ -177,6 +178,24 @@ def test_an_order_is_paused_before_what_cannot_be_read(
     left = place.book.get("a")
     assert left.status is Status.PAUSED
     assert left.status_reason.endswith("; or cancel, and order the offsets around it")
+
+
+def test_a_store_that_is_away_is_a_line_and_loses_the_claim_with_its_lease(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = Place(engine)
+    claim = place.claims.claim("w", NOW_MS, LEASE_MS)
+    assert claim is not None
+    with engine.begin() as connection:
+        schema.metadata.drop_all(connection)
+    lost = []
+    for place.now_ms in (NOW_MS + LEASE_MS - 1, NOW_MS + LEASE_MS):
+        with LeaseKeeper(place.claims, claim, lambda: place.now_ms, (LEASE_MS, 60_000)) as lease:
+            lost.append((lease.lost, lease.stopped.is_set()))
+    assert lost == [(False, False), (True, True)]
+    for record in caplog.records:
+        assert record.getMessage().startswith("order a: its claim is not renewed: the store does not work")
+        assert not record.exc_info
 
 
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:

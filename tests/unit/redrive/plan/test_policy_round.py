@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from sqlalchemy import Engine
@@ -15,6 +17,7 @@ from deadwatch.orders.policy import Due, Policy, PolicyRequest
 from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store import schema
 from deadwatch.store.engine import connect
 from deadwatch.store.store import Store
 from deadwatch.store.write import policies
@@ -100,6 +103,17 @@ def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine)
     look.now_ms += 1
     look.book.change(Policy("a", 1, look.request, "me", look.now_ms, look.now_ms), None)
     assert "does not exist" in look.look().status_reason
+
+
+def test_a_store_that_is_away_is_a_line(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    look = Look(engine, refused)
+    with engine.begin() as connection:
+        schema.metadata.drop_all(connection)
+    rounds = iter([False, True])
+    look._rounds.run(cast("threading.Event", SimpleNamespace(wait=lambda _: next(rounds))))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("no redrive policy is looked at: the store does not work: no such")
+    assert record.exc_info is None
 
 
 class Stopping:
