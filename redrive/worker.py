@@ -220,7 +220,6 @@ class Worker:
                 return None
             self._context.beat()
             step = task.step()
-            self._attempts.forget(order.id)
             lease.waiting = task.waiting
             match step:
                 case Finished(reason):
@@ -230,7 +229,7 @@ class Worker:
                 case Idle(until_ms):
                     self._wait(until_ms, lease, clock)
                 case Moved():
-                    pass
+                    self._attempts.forget(order.id)
         return None
 
     def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:
