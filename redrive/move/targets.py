@@ -86,7 +86,8 @@ class Router:
                 if error.code() in UNMADE:
                     raise UnmadeTopicError(topic, error) from None
                 if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
+                    text = f"topic {topic} cannot be made: {error.str()}"
+                    raise KafkaException(KafkaError(error.code(), text)) from None
             self.refresh()
         same_width = self._rules.partitions.get(topic) == self._rules.partitions.get(dlq)
         return topic, partition if same_width else None
