@@ -10,27 +10,23 @@ One thread at a time asks Kafka, and one at a time moves on from what the store 
 """
 
 import logging
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Self
+from typing import Self
 
 from kafka.admin import OffsetSpec
 from kafka.errors import UnknownTopicOrPartitionError
 
 from deadwatch.contract.events import RedriveHandled
-from deadwatch.runtime.kafka import TOPIC_NAME
+from deadwatch.runtime.kafka import is_topic_name
 from deadwatch.store.batch import Batch, Offsets, Place, Present, SeriesDelta
 from deadwatch.store.store import Store
 from streaming import cluster, data_loss
 from streaming.cluster import Described, ids_of, partitions_of
 from streaming.lag import Lag
 from streaming.settings import StreamingSettings
-
-LEGAL: Final = re.compile(TOPIC_NAME)
-"""The name in an event may be none that Kafka takes."""
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +143,7 @@ class TopicTracker:
         """Topics of which the store keeps what redrives have sent, if the batch adds to that."""
         added = {event.dlq_topic for event in batch.events if isinstance(event, RedriveHandled)}
         known = added | self._store.redriven_topics() if added else added
-        return {topic for topic in known if LEGAL.fullmatch(topic)}
+        return {topic for topic in known if is_topic_name(topic)}
 
     def _present(self, described: Described) -> dict[str, Present]:
         """These topics as they are now, without those that Kafka does not let us see."""

@@ -11,6 +11,12 @@ TOPIC_NAME: Final = r"^[A-Za-z0-9._-]{1,249}$"
 Topic = Annotated[str, Field(pattern=TOPIC_NAME)]
 """A name that Kafka takes for a topic."""
 
+
+def is_topic_name(text: str) -> bool:
+    """Whether Kafka may have a topic of this name: headers and events may name others."""
+    return text not in {".", ".."} and re.fullmatch(TOPIC_NAME, text) is not None
+
+
 _KAFKA_PYTHON: Final = {
     "sasl_username": "sasl_plain_username",
     "sasl_password": "sasl_plain_password",

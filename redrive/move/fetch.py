@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.reasons import SkipReason
-from deadwatch.runtime.kafka import Options
+from deadwatch.runtime.kafka import Options, is_topic_name
 from redrive.cluster import written_end
 from redrive.librdkafka import (
     PARTITION_EOF,
@@ -67,6 +67,9 @@ class Fetcher:
         found: Found = {}
         searches = {}
         for partition, offsets in wanted.items():
+            if not is_topic_name(partition[0]):  # librdkafka would wait for its answer in vain
+                found.update({(*partition, offset): SkipReason.ORIGIN_MISSING for offset in offsets})
+                continue
             search = self._begin(partition, sorted(offsets, reverse=True), found)
             if search is not None:
                 searches[partition] = search

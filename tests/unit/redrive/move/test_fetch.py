@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
 from redrive.librdkafka import ConsumerRecord
@@ -21,6 +21,10 @@ from tests.unit.redrive.orders import order
 
 if TYPE_CHECKING:
     from redrive.move.reader import Reader
+
+
+def away(*_: object, **_options: object) -> NoReturn:
+    raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
 
 class Kafka:
@@ -58,6 +62,15 @@ def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.Monke
         7: None,
         8: SkipReason.ORIGIN_MISSING,
     }
+
+
+@pytest.mark.parametrize("name", ["bad topic!", "..", "t" * 250, "ü"])
+def test_a_record_of_a_topic_that_cannot_be_is_missing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """librdkafka has no answer for such a name, and Kafka would seem to be away."""
+    monkeypatch.setattr(Kafka, "get_watermark_offsets", away)
+    monkeypatch.setattr(fetch, "Consumer", lambda _options: Kafka())
+    found = Fetcher({}, cast("Any", Kafka())).fetch({(name, 0): [1]})
+    assert found == {(name, 0, 1): SkipReason.ORIGIN_MISSING}
 
 
 @dataclass
