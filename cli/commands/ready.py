@@ -61,8 +61,9 @@ def look(client: httpx2.Client, sources: Sequence[str], token: Credential = ANON
     """
     try:
         readiness = client.get("/readyz")
-        if not readiness.is_success:
-            return [f"/readyz answers {readiness.status_code}: {', '.join(_reasons(readiness))}"]
+        reasons = _reasons(readiness)
+        if reasons or not readiness.is_success:
+            return [f"/readyz answers {readiness.status_code}: {', '.join(reasons)}"]
         return _down(client, sources, token) if sources else []
     except httpx2.RequestError as error:
         return [f"no answer from {address(client)} ({error})"]

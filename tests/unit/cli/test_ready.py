@@ -31,6 +31,7 @@ def client(readiness: httpx2.Response, scrape: httpx2.Response) -> httpx2.Client
 READY, METRICS_OK = httpx2.Response(200, json={"ready": True}), httpx2.Response(200, text=METRICS)
 AWAY = httpx2.Response(503, json={"missing": ["the store"]})
 ANOTHER = httpx2.Response(404, text="<html>")
+PAGE = httpx2.Response(200, text="<html>")
 BROKEN = httpx2.Response(503)
 ELSE, NOT_OURS = "/readyz answers", ": it is not Deadwatch"
 UNHEARD = "collector:a has never been heard of: see its log"
@@ -41,6 +42,7 @@ CASES: list[tuple[str, httpx2.Response, httpx2.Response, tuple[str, ...], list[s
     ("a source was never there", READY, METRICS_OK, ("collector:a",), [UNHEARD]),
     ("the store is away", AWAY, METRICS_OK, ("streaming",), ["/readyz answers 503: the store"]),
     ("somebody else answers", ANOTHER, METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
+    ("a page for every path", PAGE, METRICS_OK, (), [f"{ELSE} 200{NOT_OURS}"]),
     ("somebody else answers JSON", httpx2.Response(404, json=[]), METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
     ("metrics fail", READY, BROKEN, ("streaming",), ["/metrics answers 503"]),
 ]
