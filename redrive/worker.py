@@ -47,7 +47,8 @@ class LeaseKeeper:
     """Renews the lease of a claim inside ``with``: at once, and from then on in a thread.
 
     ``stopped`` is set when the work has to end: ``wanted`` is the status that users want, ``lost`` that
-    another worker has the order. ``waiting``, how many records wait, goes to the store with each renewal.
+    another worker has the order. ``waiting``, how many records wait, and ``proceeded_at_ms``, when the last
+    transaction was, go to the store with each renewal.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class LeaseKeeper:
         self.stopped_since_ms: int | None = None
         self.wanted = Status.RUNNING
         self.lost = False
-        self.waiting = 0
+        self.waiting = self.proceeded_at_ms = 0
 
     def __enter__(self) -> Self:
         self._renew()
@@ -84,7 +85,7 @@ class LeaseKeeper:
 
     def _renew(self) -> None:
         try:
-            claim = replace(self._claim, waiting=self.waiting)
+            claim = replace(self._claim, waiting=self.waiting, proceeded_at_ms=self.proceeded_at_ms)
             self._claim, self.wanted = self._orders.renew(claim, self._clock(), self._lease_ms)
         except ClaimLostError:
             self.lost = True
@@ -230,6 +231,7 @@ class Worker:
                     self._wait(until_ms, lease, clock)
                 case Moved():
                     self._attempts.forget(order.id)
+                    lease.proceeded_at_ms = self._context.clock()
         return None
 
     def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:

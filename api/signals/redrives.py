@@ -32,7 +32,7 @@ NOT_MOVED: Final = (PARKED, SKIPPED, FAILED)
 ORDER, OUTCOME, REASON = range(len(REDRIVE_ORDERS.labels))
 """Places of the labels of an order's counters."""
 STUCK_MS: Final = 15 * 60_000
-"""An order that runs and has had no outcome for so long moves nothing, unless a record waits."""
+"""An order that runs and has done nothing for so long is stuck, unless a record waits."""
 COUNTING_MS: Final = 10_000
 """Within this after the end of an order streaming has counted what it did, if it runs."""
 
@@ -175,7 +175,7 @@ class Standstill:
     counts: Mapping[Status, int]
     """Orders by their state."""
     running: Sequence[tuple[RunningOrder, int]]
-    """Those that are RUNNING, each with the time of its last outcome, else of its creation."""
+    """Those that are RUNNING, each with the time of its last transaction or outcome, else of its creation."""
 
     def at(self, now_ms: int) -> dict[Status, int]:
         """How many orders move nothing, by each state that is not final; {} before the first order."""
@@ -192,11 +192,11 @@ class Standstill:
 def standstill(connection: Connection) -> Standstill:
     """What the store has of it.
 
-    A record that came back is no move of its order. Outcomes for which the counter has no more rows may be of
-    any order: then all have moved.
+    A transaction may have no outcome: what it has read was not selected. A record that came back is no move
+    of its order. Outcomes for which the counter has no more rows may be of any order: then all have moved.
     """
     found = running(connection)
-    moved_ms = {order.id: order.created_at_ms for order in found}
+    moved_ms = {order.id: max(order.created_at_ms, order.proceeded_at_ms) for order in found}
     for ids in chunks([*moved_ms, OTHER] if found else ()):
         for row in series_rows_of(connection, REDRIVE_ORDERS, ids):
             order = row.labels[ORDER]

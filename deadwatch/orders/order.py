@@ -238,13 +238,15 @@ class ClaimLostError(Exception):
 class Claim:
     """The right to work on an order until ``expires_at_ms``; ``epoch`` counts the claims from 1.
 
-    ``waiting`` is how many of its records wait for their backoff now.
+    ``waiting`` is how many of its records wait for their backoff now, ``proceeded_at_ms`` when this claim had
+    its last transaction, 0 where it has had none.
     """
 
     order: Order
     epoch: int
     expires_at_ms: int
     waiting: int = 0
+    proceeded_at_ms: int = 0
 
 
 class Orders(Protocol):

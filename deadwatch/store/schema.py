@@ -211,6 +211,7 @@ redrive_orders = _table(
     "expires_at_ms:n "  # of the claim
     "policy "  # "": somebody requested it
     "waiting:n "  # records that wait, as its worker last reported
+    "proceeded_at_ms:n "  # its last transaction, as its worker last reported; 0: none
     "sent_before:n bounced_before:n",  # as counted when it was resumed last
     Index("redrive_orders_by_policy", "policy", "created_at_ms", "id"),
     Index("redrive_orders_by_creation", "created_at_ms", "id"),

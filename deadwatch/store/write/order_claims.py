@@ -63,7 +63,8 @@ class OrderClaims:
         expires_at_ms = _expiry(now_ms, lease_ms)
         with self._engine.begin() as connection:
             status, _ = _held(connection, claim)
-            _change(connection, claim, expires_at_ms=expires_at_ms, waiting=claim.waiting)
+            proceeded = {"proceeded_at_ms": claim.proceeded_at_ms} if claim.proceeded_at_ms else {}
+            _change(connection, claim, expires_at_ms=expires_at_ms, waiting=claim.waiting, **proceeded)
         return replace(claim, expires_at_ms=expires_at_ms), status
 
     def wanted(self, claim: Claim) -> Status:

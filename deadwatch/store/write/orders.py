@@ -23,6 +23,8 @@ ACTIVE: Final = (Status.RUNNING, Status.PAUSED, Status.CANCELLING)
 MAX_DRY_RUNS: Final = 1_000
 """How many dry runs are kept, the newest ones."""
 MAX_LOOKED_AT: Final = 100
+ZEROS: Final = ("epoch", "expires_at_ms", "waiting", "proceeded_at_ms", "sent_before", "bounced_before")
+"""What a new order has none of."""
 
 _NEWEST: Final = (
     select(table)
@@ -55,12 +57,15 @@ class StoredOrder:
 
 @dataclass(frozen=True, slots=True)
 class RunningOrder:
-    """What tells whether an order that is RUNNING is worked on; ``waiting`` is of its last claim."""
+    """What tells whether an order that is RUNNING is worked on; ``waiting`` is of its last claim, and
+    ``proceeded_at_ms`` of its last transaction, 0 before the first.
+    """
 
     id: str
     created_at_ms: int
     expires_at_ms: int
     waiting: int
+    proceeded_at_ms: int
     request: str
     """JSON of ``OrderRequest``."""
 
@@ -290,5 +295,5 @@ def _values(order: Order, plan: str, idempotency_key: str) -> dict[str, Any]:
         "finished_at_ms": order.created_at_ms if dry_run else 0,
         "policy": order.policy,
         **dict.fromkeys(("status_reason", "worker"), ""),
-        **dict.fromkeys(("epoch", "expires_at_ms", "waiting", "sent_before", "bounced_before"), 0),
+        **dict.fromkeys(ZEROS, 0),
     }

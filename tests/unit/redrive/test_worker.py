@@ -1,9 +1,9 @@
 """What a worker does with an order whose attempts fail, without a Kafka."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import NoReturn, Self
+from typing import NoReturn, Self, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -12,11 +12,14 @@ from sqlalchemy import Engine
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Status
+from deadwatch.runtime.clock import ClockWatch
 from deadwatch.store import schema
+from deadwatch.store.engine import reading
+from deadwatch.store.write import orders
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
-from redrive.move.mover import Idle
-from redrive.move.task import WorkerContext
+from redrive.move.mover import Idle, Moved, Step
+from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import LeaseKeeper, Worker
 from tests.unit.redrive.orders import order
@@ -141,14 +144,14 @@ class Waiting:
     waiting = 0
 
     def __init__(self, *_: object) -> None:
-        self._steps = iter([Idle(0)])
+        self._steps: Iterator[Step] = iter([Idle(0)])
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None: ...
 
-    def step(self) -> Idle:
+    def step(self) -> Step:
         for step in self._steps:
             return step
         raise KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR))
@@ -161,6 +164,31 @@ def test_to_wait_is_no_progress_of_an_order_that_fails_in_a_row(
     monkeypatch.setattr(Place, "beat", lambda _: None)
     *before, last = [alone.fails_at(now_ms) for now_ms in IN_A_ROW]
     assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
+
+
+class ReadingOn(Waiting):
+    """The work of a claim that selects nothing of what it reads."""
+
+    def __init__(self) -> None:
+        self._steps = iter([Moved()])
+
+
+def test_a_transaction_is_told_in_which_nothing_was_selected(
+    alone: Place, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an order that reads on counts as stuck."""
+    monkeypatch.setattr(Place, "beat", lambda _: None)
+    for steps, now_ms in ((ReadingOn, NOW_MS), (Waiting, NOW_MS + LEASE_MS)):
+        alone.now_ms = now_ms
+        claim = alone.claims.claim("w", now_ms, LEASE_MS)
+        assert claim is not None
+        lease = LeaseKeeper(alone.claims, claim, lambda: alone.now_ms, (LEASE_MS, 60_000))
+        task = cast("OrderTask", steps())
+        with pytest.raises(KafkaException):
+            alone.worker._steps(claim.order, task, lease, ClockWatch(lambda: alone.now_ms))
+        with lease, reading(engine) as connection:
+            (running,) = orders.running(connection)
+        assert running.proceeded_at_ms == NOW_MS
 
 
 def test_an_order_that_fails_with_every_worker_in_turn_has_its_time(alone: Place) -> None:

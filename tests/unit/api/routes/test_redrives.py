@@ -224,6 +224,8 @@ LONG_MS, MINUTE_MS = 2 * STUCK_MS, 60_000
 STANDSTILLS: dict[str, tuple[dict[str, int], tuple[tuple[str, str, int], ...], int]] = {
     "an order that is new": ({"ago_ms": MINUTE_MS}, (), 0),
     "one that nobody took": ({}, (), 1),
+    "one that reads what it does not select": ({"expires_in_ms": MINUTE_MS, "proceeded_ago_ms": 9}, (), 0),
+    "one that has read nothing for long": ({"expires_in_ms": MINUTE_MS, "proceeded_ago_ms": LONG_MS}, (), 1),
     "one whose last outcome is long ago": ({}, (("a", "sent", STUCK_MS + 1),), 1),
     "one that moves": ({}, (("a", "sent", LONG_MS), ("a", "skipped", MINUTE_MS)), 0),
     "records that came back are no move": ({}, (("a", "bounced", 0),), 1),
@@ -258,6 +260,8 @@ def test_an_order_is_stuck_that_has_had_no_outcome_for_long_and_waits_for_none(
     with store.begin() as connection:
         for name, expires_in_ms in claims.items():
             held = {"waiting": order.get("waiting", 0), "expires_at_ms": now_ms + expires_in_ms}
+            if "proceeded_ago_ms" in order:
+                held["proceeded_at_ms"] = now_ms - order["proceeded_ago_ms"]
             table = schema.redrive_orders
             connection.execute(table.update().where(table.c.id == name).values(held))
     OrderBook(store).pause("c", "")
