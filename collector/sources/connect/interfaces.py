@@ -128,7 +128,10 @@ def tasks(client: httpx2.Client, url: str) -> dict[Key, Task]:
 
 
 def _ask(client: httpx2.Client, url: str, expand: tuple[str, ...], read: Callable[[dict[str, Any]], T]) -> T:
-    """The result of ``read`` for the answer to ``/connectors`` with ``expand``: an object by connector."""
+    """The result of ``read`` for the answer to ``/connectors`` with ``expand``: an object by connector.
+
+    A connector that is deleted meanwhile has null for its info, while its status is still there.
+    """
     try:
         response = client.get(f"{url.rstrip('/')}/connectors", params={"expand": list(expand)})
     except httpx2.TimeoutException:
@@ -144,7 +147,7 @@ def _ask(client: httpx2.Client, url: str, expand: tuple[str, ...], read: Callabl
     if response.is_error:
         raise SourceDownError(f"Connect's REST answers {response.status_code}; see the worker's own log")
     try:
-        return read(response.json())
+        return read({name: of for name, of in response.json().items() if None not in of.values()})
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise SourceDownError("the URL answers, but not as Connect's REST does; check it") from None
 

@@ -1,9 +1,11 @@
 """The source of Connect's tasks against REST and agents that behave, and that do not."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import httpx2
 import pytest
 
 from collector.settings import ConnectSettings
@@ -109,6 +111,20 @@ def test_a_source_with_unwritten_records_is_stalled_until_they_move(connect: Clu
     assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 1_000
     connect.beans |= moved(held=3)
     assert own.snapshot(after_ms=500)[0].connect_tasks[0].stalled_since_ms == 0
+
+
+@pytest.mark.parametrize("ask", [interfaces.tasks, interfaces.connectors])
+def test_a_connector_that_is_deleted_while_connect_describes_it_is_left_out(
+    connect: Cluster, ask: Callable[[httpx2.Client, str], dict[object, object]]
+) -> None:
+    running = {"state": "RUNNING", "worker_id": connect.worker}
+    status = {"connector": running, "tasks": [{"id": 0, **running}]}
+    infos = {"files": {"config": {}, "type": "source"}, "gone": None}
+    connect.body = json.dumps(
+        {name: {"info": info, "status": status} for name, info in infos.items()}
+    ).encode()
+    with httpx2.Client() as client:
+        assert list(ask(client, connect.url)) in (["files"], [("files", "0")])
 
 
 @pytest.mark.parametrize("body", [b"<html>no</html>", b"[]"])
