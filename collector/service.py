@@ -124,8 +124,8 @@ class Sources:
     def _start_files(self, logs: LogSettings) -> None:
         following = self._following(logs)
 
-        def follow(path: Path, once: bool) -> None:
-            self.runtime.start(partial(LogSource, path, following, of_pattern=True, once=once))
+        def follow(path: Path, once: bool, taken: Callable[[], bool]) -> None:
+            self.runtime.start(partial(LogSource, path, following, of_pattern=True, once=once, taken=taken))
 
         def follows(path: Path) -> bool:
             return self.runtime.runs(following.source(path))

@@ -12,6 +12,7 @@ A file that was left and is found under no name is a gap: it is published and co
 read to its end.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -102,13 +103,19 @@ class LogSource:
     """Follows one log file. ``of_pattern``: it ends when the file is gone for ``GONE_MS``.
 
     ``once``: it is a rotation that is read to its end and no further, as ``x.log.1`` beside ``x.log``, whose
-    source reads what gets this name next.
+    source reads what gets this name next. ``taken``: another source reads the file that has the name now.
     """
 
     kind = "log"
 
     def __init__(
-        self, path: Path, following: Following, *, of_pattern: bool = False, once: bool = False
+        self,
+        path: Path,
+        following: Following,
+        *,
+        of_pattern: bool = False,
+        once: bool = False,
+        taken: Callable[[], bool] = lambda: False,
     ) -> None:
         self.name = following.source(path)
         self.poll_interval_ms = following.poll_interval_ms
@@ -118,7 +125,7 @@ class LogSource:
         place = following.restored(_PLACES, self.name, following.saved(path), Place())
         self._place = _named(replace(place, done=place.done and path != STDIN), following.worker)
         self._of_pattern = of_pattern
-        self._path, self._once = path, once
+        self._path, self._once, self._taken = path, once, taken
         self._gone_since_ms: int | None = None
         self._rest = b""
         """What stands behind the last whole entry."""
@@ -147,6 +154,9 @@ class LogSource:
         if another and self._once:
             self._file.close()
             return self._chunk(before.epoch, [], replace(before, done=True))
+        if (another or before.inode is None) and self._taken():
+            self._file.close()
+            return None
         place = self._place.next_file(inode) if another else replace(self._place, inode=inode, whole=False)
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)

@@ -1,9 +1,9 @@
 """Patterns of log files: ``LogGlob`` starts a source for each file that matches.
 
 A file that was followed under one name and now has another one has been rotated: its source reads it to the
-end, and it is not started again. Nor is a copy of one (``copytruncate``), and nor is a rotation that came and
-was rotated on between two looks. A gzip file that appears later beside uncompressed files is one of those,
-compressed after it was read.
+end, and it is not started again, nor read by another source whose name it gets. Nor is a copy of one
+(``copytruncate``), and nor is a rotation that came and was rotated on between two looks. A gzip file that
+appears later beside uncompressed files is one of those, compressed after it was read.
 """
 
 import glob
@@ -11,6 +11,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,9 +24,16 @@ START_BYTES: Final = 256
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
-class Past(NamedTuple):
-    """A file as an earlier look has found it; ``checksum`` is that of its first ``start_bytes``."""
+Follow = Callable[[Path, bool, Callable[[], bool]], None]
 
+
+class Past(NamedTuple):
+    """A file as an earlier look has found it; ``checksum`` is that of its first ``start_bytes``.
+
+    ``source`` is the path whose source reads it: the one under which it was found first.
+    """
+
+    source: str
     inode: int
     start_bytes: int = 0
     checksum: int = 0
@@ -39,9 +47,9 @@ class Look(NamedTuple):
     written_ns: int
     start: bytes
 
-    def past(self) -> Past:
+    def past(self, source: str) -> Past:
         """What is remembered of it."""
-        return Past(self.inode, len(self.start), zlib.crc32(self.start))
+        return Past(source, self.inode, len(self.start), zlib.crc32(self.start))
 
     def begins_as(self, past: Past) -> bool:
         """Whether its first bytes are those of that file."""
@@ -56,7 +64,8 @@ class Look(NamedTuple):
 class LogGlob:
     """Finds files; ``follow`` starts the source of one, ``follows`` says whether it has not ended yet.
 
-    ``follow`` is told whether the file is ``x.log.1`` beside ``x.log``, which the pattern finds too.
+    ``follow`` is told whether the file is ``x.log.1`` beside ``x.log``, which the pattern finds too, and gets
+    what tells whether another source reads the file that has the name now.
     """
 
     kind = "log"
@@ -65,7 +74,7 @@ class LogGlob:
         self,
         pattern: str,
         following: Following,
-        follow: Callable[[Path, bool], None],
+        follow: Follow,
         follows: Callable[[Path], bool] = lambda _: True,
     ) -> None:
         self.name = following.source(pattern)
@@ -75,9 +84,10 @@ class LogGlob:
         saved = following.saved(pattern) or {}
         self._known = set[str](saved.get("paths", ()))
         self._had_any = bool(self._known) or bool(saved.get("had_any"))
-        starts = saved.get("starts", {})
+        starts, sources = saved.get("starts", {}), saved.get("sources", {})
         self._before = {
-            path: Past(inode, *starts.get(path, ())) for path, inode in saved.get("inodes", {}).items()
+            path: Past(sources.get(path, path), inode, *starts.get(path, ()))
+            for path, inode in saved.get("inodes", {}).items()
         }
         self._by_inode = {past.inode: past for past in self._before.values()}
         self._looks: Mapping[str, Look] = {}
@@ -94,11 +104,16 @@ class LogGlob:
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
             once = path.rpartition(".")[2].isdecimal() and base_of(path) in found
-            self._follow(Path(path), once)  # one that raises is tried again, those before it are followed
+            # one that raises is tried again, those before it are followed
+            self._follow(Path(path), once, partial(self._is_taken, path))
             self._followed.add(path)
             self._known.add(path)
             self._had_any = True
-        before = {path: seen.past() for path, seen in found.items() if self._is_decided(path, seen)}
+        before = {
+            path: seen.past(self._source_of(path, seen))
+            for path, seen in found.items()
+            if self._is_decided(path, seen)
+        }
         moved, self._looks = self._before != before, found
         if moved:
             self._before, self._by_inode = before, {past.inode: past for past in before.values()}
@@ -111,7 +126,8 @@ class LogGlob:
         return {
             "paths": sorted(self._known),
             "inodes": {path: past.inode for path, past in self._before.items()},
-            "starts": {path: past[1:] for path, past in self._before.items()},
+            "starts": {path: past[2:] for path, past in self._before.items()},
+            "sources": {path: past.source for path, past in self._before.items() if past.source != path},
             "had_any": self._had_any,
         }
 
@@ -129,6 +145,15 @@ class LogGlob:
             return False
         is_known = other in self._known and other in self._before
         return not (is_known and self._is_rotation(now, other, found.get(other)))
+
+    def _source_of(self, path: str, now: Look) -> str:
+        """The path whose source reads the file."""
+        past = self._by_inode.get(now.inode)
+        return past.source if past is not None and now.is_still(past) else path
+
+    def _is_taken(self, path: str) -> bool:
+        now = look(path, None)
+        return now is not None and self._source_of(path, now) in self._known - {path}
 
     def _is_decided(self, path: str, now: Look) -> bool:
         """Whether it is known what the file is; of a new one that is still empty it is not."""

@@ -138,7 +138,7 @@ def glob_of(
     follows: Callable[[Path], bool] = lambda _: True,
 ) -> LogGlob:
     """A pattern that says in ``found`` which files it follows."""
-    return LogGlob(str(pattern), following(saved), lambda path, _: found.append(path.name), follows)
+    return LogGlob(str(pattern), following(saved), lambda path, *_: found.append(path.name), follows)
 
 
 def drain(source: LogSource) -> tuple[list[Event], State | None]:

@@ -85,7 +85,7 @@ def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_
         assert tasks_and_reasons(drain(source)[0]) == ["1"]
     followed: list[Path] = []
     path.with_suffix(".log.gz").touch()  # beside files that are known it is one of them, compressed
-    LogGlob(pattern, reading, lambda path, _: followed.append(path)).poll()
+    LogGlob(pattern, reading, lambda path, *_: followed.append(path)).poll()
     assert followed == [path]
 
 
@@ -188,7 +188,7 @@ def test_a_file_that_cannot_be_followed_is_tried_again_and_loses_no_other(tmp_pa
         (tmp_path / name).write_text("")
     found: list[str] = []
 
-    def follow(path: Path, _once: bool) -> None:
+    def follow(path: Path, *_: object) -> None:
         if path.name == "b.log" and len(found) == 1:
             found.append("trouble")
             raise OSError("no thread")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,14 @@ class Collector:
         for _ in range(times):
             if (chunk := self._glob.poll()) is not None:
                 self._saved[self._glob.name] = chunk.state
-            self._read()
+            self.read()
 
     def entries(self) -> list[str]:
         """The tasks that were read, in their order, and after them what was not read."""
         return sorted(self.tasks, key=lambda task: (not task.isdecimal(), len(task), task))
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read what there is."""
         for source in self.sources.values():
             try:
                 events, state = drain(source)
@@ -62,8 +64,8 @@ class Collector:
             self.tasks += tasks_and_reasons(events)
             self._saved.update({source.name: state} if state is not None else {})
 
-    def _follow(self, path: Path, once: bool) -> None:
-        self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once)
+    def _follow(self, path: Path, once: bool, taken: Callable[[], bool]) -> None:
+        self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once, taken=taken)
 
 
 Collect = Callable[[str], Collector]
@@ -261,3 +263,28 @@ def test_a_rotation_that_is_over_and_gone_ends(collect: Collect, writer: Writer,
     chunk = source.poll()
     assert chunk is not None
     assert chunk.ended
+
+
+@pytest.mark.parametrize("first", ["look", "read", "restart"])
+@pytest.mark.parametrize("name", ["x.{}.log", "x-{}.log"])
+def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
+    collect: Collect, writer: Writer, tmp_path: Path, name: str, first: str
+) -> None:
+    """As Logback's fixed window names them: what moves on to a name has its source already."""
+    names = [writer.path, *(tmp_path / name.format(number) for number in range(1, 5))]
+    for earlier in names[1:3]:
+        writer.path.rename(earlier)
+        writer.write(LINES)
+    collector = collect("*.log")
+    collector.look()
+    for _ in range(3):
+        for before, after in reversed(list(pairwise(names))):
+            if before.exists():
+                before.rename(after)
+        writer.write(LINES)
+        if first == "restart":
+            collector.start()
+        elif first == "read":
+            collector.read()
+        collector.look(2)
+    assert collector.entries() == writer.every()
