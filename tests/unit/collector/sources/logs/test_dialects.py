@@ -20,9 +20,9 @@ def test_a_workers_name_that_is_set_is_used_at_once_and_stays() -> None:
     worker, found = connect.Worker(name="w:1", named_by_setting=True), list[Cause]()
     for line in (
         "Kafka Connect worker initializing ...",
+        "Graceful stop of task a-0 failed.",
         "Advertised URI: http://10.0.0.7:8083/",
         "Kafka Connect worker initialization took 1864ms",
-        "Graceful stop of task a-0 failed.",
     ):
         worker, causes = connect.read(line, worker)
         found += causes
