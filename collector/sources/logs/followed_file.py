@@ -79,10 +79,8 @@ class FollowedFile:
             self._target = Path(os.path.realpath(self.path))
             found = self._first_after(written_ns) if inode is None else self._find(inode)
             self._descriptor = self._open(found)
-            ours = found == self._target or found in self._rotations()
-            if not ours and not self._same(inode, offset, tail):
-                self.close()
-                self._descriptor = self._open(self._target)
+            if inode is not None and not self._same(inode, offset, tail):
+                self._open_instead(self._target)
         another = inode is not None and not self._same(inode, offset, tail)
         is_cut = another and os.fstat(self._descriptor).st_ino == inode
         if is_cut and self._open_copy(offset, tail, written_ns):

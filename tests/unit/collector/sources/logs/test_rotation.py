@@ -279,3 +279,42 @@ def test_rotations_written_at_the_same_time_are_read_once(
         writer.write()
     reader.drain()
     assert len(reader.tasks) == len(set(reader.tasks))
+
+
+def test_what_was_rotated_before_the_successor_was_opened_is_read(writer: Writer, reader: Reader) -> None:
+    writer.write()
+    reader.drain()
+    writer.rename()
+    writer.write()
+    assert reader.poll(), "the file that was renamed has ended"
+    for _ in range(2):
+        writer.rename()
+        writer.write()
+    reader.drain()
+    assert reader.tasks == writer.every()
+
+
+def test_the_number_of_the_file_that_was_left_may_be_that_of_another_log(
+    tmp_path: Path, writer: Writer, reader: Reader
+) -> None:
+    writer.write()
+    reader.drain()
+    reader.restart()
+    writer.path.rename(tmp_path / "y.log").write_text(abandoned(0) * 3)
+    writer.write()
+    reader.drain()
+    assert reader.tasks == writer.every()
+
+
+def test_an_older_rotation_that_begins_alike_is_no_copy(
+    tmp_path: Path, writer: Writer, reader: Reader
+) -> None:
+    banner = "=" * 80 + "\n"
+    (tmp_path / "x.log.1").write_text(banner + abandoned(0))
+    os.utime(tmp_path / "x.log.1", (0, 0))
+    writer.path.write_text(banner)
+    reader.drain()
+    writer.truncate()
+    writer.write()
+    reader.drain()
+    assert reader.tasks == writer.every()
