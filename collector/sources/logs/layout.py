@@ -3,9 +3,9 @@
 An entry is a line that begins with a time, and every line up to the next such line: stack traces,
 configuration dumps and further lines of one message. Understood are log4j's, Logback's and Python's
 ``2026-11-21 06:36:31,123`` (with or without brackets, dot or comma, with or without milliseconds), ISO 8601
-with ``T`` and an optional zone, librdkafka's ``%3|1795268258.258|``, and two that begin an entry without a
-date: Logback's ``06:36:31.123 [thread]`` and Python's ``ERROR:logger:``. NUL bytes before an entry, as
-truncating a log leaves them, are passed over.
+with ``T``, both with an optional zone, librdkafka's ``%3|1795268258.258|``, and two that begin an entry
+without a date: Logback's ``06:36:31.123 [thread]`` and Python's ``ERROR:logger:``. NUL bytes before an entry,
+as truncating a log leaves them, are passed over, and so are colours around its time.
 """
 
 import re
@@ -15,13 +15,18 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 HEADER: Final = re.compile(
-    rb"\0*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\] \t|])"
+    rb"\0*(?:(?:\x1b|\\u001b)\[[\d;]*m)*"
+    rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\] \t|\x1b\\])"
     rb"|%[0-7]\|\d{9,11}\.\d{3}\|"
     rb"|\d\d:\d\d:\d\d[.,]\d{3} \["
     rb"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:)",
     re.ASCII,
 )
-_TIME = re.compile(r"\0*\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,})?(?:Z|[+-]\d\d:?\d\d)?)", re.ASCII)
+_TIME = re.compile(
+    r"\0*(?:\x1b\[[\d;]*m)*"
+    r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,})?)(?: ?(Z|[+-]\d\d:?\d\d)(?!\w))?",
+    re.ASCII,
+)
 _EPOCH = re.compile(r"\0*%[0-7]\|(\d{9,11})\.(\d{3})\|", re.ASCII)
 _PROBE = datetime(2026, 11, 21, 6, 36, 31, tzinfo=UTC)
 
@@ -39,7 +44,7 @@ def time_ms(header: str, zone: tzinfo) -> int | None:
     if match := _EPOCH.match(header):
         return int(match[1]) * 1_000 + int(match[2])
     match = _TIME.match(header)
-    return None if match is None else _epoch_ms(match[1], datetime.fromisoformat, zone)
+    return None if match is None else _epoch_ms(match[1] + (match[2] or ""), datetime.fromisoformat, zone)
 
 
 KNOWN: Final = Layout(HEADER, time_ms)

@@ -211,3 +211,12 @@ def test_times_of_json_layouts(time: str) -> None:
     line = f'{{{time}, "level": "ERROR", "message": "Graceful stop of task x-0 failed."}}\n'.encode()
     _, (found,) = Scanner(UTC).scan(Memory(), line)
     assert found.at_ms == 1_795_264_526_892
+
+
+@pytest.mark.parametrize("wrap", [bytes, cri, docker])
+def test_an_entry_in_colours_is_one(wrap: Callable[[bytes], bytes]) -> None:
+    """As Spring Boot's on a terminal, of which each line would be an entry else: causes would count again."""
+    expired = "Expiring 1 record(s) for topic-0:1 ms has passed since batch creation"
+    first_line = "\x1b[2m2026-11-21T12:35:23.893Z\x1b[0;39m \x1b[31mERROR\x1b[0;39m x"
+    found = scan(wrap(f"{first_line}\nE: {expired}\nCaused by: {expired}\n".encode()) * 2)
+    assert [event.kind for event in found] == ["delivery_timeout"] * 2
