@@ -14,7 +14,7 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
-from collector.sources.logs.dialects.cause import Cause, Mention, key_of, mention, unread
+from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, Mention, key_of, mention, unread
 from collector.sources.logs.dialects.connect import Worker
 from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
 from collector.sources.logs.layout import KNOWN, Layout
@@ -34,7 +34,7 @@ EXCERPT_BYTES: Final = 200
 MAX_LINE_BYTES: Final = 1 << 20
 LINE_TOO_LONG: Final = "line_too_long"
 MAX_IDENTITIES: Final = 256
-"""How many causes of one entry, and how many recent ones of the file, are remembered."""
+"""How many causes of one entry, and how many recent ones of the file that may come again, are remembered."""
 
 MAX_HEADER_CHARS: Final = 1_000
 
@@ -86,6 +86,8 @@ def admit(
     if identity in entry.seen:
         return entry, recent, False
     entry = replace(entry, causes=entry.causes + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
+    if cause.window_ms == ALWAYS_NEW and not cause.also:
+        return entry, recent, True
     latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
     remembered = dict.fromkeys(key_of(known) for known in (cause.identity, cause.also) if known)
     kept = {known: value for known, value in recent.items() if known not in remembered}

@@ -29,7 +29,8 @@ class Cause:
     ``event`` takes what ``Event`` itself declares. Two mentions in one entry with the same ``identity`` are
     one. A mention in a later entry, within ``window_ms`` of the previous one by the log's own clock, is the
     same too, until ``mentions`` of them have been seen (``ANY_NUMBER``: without limit). ``also``
-    is the identity of a later mention that does not say whose it is.
+    is the identity of a later mention that does not say whose it is. What is always new and has no later
+    mention is not remembered.
     """
 
     event: Callable[..., Event]

@@ -132,7 +132,9 @@ def _timeout(timeout: str, message: str, client_id: str, *, client: str, wrapped
     """As the cause of another failure, it has most likely been logged by itself just before."""
     facts = {"client": client, "client_id": client_id, "timeout": timeout, "message": message}
     timed_out = reported(ClientTimeout, timeout, message, **facts)
-    return replace(timed_out, window_ms=SAME_CAUSE_WITHIN_MS) if wrapped else timed_out
+    if wrapped:
+        return replace(timed_out, window_ms=SAME_CAUSE_WITHIN_MS)
+    return replace(timed_out, also=timed_out.identity)
 
 
 def _of_librdkafka(line: str) -> Iterator[Cause]:

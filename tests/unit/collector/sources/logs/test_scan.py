@@ -1,12 +1,13 @@
 """What the scanner finds depends on the bytes of the file alone."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collector.sources.logs.scan import MAX_FOUND, Memory, Scanner
+from collector.sources.logs.scan import MAX_FOUND, MAX_IDENTITIES, Memory, Scanner
 from tests.unit.collector.sources.logs.scanning import LOGS, MEMORY, TRUTH, expect_provoked, scan
 
 SHORT = 400
@@ -123,3 +124,21 @@ def test_what_is_remembered_stays_small(line: bytes) -> None:
     memory, found = scanner.scan(Memory(), data + line % 899)
     assert len(found) == 900
     assert len(MEMORY.dump_json(memory)) < 100_000
+
+
+def test_what_is_always_new_lets_no_cause_be_forgotten_that_is_logged_again() -> None:
+    """As the timers of many tasks, between a timeout in the log of a thread and in that of its client."""
+    at, client = "[2026-11-21 12:35:23,893] ERROR ", "app-7f99e2d8-5383-481a-8dd1-773528d54f71"
+    hit = "Task 0_0 did not make progress within 9 ms. Adjust `task.timeout.ms` if needed.\n"
+    timers = (
+        f"{at}stream-thread [{client}-StreamThread-1] Could not complete processing records for 1_{task}"
+        " due to the following exception; will move to next task and retry later\n"
+        for task in range(MAX_IDENTITIES)
+    )
+    told = (
+        f"{at}stream-thread [{client}-StreamThread-1] x: {hit}",
+        *timers,
+        f"{at}stream-client [{client}] x: {hit}",
+    )
+    kinds = Counter(event.kind for event in scan("".join(told).encode()))
+    assert kinds == {"task_timeout": 1, "task_timer_started": MAX_IDENTITIES}
