@@ -188,8 +188,9 @@ class LogSource:
         return self._chunk(place.epoch, found, after)
 
     def _end(self) -> Chunk:
-        """The last entry of a file that is gone."""
+        """The last entry of a file that is gone; its place is kept for ever, so it is made small."""
         memory, found = self._scanner.scan(self._place.memory, self._rest, final=True)
+        memory = replace(memory, entry=None, recent={})
         self._file.close()
         chunk = self._chunk(self._place.epoch, found, replace(self._place, memory=memory, whole=True), ())
         return replace(chunk, more=False, ended=True)

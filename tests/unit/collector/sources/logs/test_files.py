@@ -104,9 +104,10 @@ def test_between_a_file_and_its_successor_the_source_is_down(tmp_path: Path, fol
 def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_another(tmp_path: Path) -> None:
     path, now_ms = tmp_path / "a.log", [NOW_MS]
     reading = following(clock=lambda: now_ms[0])
-    append(path, abandoned(0) + abandoned(1).rstrip())
+    timed_out = "Task 1_0 did not make progress within 9 ms. Adjust `task.timeout.ms` if needed.\n"
+    append(path, timed_out + abandoned(0) + abandoned(1).rstrip())
     source = LogSource(path, reading, of_pattern=True)
-    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+    assert tasks_and_reasons(drain(source)[0]) == ["1_0", "0"]
     path.unlink()
     for after_ms in (0, GONE_MS - 1):
         now_ms[0] = NOW_MS + after_ms
@@ -116,6 +117,8 @@ def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_anoth
     chunk = source.poll()
     assert chunk is not None
     assert (chunk.ended, tasks_and_reasons(list(chunk.events))) == (True, ["1"])
+    assert not chunk.state["memory"]["entry"]
+    assert not chunk.state["memory"]["recent"], "what is kept for ever is small"
     append(path, abandoned(2))
     with closing(log_source(path, chunk.state)) as again:
         events, _ = drain(again)
