@@ -2,8 +2,9 @@
 
 A file that was followed under one name and now has another one has been rotated: its source reads it to the
 end, and it is not started again, nor read by another source whose name it gets. Nor is a copy of one
-(``copytruncate``), and nor is a rotation that came and was rotated on between two looks. A gzip file that
-appears later beside uncompressed files is one of those, compressed after it was read.
+(``copytruncate``), nor a link to a file that the pattern finds, too, and nor is a rotation that came and was
+rotated on between two looks. A gzip file that appears later beside uncompressed files is one of those,
+compressed after it was read.
 """
 
 import glob
@@ -21,6 +22,7 @@ from collector.sources.logs.readers import GZIP
 from collector.sources.source import Chunk, SourceDownError
 
 START_BYTES: Final = 256
+ANY_DEVICE: Final = -1
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
@@ -30,10 +32,12 @@ Follow = Callable[[Path, bool, Callable[[], bool]], None]
 class Past(NamedTuple):
     """A file as an earlier look has found it; ``checksum`` is that of its first ``start_bytes``.
 
-    ``source`` is the path whose source reads it: the one under which it was found first.
+    ``source`` is the path whose source reads it: the one under which it was found first. ``device`` is not
+    saved, since its number may change when the machine starts.
     """
 
     source: str
+    device: int
     inode: int
     start_bytes: int = 0
     checksum: int = 0
@@ -42,6 +46,7 @@ class Past(NamedTuple):
 class Look(NamedTuple):
     """A file as it is now."""
 
+    device: int
     inode: int
     size: int
     written_ns: int
@@ -49,7 +54,7 @@ class Look(NamedTuple):
 
     def past(self, source: str) -> Past:
         """What is remembered of it."""
-        return Past(source, self.inode, len(self.start), zlib.crc32(self.start))
+        return Past(source, self.device, self.inode, len(self.start), zlib.crc32(self.start))
 
     def begins_as(self, past: Past) -> bool:
         """Whether its first bytes are those of that file."""
@@ -86,17 +91,17 @@ class LogGlob:
         self._had_any = bool(self._known) or bool(saved.get("had_any"))
         starts, sources = saved.get("starts", {}), saved.get("sources", {})
         self._before = {
-            path: Past(sources.get(path, path), inode, *starts.get(path, ()))
+            path: Past(sources.get(path, path), ANY_DEVICE, inode, *starts.get(path, ()))
             for path, inode in saved.get("inodes", {}).items()
         }
-        self._by_inode = {past.inode: past for past in self._before.values()}
+        self._by_number = by_number(self._before)
         self._looks: Mapping[str, Look] = {}
         self._followed: set[str] = set()
 
     def poll(self) -> Chunk | None:
         """Start what is new; a chunk only when something is."""
         paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
-        found = {path: seen for path in paths if (seen := look(path, self._looks.get(path)))}
+        found = without_links({path: at for path in paths if (at := look(path, self._looks.get(path)))})
         self._followed = {path for path in self._followed if self._follows(Path(path))}
         self._known &= found.keys() | self._followed
         if not found and not self._followed:
@@ -116,7 +121,7 @@ class LogGlob:
         }
         moved, self._looks = self._before != before, found
         if moved:
-            self._before, self._by_inode = before, {past.inode: past for past in before.values()}
+            self._before, self._by_number = before, by_number(before)
         return Chunk((), self._state()) if begun or moved else None
 
     def close(self) -> None:
@@ -126,7 +131,7 @@ class LogGlob:
         return {
             "paths": sorted(self._known),
             "inodes": {path: past.inode for path, past in self._before.items()},
-            "starts": {path: past[2:] for path, past in self._before.items()},
+            "starts": {path: past[3:] for path, past in self._before.items()},
             "sources": {path: past.source for path, past in self._before.items() if past.source != path},
             "had_any": self._had_any,
         }
@@ -140,15 +145,20 @@ class LogGlob:
         if path in self._before or is_compressed:
             return False
         now, other = found[path], base_of(path)
-        moved = self._by_inode.get(now.inode)
+        moved = self._past_of(now)
         if moved is not None and now.is_still(moved):
             return False
         is_known = other in self._known and other in self._before
         return not (is_known and self._is_rotation(now, other, found.get(other)))
 
+    def _past_of(self, now: Look) -> Past | None:
+        """What the number of the file was at the last look."""
+        known = self._by_number
+        return known.get((now.device, now.inode)) or known.get((ANY_DEVICE, now.inode))
+
     def _source_of(self, path: str, now: Look) -> str:
         """The path whose source reads the file."""
-        past = self._by_inode.get(now.inode)
+        past = self._past_of(now)
         return past.source if past is not None and now.is_still(past) else path
 
     def _is_taken(self, path: str) -> bool:
@@ -157,7 +167,7 @@ class LogGlob:
 
     def _is_decided(self, path: str, now: Look) -> bool:
         """Whether it is known what the file is; of a new one that is still empty it is not."""
-        return bool(now.size) or path in self._known or now.inode in self._by_inode
+        return bool(now.size) or path in self._known or self._past_of(now) is not None
 
     def _is_rotation(self, now: Look, other: str, there: Look | None) -> bool:
         """Whether it is a copy of the other one, or was written between two files that had the other's name.
@@ -168,6 +178,18 @@ class LogGlob:
         if not now.size or (past.start_bytes and now.begins_as(past)):
             return True
         return there is not None and not there.is_still(past) and now.written_ns <= there.written_ns
+
+
+def by_number(before: Mapping[str, Past]) -> dict[tuple[int, int], Past]:
+    """The files by device and inode."""
+    return {(past.device, past.inode): past for past in before.values()}
+
+
+def without_links(found: Mapping[str, Look]) -> dict[str, Look]:
+    """The files but for links to one of them."""
+    links = {path for path in found if os.path.islink(path)}  # noqa: PTH114 - there may be thousands
+    files = {seen[:2] for path, seen in found.items() if path not in links}
+    return {path: seen for path, seen in found.items() if path not in links or seen[:2] not in files}
 
 
 def base_of(path: str) -> str:
@@ -185,7 +207,7 @@ def look(path: str, before: Look | None) -> Look | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    now = Look(status.st_ino, status.st_size, status.st_mtime_ns, b"")
+    now = Look(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, b"")
     goes_on = before is not None and before.inode == now.inode and now.size >= before.size
     if before is not None and goes_on and len(before.start) == min(now.size, START_BYTES):
         return now._replace(start=before.start)

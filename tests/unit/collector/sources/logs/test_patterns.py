@@ -265,6 +265,24 @@ def test_a_rotation_that_is_over_and_gone_ends(collect: Collect, writer: Writer,
     assert chunk.ended
 
 
+@pytest.mark.parametrize("name", ["a.log", "y.log"])
+def test_a_link_beside_the_file_that_it_points_to_is_not_read_too(
+    collect: Collect, writer: Writer, tmp_path: Path, name: str
+) -> None:
+    """As one to the log of the day, which is moved on to the next one."""
+    link = tmp_path / name
+    link.symlink_to(writer.path)
+    collector = collect("*.log")
+    collector.look()
+    assert link not in collector.sources
+    link.unlink()
+    writer.path = tmp_path / "x2.log"
+    writer.write()
+    link.symlink_to(writer.path)
+    collector.look(2)
+    assert collector.entries() == writer.every()
+
+
 @pytest.mark.parametrize("first", ["look", "read", "restart"])
 @pytest.mark.parametrize("name", ["x.{}.log", "x-{}.log"])
 def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
