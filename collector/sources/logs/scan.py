@@ -229,7 +229,8 @@ class Block:
         return admitted(replace(memory, worker=worker, unwritten=unwritten), causes, alone)
 
     def _after(self, stop: int) -> str:
-        if self.form.whole or stop >= len(self.block):
+        """The line after this one in the same entry."""
+        if self.form.whole or stop >= len(self.block) or self.form.begins(self.block, stop, plain=False):
             return ""
         return self._record(parts_of(self.form, self.block, stop, len(self.block))).lines[0]
 

@@ -20,7 +20,7 @@ _UNWRITTEN = re.compile(
 
 
 def read(line: str, next_line: str, unwritten: str) -> tuple[str, list[Cause]]:
-    """The loss that the line reports; ``next_line`` is the line after it.
+    """The loss that the line reports; ``next_line`` is the line after it in its entry.
 
     ``unwritten`` is the group whose records could not be written last, "" for none; its value after the line
     comes back.
