@@ -12,6 +12,7 @@ A file that was left and is found under no name is a gap: it is published and co
 read to its end.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,11 +70,12 @@ class Following:
     scanner: Scanner
     worker: str = ""
 
-    def source(self, path: object) -> str:
-        """The name of the source that reads this file, or these files."""
-        return own_source(f"{LOG_FILE}{path}", self.publishing.collector)
+    def source(self, path: str | Path) -> str:
+        """The name of the source that reads this file, or these files; it is UTF-8 where theirs is not."""
+        name = os.fsencode(path).decode(errors="backslashreplace")
+        return own_source(f"{LOG_FILE}{name}", self.publishing.collector)
 
-    def saved(self, path: object) -> State | None:
+    def saved(self, path: str | Path) -> State | None:
         """What this source has saved; earlier versions left the collector out of its name."""
         return self.publishing.saved(self.source(path)) or self.publishing.saved(f"{LOG_FILE}{path}")
 

@@ -1,5 +1,6 @@
 """A log file through its life: absent, growing, rotated, truncated, followed by a restarted collector."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from collector.sources.logs.files import GONE_MS, LogSource
 from collector.sources.logs.patterns import NOTHING_MATCHES, LogGlob
 from collector.sources.source import SourceDownError, State
-from deadwatch.contract.events import TaskAbandoned
+from deadwatch.contract.events import TaskAbandoned, encode
 from tests.unit.collector.sources.logs.scanning import (
     NOW_MS,
     abandoned,
@@ -59,6 +60,17 @@ def test_times_and_names_of_an_event(tmp_path: Path, follow: Open) -> None:
     assert (event.happened_at_ms, event.observed_at_ms) == (1_795_264_523_893, NOW_MS)
     assert isinstance(event, TaskAbandoned)
     assert event.worker == "w:1"
+
+
+def test_a_file_whose_name_is_no_utf8_is_read_and_its_events_can_be_written(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(bytes(tmp_path / "caf") + b"\xe9.log"))
+    append(path, abandoned(0))
+    found: list[Path] = []
+    LogGlob(f"{tmp_path}/*.log", following(), lambda path, *_: found.append(path)).poll()
+    with closing(LogSource(found[0], following(), of_pattern=True)) as source:
+        (event,), _ = drain(source)
+    assert source.name == event.source == f"log:{tmp_path}/caf\\xe9.log"
+    assert encode(event)
 
 
 def test_files_of_one_path_on_several_machines_are_told_apart_by_their_collectors(tmp_path: Path) -> None:
