@@ -41,10 +41,13 @@ KINDS: Final[dict[str, type[Event]]] = {
 
 
 def encode(event: Event) -> tuple[bytes, bytes]:
-    """Key and value of the event's record; texts are cut to ``MAX_TEXT_CHARS``."""
+    """Key and value of the event's record; texts are cut to ``MAX_TEXT_CHARS``.
+
+    Half a surrogate pair, which JSON of others may hold, is replaced: no event may keep others from Kafka.
+    """
     body = {"v": VERSION, "kind": event.kind} | {
         name: value[:MAX_TEXT_CHARS] if isinstance(value, str) else value
         for name, value in field_values(event).items()
     }
     value = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=field_values)
-    return event.source.encode(), value.encode()
+    return event.source.encode(errors="replace"), value.encode(errors="replace")

@@ -39,6 +39,12 @@ def test_an_event_is_one_flat_json_object_keyed_by_source() -> None:
     }
 
 
+def test_half_a_surrogate_pair_is_replaced() -> None:
+    event = dataclasses.replace(SNAPSHOT, source="connect:\ud800", worker="w\udfff")
+    key, value = encode(event)
+    assert (key, json.loads(value)["worker"]) == (b"connect:?", "w?")
+
+
 def test_texts_are_cut() -> None:
     event = events.Quarantined(**ORIGIN, reason="r", excerpt="x" * 5_000)
     assert len(json.loads(encode(event)[1])["excerpt"]) == events.MAX_TEXT_CHARS
