@@ -142,7 +142,9 @@ class LogGlob:
         if path in self._known:
             return True
         is_compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
-        if path in self._before or is_compressed:
+        plain = path.removesuffix(GZIP)
+        is_being_compressed = plain != path and plain in found and bool(base_of(plain))
+        if path in self._before or is_compressed or is_being_compressed:
             return False
         now, other = found[path], base_of(path)
         moved = self._past_of(now)

@@ -1,5 +1,6 @@
 """A pattern beside the sources that it has started: each line is read once, whatever becomes of the files."""
 
+import gzip
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -279,6 +280,22 @@ def test_a_link_beside_the_file_that_it_points_to_is_not_read_too(
     writer.path = tmp_path / "x2.log"
     writer.write()
     link.symlink_to(writer.path)
+    collector.look(2)
+    assert collector.entries() == writer.every()
+
+
+def test_a_rotation_that_is_being_compressed_is_read_once(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    rotate(writer, 1)
+    writer.write()
+    compressed = tmp_path / "x.log.1.gz"
+    whole = gzip.compress((tmp_path / "x.log.1").read_bytes())
+    compressed.write_bytes(whole[:-9])
+    collector = collect("x.log*")
+    collector.look()
+    compressed.write_bytes(whole)
+    (tmp_path / "x.log.1").unlink()
     collector.look(2)
     assert collector.entries() == writer.every()
 
