@@ -29,8 +29,22 @@ _SHORT: Final = "|".join(rf"{mark}[^{mark}]{{0,{_MOST}}}{mark}" for mark in "'\"
 _APOSTROPHE: Final = "\x00"
 """Stands for one in a word while quoted values are replaced."""
 
+_SHOWN: Final = (
+    (r'(\[Source: \([A-Za-z\[\]]+\))".*?"(?:\[truncated [0-9]+ [a-z]+\])?(; line: )', r"\g<1>?\g<2>"),
+    (
+        r"(Key \([^)]*\)=)\(.*?\)( already exists| is not present| is still referenced| conflicts with)",
+        r"\g<1>(?)\g<2>",
+    ),
+    (r"(Failing row contains )\(.*\)\.( |$)", r"\g<1>(?).\g<2>"),
+    (r"(The duplicate key value is )\(.*?\)\.( |$)", r"\g<1>(?).\g<2>"),
+)
+"""Where Jackson, PostgreSQL (two lines) and SQL Server show what they could not read or write: any marks and
+words may be in it, and every record has another.
+"""
+
 SUBSTITUTIONS: Final = (
     (r"[ \t\r\n\x0B\f]+", " "),
+    *_SHOWN,
     (r"([A-Za-z])'(s|t|d|m|ll|re|ve)([^A-Za-z0-9_']|$)", rf"\g<1>{_APOSTROPHE}\g<2>\g<3>"),
     (rf"{_BEFORE}(?:{_LONG})|{_SHORT}", r"\g<1>?"),
     (_APOSTROPHE, "'"),

@@ -38,6 +38,37 @@ PATTERNS = [
     ("long digests", "sha 9f86d081884c7d659a2feaa0c55ad015", "sha ?"),
     ("white space", " a\n\tb  c ", "a b c"),
     ("nothing", "", ""),
+    (
+        "what Jackson could not read",
+        """Unexpected 'b' at [Source: (byte[])"{"name": "Bob's", b}"[truncated 41 bytes]; line: 1]""",
+        "Unexpected ? at [Source: (byte[])?; line: #]",
+    ),
+    ("no content", '[Source: (String)""; line: 1, column: 0]', "[Source: (String)?; line: #, column: #]"),
+    (
+        "twice in one message",
+        """a [Source: (String)"b'c"; line: 1] d [Source: (String)"e"; line: 2]""",
+        "a [Source: (String)?; line: #] d [Source: (String)?; line: #]",
+    ),
+    (
+        "a key of PostgreSQL",
+        "Detail: Key (mail, id)=(bob (x) @a, 7) already exists.",
+        "Detail: Key (mail, id)=(?) already exists.",
+    ),
+    (
+        "a key that another table has not",
+        'Key (of)=(b) is not present in table "c".',
+        "Key (of)=(?) is not present in table ?.",
+    ),
+    (
+        "a row of PostgreSQL",
+        "Failing row contains (4, u). v, null).  Call getNextException",
+        "Failing row contains (?). Call getNextException",
+    ),
+    (
+        "a key of SQL Server",
+        "object 'dbo.t'. The duplicate key value is (bob).",
+        "object ?. The duplicate key value is (?).",
+    ),
 ]
 
 

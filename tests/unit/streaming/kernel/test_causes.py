@@ -34,6 +34,9 @@ TRICKY = (
     "\U0001f600" * 511 + "12",
     "$1 \\1 \\ $ ${x}",
     "abcdefabcdef1abcdefabcdef",
+    """[Source: (byte[])"{"a": "\u2028\n', b}"[truncated 12 bytes]; line: 1] [Source: (String)""; line: 2""",
+    "Key (a, b)=(x)\n(y\u0085) already exists. Failing row contains (1). (2).",
+    "Failing row contains ($1). (\\1).\nThe duplicate key value is ().",
 )
 ALPHABET = st.one_of(
     st.sampled_from("'\"`0123456789abcdefABCDEF-x@ \t\n\r\x0b\x0c\x00\x1f$\\#?\u00a0\u2028\U0001f600"),
