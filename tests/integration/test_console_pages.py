@@ -116,6 +116,15 @@ def test_times_are_the_readers_with_utc_on_hover(served: Served, browser: Browse
         assert "UTC" in (time_element.get_attribute("title") or "")
 
 
+HAS_COLOUR_OF_LINKS = """() => {
+  const canvas = document.querySelector("[data-plot] canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const link = getComputedStyle(document.querySelector("main a")).color.match(/\\d+/g).map(Number);
+  return data.some((_, at) => at % 4 === 0 && link.every((part, more) => data[at + more] === part));
+}"""
+"""Of some pixel of the chart."""
+
+
 def test_the_colours_can_be_switched_and_stay(served: Served, browser: Browser) -> None:
     with window(browser, served.base) as seen:
         ground = "getComputedStyle(document.body).backgroundColor"
@@ -125,6 +134,8 @@ def test_the_colours_can_be_switched_and_stay(served: Served, browser: Browser) 
         assert seen.page.evaluate(ground) != light
         seen.go("/groups")
         assert seen.page.evaluate(ground) != light
+        seen.go(PAGES["group"])
+        assert seen.page.evaluate(HAS_COLOUR_OF_LINKS), "its chart"
 
 
 def test_pages_can_be_read_without_a_script(served: Served, browser: Browser) -> None:

@@ -39,8 +39,13 @@ function themeSwitch() {
   label();
 }
 
+// As the browser has worked it out: a canvas takes no light-dark() and no variables.
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
 }
 
 function draw(table) {
