@@ -229,9 +229,10 @@ class Worker:
                     return Status.PAUSED, reason
                 case Idle(until_ms):
                     self._wait(until_ms, lease, clock)
-                case Moved():
+                case Moved(committed):
                     self._attempts.forget(order.id)
-                    lease.proceeded_at_ms = self._context.clock()
+                    if committed:
+                        lease.proceeded_at_ms = self._context.clock()
         return None
 
     def _wait(self, until_ms: int, lease: LeaseKeeper, clock: ClockWatch) -> None:

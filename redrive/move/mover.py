@@ -39,6 +39,8 @@ WRITTEN: Final = frozenset({Result.SENT, Result.PARKED})
 class Moved:
     """The step had a transaction, committed or aborted: go on at once."""
 
+    committed: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class Idle:
@@ -264,14 +266,14 @@ class Mover:
         if culprits is not None or aborted.follows:
             self._queue.refuse(culprits or {})
             self._producer.max_unanswered = self._culprits.max_unanswered
-            return Moved()
+            return Moved(committed=False)
         self._deadlines.failed(aborted.failures or [TRANSACTION], now_ms)
         self._router.refresh()
         most = self._order.request.guards.max_consecutive_failures
         failing = None if most is None else self._deadlines.failing(most)
         if failing:
             return Paused(f"{_name(failing)} failed {most} times in a row ({aborted}): mend it, then resume")
-        return self._deadline_expired() or Moved()
+        return self._deadline_expired() or Moved(committed=False)
 
     def _deadline_expired(self) -> Paused | None:
         target = self._deadlines.expired()

@@ -173,13 +173,20 @@ class ReadingOn(Waiting):
         self._steps = iter([Moved()])
 
 
+class Refused(Waiting):
+    """The work of a claim whose transactions are all aborted."""
+
+    def __init__(self) -> None:
+        self._steps = iter([Moved(committed=False)])
+
+
 def test_a_transaction_is_told_in_which_nothing_was_selected(
     alone: Place, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else an order that reads on counts as stuck."""
+    """Else an order that reads on counts as stuck; one whose transactions are aborted does."""
     monkeypatch.setattr(Place, "beat", lambda _: None)
-    for steps, now_ms in ((ReadingOn, NOW_MS), (Waiting, NOW_MS + LEASE_MS)):
-        alone.now_ms = now_ms
+    for number, steps in enumerate((ReadingOn, Waiting, Refused)):
+        alone.now_ms = now_ms = NOW_MS + number * LEASE_MS
         claim = alone.claims.claim("w", now_ms, LEASE_MS)
         assert claim is not None
         lease = LeaseKeeper(alone.claims, claim, lambda: alone.now_ms, (LEASE_MS, 60_000))

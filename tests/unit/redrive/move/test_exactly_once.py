@@ -30,7 +30,7 @@ from deadwatch.store.write.handled import HandledBook
 from redrive.librdkafka import ConsumerRecord, decoded
 from redrive.move.batch import EventFields
 from redrive.move.failures import AbortedError
-from redrive.move.mover import Finished, Idle, Mover
+from redrive.move.mover import Finished, Idle, Moved, Mover
 from redrive.move.record_queue import RecordQueue
 from redrive.plan.plan import Plan, PlanBuilder
 from streaming.kernel import NO_POSITION
@@ -143,7 +143,9 @@ class History:
         fields = EventFields(order.id, order.id, 1, DLQ, "c", EVENTS, self.topic_id)
         moving, now_ms = Mover(order, fields, context, "us", 0), NOW_MS
         for _ in range(5_000):
-            step = moving.step(now_ms)
+            may_fail, step = kafka.may_fail, moving.step(now_ms)
+            if isinstance(step, Moved):
+                assert step.committed is (kafka.may_fail == may_fail)
             if isinstance(step, Finished):
                 self._read(kafka)
                 return True
