@@ -80,7 +80,8 @@ class FollowedFile:
             found = self._first_after(written_ns) if inode is None else self._find(inode)
             self._descriptor = self._open(found)
             if inode is not None and not self._same(inode, offset, tail):
-                self._open_instead(self._target)
+                self.close()  # first: where there is no file of the name, this one is not read in its place
+                self._descriptor = self._open(self._target)
         another = inode is not None and not self._same(inode, offset, tail)
         is_cut = another and os.fstat(self._descriptor).st_ino == inode
         if is_cut and self._open_copy(offset, tail, written_ns):
