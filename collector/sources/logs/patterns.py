@@ -159,9 +159,9 @@ class LogGlob:
         return known.get((now.device, now.inode)) or known.get((ANY_DEVICE, now.inode))
 
     def _source_of(self, path: str, now: Look) -> str:
-        """The path whose source reads the file."""
+        """The path whose source reads the file; what was empty cannot be known again."""
         past = self._past_of(now)
-        return past.source if past is not None and now.is_still(past) else path
+        return past.source if past is not None and past.start_bytes and now.is_still(past) else path
 
     def _is_taken(self, path: str) -> bool:
         now = look(path, None)

@@ -1,6 +1,7 @@
 """A pattern beside the sources that it has started: each line is read once, whatever becomes of the files."""
 
 import gzip
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -166,6 +167,25 @@ def test_a_new_log_with_the_number_of_a_deleted_one_is_read(collect: Collect, tm
     first.rename(second)
     collector.look()
     assert collector.tasks == ["0", "1"]
+
+
+def test_a_log_with_the_number_of_an_empty_one_that_was_deleted_is_read(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    """As logrotate deletes the last of one log, which may be empty, before it makes the next of another."""
+    empty = tmp_path / "a.log"
+    empty.touch()
+    collector = collect("*.log*")
+    collector.look()
+    os.utime(empty, (0, 0))
+    last = empty.rename(tmp_path / "a.log.1")
+    empty.touch()
+    collector.look(2)
+    rotate(writer, 1)
+    last.rename(writer.path)
+    writer.write()
+    collector.look(2)
+    assert collector.entries() == writer.every()
 
 
 def test_a_log_that_only_is_called_like_a_rotation_is_read(collect: Collect, tmp_path: Path) -> None:
