@@ -22,6 +22,7 @@ from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
 from deadwatch.orders.reasons import MEANINGS
 from deadwatch.orders.texts import SWITCH
+from deadwatch.runtime.clock import monotonic_ms
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -242,13 +243,12 @@ def follow(api: Api, order_id: str, console: "Console") -> Answer:
 
 def _looked_at(api: Api, order_id: str) -> Answer:
     """The order as it is now, from an api that may be away for ``AWAY_S``, as while it is started anew."""
-    polls_left = AWAY_S / POLL_S
+    until_ms = monotonic_ms() + AWAY_S * 1_000  # a request that is not answered takes its own time
     while True:
         try:
             order: Answer = api.get(f"{PATH}/{order_id}")
         except NoAnswerError:
-            polls_left -= 1
-            if polls_left <= 0:
+            if monotonic_ms() >= until_ms:
                 raise
         else:
             return order
