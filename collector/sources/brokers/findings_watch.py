@@ -162,7 +162,7 @@ def bounded(by_area: FindingsByArea) -> tuple[tuple[Finding, ...], int]:
 def _fitting(every: Iterable[Finding]) -> Iterator[Finding]:
     size = 0
     for finding in every:
-        size += len(json.dumps(asdict(finding), ensure_ascii=False).encode())
+        size += len(json.dumps(asdict(finding), ensure_ascii=False).encode(errors="replace"))
         if size > MAX_BYTES:
             return
         yield finding

@@ -69,6 +69,11 @@ def test_an_event_holds_no_more_than_a_broker_takes() -> None:
     assert len(kept) + left_out == MAX_FINDINGS
 
 
+def test_a_name_with_half_a_surrogate_pair_holds_up_no_findings() -> None:
+    found = (replace(FOUND, subject="connector:\ud800"),)
+    assert bounded({"connect": found}) == (found, 0)
+
+
 def test_no_text_is_longer_than_an_event_takes() -> None:
     long = "g" * 5_000
     (found,), _ = bounded(findings(replace(CLEAN, queues={long: ""}, suspects=frozenset({long})), {}))
