@@ -223,7 +223,7 @@ def test_a_form_that_no_page_of_ours_has_sent_leads_back_to_the_first_page(
 ) -> None:
     form = {"csrf": console.token(), "topic": "dlq.t"}
     refused = console.client.post("/console/redrives/new", data=form, headers={"Referer": sender})
-    assert refused.status_code == 401
+    assert (refused.status_code, refused.headers["www-authenticate"][:6]) == (401, "Bearer")
     places = re.findall(r'href="/console/sign-in\?next=([^"]+)"', refused.text)
     assert {unquote(place) for place in places} == {"/"}
 
@@ -309,15 +309,17 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 IDLE_S = ApiSettings().session_idle_ms / 1_000
 
 
+@pytest.mark.parametrize("path", ["/redrives", "/records/static/0/1"])
 def test_a_session_that_nobody_uses_ends_and_one_in_use_is_renewed(
-    console: Console, issued: Callable[[Role], str], at: Callable[[float], None]
+    app: FastAPI, console: Console, issued: Callable[[Role], str], at: Callable[[float], None], path: str
 ) -> None:
+    app.state.service.browser = OneRecord()
     console.sign_in(issued(Role.VIEWER))
     at(IDLE_S - 10)
     part = console.client.get("/console/redrives", headers={"HX-Request": "true"})
     assert part.status_code == 200
     assert COOKIE not in part.headers.get("set-cookie", "")
-    page = console.get("/redrives")
+    page = console.get(path)
     (cookie,) = [sent for sent in page.headers.get_list("set-cookie") if sent.startswith(COOKIE)]
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
     at(2 * IDLE_S - 20)

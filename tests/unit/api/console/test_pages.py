@@ -85,6 +85,7 @@ def test_an_unknown_address_is_answered_with_a_page(console: Console, store: Eng
 def test_the_overview_lists_what_is_wrong_now(reader: Console) -> None:
     text = words(reader.get("/").text)
     assert "6 signals need attention" in text
+    assert "events are counted within a second" in text
     assert "Abandoned tasks 1 now" in text
     assert "Stalled tasks 1 now" in text
     assert "connect:10.0.0.8:8083 down connection refused" in text
