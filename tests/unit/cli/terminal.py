@@ -20,8 +20,9 @@ testing._get_command = command_line  # type: ignore[attr-defined]  # what CliRun
 
 
 def api_that(answers: Callable[[httpx2.Request], httpx2.Response]) -> Api:
-    """An api at http://x that answers so."""
-    return Api(httpx2.Client(transport=httpx2.MockTransport(answers), base_url="http://x"))
+    """An api at http://x, with a password that nobody is to see, that answers so."""
+    transport = httpx2.MockTransport(answers)
+    return Api(httpx2.Client(transport=transport, base_url="http://ann:s3cret@x"))
 
 
 def printed(shown: RenderableType) -> str:

@@ -74,11 +74,12 @@ def test_a_list_without_items_says_so(served: Served, command: str, title: str) 
     assert ok(served.run(*command.split())) == f"{title}: none\n"
 
 
-def test_the_trend_of_a_cause_is_told_by_hours(full: Served) -> None:
+def test_the_trend_of_a_cause_is_told_by_hours_and_its_samples_to_the_second(full: Served) -> None:
     shown = ok(full.run("show", console_store.MAIN_GROUP))
     answer = json.loads(ok(full.run("show", console_store.MAIN_GROUP, "--json")))
-    first = answer["trend"][0]
-    assert f"{first['at'][:10]} {first['at'][11:19]}Z  {first['value']}" in " ".join(shown.split("│"))
+    hour, sample = answer["trend"][0], answer["samples"][0]
+    for at, told in ((hour["at"], hour["value"]), (sample["timestamp"], f"{sample['value_bytes']} B")):
+        assert f"{at[:10]} {at[11:19]}Z  {told}" in shown
 
 
 @pytest.mark.parametrize("command", LISTS)

@@ -32,6 +32,7 @@ READY, METRICS_OK = httpx2.Response(200, json={"ready": True}), httpx2.Response(
 AWAY = httpx2.Response(503, json={"missing": ["the store"]})
 ANOTHER = httpx2.Response(404, text="<html>")
 PAGE = httpx2.Response(200, text="<html>")
+GARBLED = httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(b"{}"))
 BROKEN = httpx2.Response(503)
 ELSE, NOT_OURS = "/readyz answers", ": it is not Deadwatch"
 UNHEARD = "collector:a has never been heard of: see its log"
@@ -44,6 +45,13 @@ CASES: list[tuple[str, httpx2.Response, httpx2.Response, tuple[str, ...], list[s
     ("somebody else answers", ANOTHER, METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
     ("a page for every path", PAGE, METRICS_OK, (), [f"{ELSE} 200{NOT_OURS}"]),
     ("somebody else answers JSON", httpx2.Response(404, json=[]), METRICS_OK, (), [f"{ELSE} 404{NOT_OURS}"]),
+    (
+        "an answer that is garbled",
+        GARBLED,
+        METRICS_OK,
+        (),
+        ["no answer from http://d:8000 (Error -3 while decompressing data: incorrect header check)"],
+    ),
     ("metrics fail", READY, BROKEN, ("streaming",), ["/metrics answers 503"]),
 ]
 
@@ -65,10 +73,12 @@ def guarded(served: Served, port: Port, store_file: Path) -> Served:
 
 
 def test_without_a_token_that_metrics_need_no_source_is_called_ready(guarded: Served) -> None:
-    ready = guarded.run("ready", "--source", "streaming", "--source", "nonsense", local=False)
+    address = guarded.url.replace("//", "//ann:s3cret@")
+    ready = guarded.run("ready", "--url", address, "--source", "nonsense", local=False)
     assert ready.exit_code == 0
     assert ready.stdout.startswith(f"ready: {guarded.url}; sources are not looked at: /metrics needs a token")
     assert "nonsense" not in ready.stdout
+    assert guarded.run("ready", "--url", address, local=False).stdout == f"ready: {guarded.url}\n"
 
 
 def test_with_a_token_that_metrics_need_sources_are_looked_at(guarded: Served) -> None:
