@@ -64,7 +64,7 @@ def test_what_an_open_transaction_hides_is_not_missing(monkeypatch: pytest.Monke
     }
 
 
-@pytest.mark.parametrize("name", ["bad topic!", "..", "t" * 250, "ü"])
+@pytest.mark.parametrize("name", ["bad topic!", "..", "t" * 250, "ü", "orders\n"])
 def test_a_record_of_a_topic_that_cannot_be_is_missing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """librdkafka has no answer for such a name, and Kafka would seem to be away."""
     monkeypatch.setattr(Kafka, "get_watermark_offsets", away)
