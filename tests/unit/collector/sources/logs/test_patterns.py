@@ -18,6 +18,7 @@ from tests.unit.collector.sources.logs.scanning import (
     abandoned,
     drain,
     following,
+    glob_of,
     tasks_and_reasons,
 )
 
@@ -304,6 +305,46 @@ def test_a_link_beside_the_file_that_it_points_to_is_not_read_too(
     assert collector.entries() == writer.every()
 
 
+def test_a_link_to_a_file_that_the_pattern_does_not_find_is_read(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    """As those of /var/log/containers."""
+    (tmp_path / "y.link").symlink_to(writer.path)
+    collector = collect("*.link")
+    collector.look()
+    assert collector.entries() == writer.every()
+
+
+def test_files_of_two_volumes_with_one_number_are_told_apart(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where they begin alike."""
+    other, found, numbered = tmp_path / "y.log", list[str](), os.stat
+
+    def stat(path: str, *, follow_symlinks: bool = True) -> os.stat_result:
+        mode, _, _, *more = numbered(path, follow_symlinks=follow_symlinks)
+        return os.stat_result((mode, 7, int(path == str(other)), *more))
+
+    monkeypatch.setattr(os, "stat", stat)
+    pattern = glob_of(tmp_path / "*.log", found)
+    pattern.poll()
+    other.write_bytes(writer.path.read_bytes())
+    pattern.poll()
+    assert found == ["x.log", "y.log"]
+
+
+def test_a_file_that_is_called_like_the_compressed_log_itself_is_read(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    """None is being compressed that is still written."""
+    (tmp_path / "x.log.gz").write_bytes(gzip.compress(writer.path.read_bytes()))
+    writer.path.unlink()
+    writer.write()
+    collector = collect("x.log*")
+    collector.look(2)
+    assert collector.entries() == writer.every()
+
+
 def test_a_rotation_that_is_being_compressed_is_read_once(
     collect: Collect, writer: Writer, tmp_path: Path
 ) -> None:
@@ -321,12 +362,12 @@ def test_a_rotation_that_is_being_compressed_is_read_once(
 
 
 @pytest.mark.parametrize("first", ["look", "read", "restart"])
-@pytest.mark.parametrize("name", ["x.{}.log", "x-{}.log"])
+@pytest.mark.parametrize(("name", "kept"), [("x.{}.log", 2), ("x.{}.log", 4), ("x-{}.log", 4)])
 def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
-    collect: Collect, writer: Writer, tmp_path: Path, name: str, first: str
+    collect: Collect, writer: Writer, tmp_path: Path, name: str, *, kept: int, first: str
 ) -> None:
     """As Logback's fixed window names them: what moves on to a name has its source already."""
-    names = [writer.path, *(tmp_path / name.format(number) for number in range(1, 5))]
+    names = [writer.path, *(tmp_path / name.format(number) for number in range(1, kept + 1))]
     for earlier in names[1:3]:
         writer.path.rename(earlier)
         writer.write(LINES)
@@ -342,4 +383,6 @@ def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
         elif first == "read":
             collector.read()
         collector.look(2)
+    collector.start()
+    collector.look(2)
     assert collector.entries() == writer.every()

@@ -294,13 +294,16 @@ def test_what_was_rotated_before_the_successor_was_opened_is_read(writer: Writer
     assert reader.tasks == writer.every()
 
 
+@pytest.mark.parametrize("name", ["y.log", "x.log.1"])
 def test_the_number_of_the_file_that_was_left_may_be_that_of_another_log(
-    tmp_path: Path, writer: Writer, reader: Reader
+    tmp_path: Path, writer: Writer, reader: Reader, name: str
 ) -> None:
     writer.write()
     reader.drain()
     reader.restart()
-    writer.path.rename(tmp_path / "y.log").write_text(abandoned(0) * 3)
+    other = writer.path.rename(tmp_path / name)
+    other.write_text(abandoned(0) * 3)
+    os.utime(other, (0, 0))
     for _ in range(2):
         reader.drain()
     writer.write()
