@@ -12,6 +12,7 @@ from typing import Final, cast
 
 import pytest
 from kafka.errors import KafkaConnectionError
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 from pyspark.sql import SparkSession
 
 from deadwatch.store.heartbeat import Heartbeat
@@ -21,19 +22,23 @@ from streaming.session import SessionError
 from streaming.settings import StreamingSettings
 
 
-def session(stopped: bool | None) -> SparkSession:
-    """A session of Spark that answers whether it is stopped; None: its JVM is gone."""
+def session(stopped: bool | Exception) -> SparkSession:
+    """A session of Spark that answers whether it is stopped, or whose JVM does not."""
 
     def is_stopped() -> bool:
-        if stopped is None:
-            raise ConnectionRefusedError
+        if isinstance(stopped, Exception):
+            raise stopped
         return stopped
 
     java = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=is_stopped))
     return cast("SparkSession", SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java)))
 
 
-ENDED: Final = {"its master has ended Spark": True, "the JVM was killed": None}
+ENDED: Final = {
+    "its master has ended Spark": True,
+    "the JVM was killed": ConnectionRefusedError(),
+    "the JVM was killed while it was asked": Py4JNetworkError(),
+}
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def test_the_queries_run_again_while_spark_lives(job: Job, attempts: list[object
 
 @pytest.mark.parametrize("stopped", ENDED.values(), ids=ENDED)
 def test_where_spark_has_ended_the_process_ends(
-    stopped: bool | None, job: Job, attempts: list[object]
+    stopped: bool | Exception, job: Job, attempts: list[object]
 ) -> None:
     with pytest.raises(SessionError, match="Spark has ended"):
         job.run(session(stopped), Random(1))
@@ -85,8 +90,9 @@ def test_so_it_does_while_spark_warms_up(job: Job, monkeypatch: pytest.MonkeyPat
         raise ConnectionRefusedError
 
     monkeypatch.setattr("streaming.warm_up.run", lost)
-    with pytest.raises(SessionError, match="Spark has ended"):
-        job.warm_up(session(stopped=None))
+    for stopped, raised in ((ConnectionRefusedError(), SessionError), (False, ConnectionRefusedError)):
+        with pytest.raises(raised):
+            job.warm_up(session(stopped))
 
 
 def names(place: Path) -> list[str]:
