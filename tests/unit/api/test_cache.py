@@ -66,8 +66,9 @@ def test_it_is_made_anew_once_for_every_commit_and_at_every_call_where_it_may_no
 
 
 def waiting() -> int:
-    """How many threads are inside ``get`` and in nothing that it calls."""
-    return sum(frame.f_code is CommitCache.get.__code__ for frame in sys._current_frames().values())
+    """How many threads are inside ``get``, have noted what was there before, and wait."""
+    inside = [one for one in sys._current_frames().values() if one.f_code is CommitCache.get.__code__]
+    return sum("begun" in frame.f_locals for frame in inside)
 
 
 @pytest.mark.parametrize(("commits", "times", "values"), [(False, 1, {0}), (True, 2, {0, 1})])
