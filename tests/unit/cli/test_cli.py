@@ -74,9 +74,12 @@ def test_bad_input_is_one_line_and_exit_code_2_before_anything_starts(
     assert {path.name for path in place.iterdir()} == {"bad.yaml", "sasl.yaml"}
 
 
-@pytest.mark.parametrize("command", ["jobs", "ready --within 0"])
-def test_a_password_in_an_address_is_not_told(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert app([*command.split(), "--url", "http://ann:s3cret@127.0.0.1:1"], standalone_mode=False) in {1, 4}
+@pytest.mark.parametrize(("command", "code"), [("jobs", 4), ("ready --within 0", 1)])
+def test_a_password_in_an_address_is_not_told(
+    command: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [*command.split(), "--url", "http://ann:s3cret@127.0.0.1:1"]
+    assert app(arguments, standalone_mode=False) == code
     said = "".join(capsys.readouterr())
     assert "no answer from http://127.0.0.1:1 (" in said
     assert "s3cret" not in said
