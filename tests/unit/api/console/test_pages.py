@@ -71,7 +71,8 @@ def test_without_a_store_a_page_says_what_to_do(console: Console) -> None:
         answer = console.get(path)
         assert answer.status_code == 503, path
         assert "streaming makes it at its first start" in answer.text
-    assert console.get("/settings").status_code == 200
+    settings = console.get("/settings")
+    assert (settings.status_code, "needs <code>token_pepper</code>." in settings.text) == (200, True)
 
 
 def test_an_unknown_address_is_answered_with_a_page(console: Console, store: Engine) -> None:
