@@ -28,7 +28,8 @@ from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
 from streaming import cluster, kafka_source, warm_up
 from streaming.batches import Batches
-from streaming.session import failure_of, refuse_ended
+from streaming.failure import failure_of
+from streaming.session import refuse_ended
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
 from streaming.topic_tracker import TopicTracker

@@ -29,8 +29,8 @@ from deadwatch.store.batch import Batch, Offsets, SeriesDelta
 from deadwatch.store.store import Store
 from streaming import cluster, data_loss, kafka_source
 from streaming.batches import Batches
+from streaming.failure import failure_of
 from streaming.rebuild_plan import Extent, Plan, Work, anew, on_top, slices
-from streaming.session import failure_of
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
 

@@ -11,26 +11,20 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyspark
-from kafka.errors import KafkaError
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
-from sqlalchemy.exc import SQLAlchemyError
 
 import jars
 from deadwatch.runtime import process
-from deadwatch.store.trouble import line
 from streaming import jvm
-from streaming.cluster import untimely_topics
-from streaming.kafka_source import untimely_record
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
@@ -47,19 +41,14 @@ MAKES_SECRET = re.compile(r"local(\[[^\]]*\])?$|yarn$|k8s://")
 """Masters with which Spark makes a secret of its own for every application."""
 ON_CLUSTER = re.compile(r"yarn$|k8s://")
 
-CAUSE = re.compile(r"^\s*Caused by: (?P<text>.+)$", re.MULTILINE)
 JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
-KAFKA = re.compile(r"org\.apache\.kafka\.|org\.apache\.spark\.sql\.kafka010\.|Kafka|\[KAFKA_")
 WRONG = re.compile(
     r"SparkIllegalArgumentException: \[INVALID_|Could not parse Master URL"
     r"|NumberFormatException|ClassNotFoundException"
 )
 """What Spark says of a setting that it does not take."""
-NO_SPACE = "No space left on device"
 ENDED = "Spark has ended; the lines before this one may say why"
-DISK_FULL = "a disk is full, that of the checkpoint or of temporary files: make room there"
-MAX_CHARS = 500
 
 SQL = {
     # files without checksums: for each one more Spark starts a process, chmod; 15 ms of a batch
@@ -281,26 +270,3 @@ def _ui(port: int | None) -> dict[str, str]:
         f"{SERVLET}.path": "/metrics/prometheus",
         "spark.metrics.namespace": "deadwatch_streaming",
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One line for the log and the store; ``kafka`` tells whether it is the cluster that fails."""
-
-    message: str
-    kafka: bool
-
-
-def failure_of(error: Exception) -> Failure:
-    """The innermost cause of ``error``."""
-    if isinstance(error, SQLAlchemyError):
-        return Failure(line(error)[:MAX_CHARS], kafka=False)
-    text = str(error)
-    if NO_SPACE in text:
-        return Failure(DISK_FULL, kafka=False)
-    if (record := untimely_record(text)) is not None:
-        return Failure(untimely_topics(dict([record])), kafka=False)
-    causes = [match["text"] for match in CAUSE.finditer(text)]
-    root = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")
-    message = " ".join(root.split())[:MAX_CHARS] or type(error).__name__
-    return Failure(message, isinstance(error, KafkaError) or KAFKA.search(message) is not None)

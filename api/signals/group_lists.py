@@ -219,15 +219,14 @@ def _by_waiting(
 ) -> list[Candidate]:
     """Candidates by what waits: of no group more waits than it has records, so the search stops early.
 
-    With a filter or a state nobody knows how far to search: then all of the state are sorted.
+    With a filter nobody knows how far to search: then all of the state are sorted.
     """
     waits = WAITS.get(request.state)
-    selects = request.filter or waits is not None
     best: list[Candidate] = []
     for found in by_records:
         if waits not in {None, found.waits > 0}:
             continue
-        enough = not selects and len(best) > request.limit
+        enough = not request.filter and len(best) > request.limit
         if enough and best[0].waits > found.group.records:
             break
         candidate = found._replace(key=(found.waits, found.group.last_ms, found.group.fingerprint))

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from cli.api_client import UsageError
-from cli.commands.redrives import ask_terminal
+from cli.commands.output import ask_terminal
 from cli.options import Options
 from cli.service import configure
 from streaming import backfill

@@ -1,11 +1,12 @@
-"""An answer of the api as people or programs want it: a table, JSON, CSV or YAML."""
+"""An answer of the api as people or programs want it: a table, JSON, CSV or YAML; and questions to people."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cli.api_client import DONE
+from cli.api_client import DONE, UsageError
 from deadwatch.runtime.csv_cells import csv_row
 
 if TYPE_CHECKING:
@@ -26,6 +27,23 @@ class Format(StrEnum):
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether somebody sees what is written there, or types what is read; there may be none."""
     return stream is not None and stream.isatty()
+
+
+def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
+    """Ask the person at the terminal, on standard error: the output may be a file. ``about`` is shown before.
+
+    Raises:
+        UsageError: nobody is there.
+    """
+    from rich.console import Console
+
+    if not is_terminal(sys.stdin):
+        raise UsageError("nobody is there to confirm: say --yes")
+    if about:
+        Console(stderr=True).print(about)
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def shown(answer: Answer, output: Format, table: "Callable[[Answer], RenderableType]") -> int:

@@ -6,7 +6,6 @@ body of ``POST /api/v1/redrives``; the api judges it.
 
 import inspect
 import sys
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,24 +16,15 @@ import typer
 from cli.api_client import DONE, UNDONE, Api, NoAnswerError, UsageError
 from cli.commands import tables
 from cli.commands.api import Limit, Output, completion, option
-from cli.commands.output import Answer, Format, is_terminal, shown, write
+from cli.commands.following import PATH, follow
+from cli.commands.output import Answer, Format, ask_terminal, is_terminal, shown, write
 from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
 from deadwatch.orders.reasons import MEANINGS
 from deadwatch.orders.texts import SWITCH
-from deadwatch.runtime.clock import monotonic_ms
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-PATH: Final = "/redrives"
-POLL_S: Final = 0.5
-OVER: Final = frozenset({"COMPLETED", "CANCELLED", "FAILED"})
-COUNTED_WITHIN_S: Final = 30
-"""What an order did is counted a moment after its end: how long to wait for the last counts."""
-
-AWAY_S: Final = 60
-"""For how long an order is followed while the api gives no answer."""
+    from rich.console import Console
 
 COLUMNS: Final[tables.Columns] = {
     "id": "id",
@@ -208,75 +198,11 @@ def watch(api: Api, order: str, console: "Console", output: Format) -> int:
     return _end(last, output, DONE if last["status"] == "COMPLETED" else UNDONE)
 
 
-def follow(api: Api, order_id: str, console: "Console") -> Answer:
-    """Show how far an order is until it is over and counted, or paused; the order as it is then."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[text]}"),
-        TextColumn("{task.fields[rate]}/s"),
-        TimeRemainingColumn(),
-    )
-    polls_left = COUNTED_WITHIN_S / POLL_S
-    with Progress(*columns, console=console) as bars:
-        order: Answer = api.get(f"{PATH}/{order_id}")
-        bar = bars.add_task(order["status"], text="", rate="-")
-        while True:
-            rate, progress = order["records_per_second"], order["progress"]
-            bars.update(
-                bar,
-                description=order["status"],
-                total=progress["total"],
-                completed=progress["done"],
-                text=progress["text"],
-                rate="-" if rate is None else rate,
-            )
-            over = order["status"] in OVER
-            if order["status"] == "PAUSED" or (over and (progress["counted"] or polls_left <= 0)):
-                return order
-            polls_left -= over
-            time.sleep(POLL_S)
-            order = _looked_at(api, order_id)
-
-
-def _looked_at(api: Api, order_id: str) -> Answer:
-    """The order as it is now, from an api that may be away for ``AWAY_S``, as while it is started anew."""
-    until_ms = monotonic_ms() + AWAY_S * 1_000  # a request that is not answered takes its own time
-    while True:
-        try:
-            order: Answer = api.get(f"{PATH}/{order_id}")
-        except NoAnswerError:
-            if monotonic_ms() >= until_ms:
-                raise
-        else:
-            return order
-        time.sleep(POLL_S)
-
-
 def terminal(output: Format) -> "Console":
     """Where people are told what happens; programs, which want an answer alone, are told nothing."""
     from rich.console import Console
 
     return Console(quiet=output is not Format.TABLE)
-
-
-def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
-    """Ask the person at the terminal, on standard error: the output may be a file. ``about`` is shown before.
-
-    Raises:
-        UsageError: nobody is there.
-    """
-    from rich.console import Console
-
-    if not is_terminal(sys.stdin):
-        raise UsageError("nobody is there to confirm: say --yes")
-    if about:
-        Console(stderr=True).print(about)
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def plan(dry_run: Answer) -> tables.FittedTable:

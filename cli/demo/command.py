@@ -36,8 +36,9 @@ from cli.api_client import (
     connect,
     http_client,
 )
+from cli.commands.following import PATH, follow
 from cli.commands.ready import TIMEOUT_S, look
-from cli.commands.redrives import PATH, follow, plan
+from cli.commands.redrives import plan
 from cli.commands.up import require_free, temporary_files
 from cli.demo.figures import Row, Screen, Watch, plain, record_times, save_picture, summary
 from cli.options import Options

@@ -22,7 +22,7 @@ from deadwatch.store.store import Store
 from deadwatch.store.write.audit import unwitnessed
 from lab import Lab
 from lab.topics import Topics
-from streaming.session import DISK_FULL
+from streaming.failure import DISK_FULL
 from tests.console_store import empty_row
 from tests.integration.streaming_process import Streaming, Traffic, eventually, settle
 from tests.names import fresh

@@ -13,7 +13,7 @@ from rich.console import Console
 from sqlalchemy import Engine
 
 from cli.api_client import Api, NoAnswerError, UsageError
-from cli.commands import redrives
+from cli.commands import following, redrives
 from cli.commands.output import Format
 from cli.commands.redrives import Given, body
 from deadwatch.orders.order import OrderRequest, Status
@@ -142,7 +142,7 @@ def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
     claims.settle(claim, status, "orders-3 made no progress", 1)
     if status.final:
         add_series(series.REDRIVE_ORDERS, 9, order=order, outcome="sent", outcome_reason="")
-    followed = redrives.follow(Api(client), order, Console(quiet=True))
+    followed = following.follow(Api(client), order, Console(quiet=True))
     assert (followed["status"], followed["status_reason"]) == (status, "orders-3 made no progress")
     assert followed["progress"]["counted"] == status.final
     assert "orders-3 made no progress" in printed(redrives.table(followed))
@@ -153,9 +153,9 @@ def test_an_order_is_followed_while_the_api_is_away_for_a_moment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], away: int, answered: bool
 ) -> None:
     """Each look takes a third of the time for which it may be away, as where nothing answers at all."""
-    looks = count(step=redrives.AWAY_S * 1_000 // 3)
-    monkeypatch.setattr(redrives, "POLL_S", 0.01)
-    monkeypatch.setattr(redrives, "monotonic_ms", lambda: next(looks))
+    looks = count(step=following.AWAY_S * 1_000 // 3)
+    monkeypatch.setattr(following, "POLL_S", 0.01)
+    monkeypatch.setattr(following, "monotonic_ms", lambda: next(looks))
     progress = {"text": "", "done": 1, "total": 2, "counted": True}
     shown = {"id": "a", "dlq_topic": "dlq.t", "dry_run": False, "status_reason": "", "reason": "mended"}
     shown |= {"progress": progress, "bounced": 0, "created_at": None, "records_per_second": None}

@@ -1,4 +1,4 @@
-"""Spark on whichever master, where its prepared classes are looked for, and its failures in one line."""
+"""Spark on whichever master, where its prepared classes are looked for."""
 
 import subprocess
 import sys
@@ -7,11 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from kafka.errors import KafkaTimeoutError
 
 from deadwatch.runtime import process
 from streaming import session
-from streaming.session import DISK_FULL, failure_of
 from streaming.settings import StreamingSettings
 
 JARS = ("local:///opt/jars/kafka.jar", "s3a://house/jars/clients.jar")
@@ -97,42 +95,3 @@ def test_temporary_files_of_the_jvm_are_where_pythons_are(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a place"))
     assert f'"-Djava.io.tmpdir={tmp_path}/a place"' in session.java_options()
-
-
-TIMEOUT = """[STREAM_FAILED] Query terminated with exception: java.util.concurrent.ExecutionException: x
-=== Streaming Query ===
-JVM stacktrace:
-org.apache.spark.sql.streaming.StreamingQueryException: [STREAM_FAILED] Query terminated
-\tat org.apache.spark.sql.execution.streaming.StreamExecution.run(StreamExecution.scala:1)
-Caused by: java.util.concurrent.ExecutionException: wrapped
-\tat java.base/java.util.concurrent.CompletableFuture.get(CompletableFuture.java:2073)
-Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.
-\t... 60 more"""
-
-ROOT = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment."
-FULL = "[STREAM_FAILED] x\nCaused by: java.io.IOException: No space left on device\n\tat y"
-LOCKED = "database is locked"
-NANOSECONDS = (
-    "[KAFKA_MALFORMED_RECORD_TIMESTAMP] Record at topic deadwatch.events partition 0 offset 63 has timestamp"
-    " value 1795809910165000000\nCaused by: java.lang.ArithmeticException: long overflow\n\tat x"
-)
-UNTIMELY = (
-    "not counted, a record has a time that Spark cannot hold: let its producer give milliseconds, delete what"
-    " is up to its offset (kafka-delete-records.sh), or add a dead letter topic to dlq_topics_deny:"
-    " deadwatch.events, partition 0, 63"
-)
-CASES = {
-    "the innermost cause of a Java stack": (RuntimeError(TIMEOUT), ROOT, True),
-    "an error of kafka-python": (KafkaTimeoutError("nobody"), "KafkaTimeoutError: nobody", True),
-    "the first line of what has no cause": (ValueError(f"\n{LOCKED}\n[SQL: …]"), LOCKED, False),
-    "a full disk, whoever met it": (RuntimeError(FULL), DISK_FULL, False),
-    "a record whose time Spark cannot hold": (RuntimeError(NANOSECONDS), UNTIMELY, False),
-    "an error without text": (ValueError(), "ValueError", False),
-    "a line has an end": (ValueError("x" * 9_999), "x" * 500, False),
-}
-
-
-@pytest.mark.parametrize(("error", "message", "kafka"), CASES.values(), ids=CASES)
-def test_a_failure_is_one_line(error: Exception, message: str, kafka: bool) -> None:
-    failure = failure_of(error)
-    assert (failure.message, failure.kafka) == (message, kafka)
