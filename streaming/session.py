@@ -31,8 +31,12 @@ LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SERVLET = "spark.metrics.conf.*.sink.prometheusServlet"
 LOGGING = Path(__file__).with_name("log4j2.properties")
-HEAP = ("-XX:+UseSerialGC", "-Xms96m", "-XX:MinHeapFreeRatio=20", "-XX:MaxHeapFreeRatio=40")
-"""The heap grows with the work and shrinks after it; a JVM begins with a 64th of the machine otherwise."""
+HEAP = ("-XX:+UseSerialGC", "-Xms96m", "-XX:MinHeapFreeRatio=40", "-XX:MaxHeapFreeRatio=60")
+"""The heap grows with the work and shrinks after it; a JVM begins with a 64th of the machine otherwise.
+
+With half of this room each batch of 100 000 dead letters was stopped for 0.3 s, while all that lives was
+collected; at rest this costs some 20 MB.
+"""
 WHERE_MADE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
 """Elsewhere than it was made for, a JVM rewrites the pointers of prepared classes: 70 MB that are its own."""
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
