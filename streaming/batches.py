@@ -181,9 +181,10 @@ class Reader:
 
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
-        rows = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).collect()
-        self._is_small = sum(row.records for row in rows) <= self._small
-        return merge([pickle.loads(row.partial) for row in rows], context)  # noqa: S301 -- of our own task
+        found = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).toArrow()
+        self._is_small = sum(found["records"].to_pylist()) <= self._small
+        parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
+        return merge(parts, context)
 
 
 def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
