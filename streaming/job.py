@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from kafka.errors import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy.exc import SQLAlchemyError
@@ -29,7 +30,7 @@ from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures
 from streaming import cluster, kafka_source, warm_up
 from streaming.batches import Batches
 from streaming.failure import failure_of
-from streaming.session import refuse_ended
+from streaming.session import explained, refuse_ended
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
 from streaming.topic_tracker import TopicTracker
@@ -95,13 +96,16 @@ class Job:
         """Let the JVM compile what every batch needs; what Python has loaded by then is no garbage.
 
         Raises:
-            SessionError: Spark has ended.
+            SessionError: Spark has ended, or does not run a query.
         """
         began_ms = self._clock_ms()
         rehearse = Batches(self._settings, self._store, self._clock_ms).read
         try:
             warm_up.run(spark, self._settings.events_topic, rehearse, self._stop)
-        except (Py4JError, OSError):
+        except (Py4JError, PySparkException) as error:
+            refuse_ended(spark)
+            raise explained(error, self._settings.master) from error
+        except OSError:
             refuse_ended(spark)
             raise
         leave_records_alone()

@@ -25,6 +25,7 @@ from pyspark.sql import SparkSession
 import jars
 from deadwatch.runtime import process
 from streaming import jvm
+from streaming.failure import CAUSE
 from streaming.settings import StreamingSettings
 
 LOOPBACK = "127.0.0.1"
@@ -48,8 +49,9 @@ ON_CLUSTER = re.compile(r"yarn$|k8s://")
 JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 WRONG = re.compile(
-    r"SparkIllegalArgumentException: \[INVALID_|Could not parse Master URL"
-    r"|NumberFormatException|ClassNotFoundException"
+    r"SparkIllegalArgumentException: \[INVALID_|\[CODEC_NOT_AVAILABLE|Could not parse Master URL"
+    r"|IllegalArgumentException: (?:requirement failed: startPort|spark\.[\w.]+ (?:should|must)) "
+    r"|NumberFormatException|ClassNotFoundException|ClassCastException"
 )
 """What Spark says of a setting that it does not take."""
 ENDED = "Spark has ended; the lines before this one may say why"
@@ -108,10 +110,17 @@ def start(settings: StreamingSettings) -> SparkSession:
     except (ConnectionError, Py4JNetworkError) as error:  # the UI's port is taken, for one
         raise SessionError(ENDED) from error
     except (Py4JError, PySparkException) as error:
-        thrown = JAVA.search(str(error))  # the outermost exception of Java, without its stack
-        why = thrown["text"] if thrown else str(error).partition("\n")[0]
-        kind = WrongSettingError if WRONG.search(why) else SessionError
-        raise kind(f"Spark does not start with master {settings.master}: {why}") from error
+        raise explained(error, settings.master) from error
+
+
+def explained(error: Exception, master: str) -> SessionError:
+    """What Spark has thrown while it starts, the outermost and the innermost exception without stacks."""
+    text = str(error)
+    thrown = JAVA.search(text)
+    outermost = thrown["text"] if thrown else text.partition("\n")[0]
+    why = ": ".join([outermost.rstrip(":"), *CAUSE.findall(text)[-1:]])
+    kind = WrongSettingError if WRONG.search(why) else SessionError
+    return kind(f"Spark does not start with master {master}: {why}")
 
 
 def refuse_ended(spark: SparkSession) -> None:

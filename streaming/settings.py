@@ -51,7 +51,7 @@ class StreamingSettings(StoreSettings, QuarantineSettings):
         " hands out those that `python -m jars` has resolved.",
     )
     ui_port: int | None = Field(
-        None, ge=1, le=65_535, description="Port of Spark's UI and of its own metrics; unless set: none."
+        None, ge=1_024, le=65_535, description="Port of Spark's UI and of its own metrics; unless set: none."
     )
     spark: dict[str, str] = Field(
         {},

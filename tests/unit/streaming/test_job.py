@@ -13,12 +13,13 @@ from typing import Final, cast
 import pytest
 from kafka.errors import KafkaConnectionError
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.store import Store
 from streaming.job import EARLIER_CHECKPOINT, Job, checkpoint_directory
-from streaming.session import SessionError
+from streaming.session import SessionError, WrongSettingError
 from streaming.settings import StreamingSettings
 
 
@@ -93,6 +94,20 @@ def test_so_it_does_while_spark_warms_up(job: Job, monkeypatch: pytest.MonkeyPat
     for stopped, raised in ((ConnectionRefusedError(), SessionError), (False, ConnectionRefusedError)):
         with pytest.raises(raised):
             job.warm_up(session(stopped))
+
+
+def test_what_spark_does_not_take_may_show_only_while_it_warms_up(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise IllegalArgumentException(
+            "Error while instantiating 'SessionStateBuilder':\n\nJVM stacktrace:\n\tat x\n"
+            "Caused by: org.apache.spark.SparkIllegalArgumentException: [INVALID_CONF_VALUE.TYPE_MISMATCH] x"
+        )
+
+    monkeypatch.setattr("streaming.warm_up.run", refused)
+    with pytest.raises(WrongSettingError, match=r"'SessionStateBuilder': .*INVALID_CONF_VALUE\S+ x$"):
+        job.warm_up(session(stopped=False))
 
 
 def names(place: Path) -> list[str]:

@@ -31,6 +31,23 @@ NO_MASTER_SEEN = (
 NO_SUCH_MASTER = ": org.apache.spark.SparkException: Could not parse Master URL: 'local[x]'"
 NUMBER = ": java.lang.NumberFormatException: Size must be specified as bytes (b), kibibytes (k).\n\tat x"
 NO_CLASS = "An error occurred\n: java.lang.ClassNotFoundException: no.such.Serializer\n\tat x"
+NO_LISTENER = (
+    "An error occurred\n: org.apache.spark.SparkException: Exception when registering SparkListener\n\tat x\n"
+    "Caused by: java.lang.ClassNotFoundException: no.such.Listener\n\tat y"
+)
+OTHER_CLASS = ": java.lang.ClassCastException: class java.lang.String cannot be cast to class x.Serializer"
+NO_PORT = (
+    "An error occurred\n: java.lang.IllegalArgumentException: requirement failed: startPort should be between"
+    " 1024 and 65535 (inclusive), or 0 for a random free port.\n\tat x"
+)
+NO_FRACTION = (
+    ": java.lang.IllegalArgumentException: spark.memory.fraction should be between 0 and 1 (was '2.0')."
+)
+NO_CODEC = (
+    "[CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION] The codec nope is not available. Consider to set the config"
+    ' "spark.io.compression.codec" to "snappy". SQLSTATE: 56038'
+)
+NO_HOST = ": java.lang.IllegalArgumentException: java.net.UnknownHostException: namenode\n\tat x"
 CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
@@ -44,6 +61,12 @@ CASES = {
     "a setting that Spark refuses": ("local[3]", REFUSED, process.REFUSED),
     "a number that is none": ("local[3]", NUMBER, process.REFUSED),
     "a class that is nowhere": ("local[3]", NO_CLASS, process.REFUSED),
+    "a listener that is nowhere": ("local[3]", NO_LISTENER, process.REFUSED),
+    "a class of another kind": ("local[3]", OTHER_CLASS, process.REFUSED),
+    "a port that is none": ("local[3]", NO_PORT, process.REFUSED),
+    "a number out of its range": ("local[3]", NO_FRACTION, process.REFUSED),
+    "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
+    "a host that has no address yet": ("yarn", NO_HOST, process.AGAIN),
     "a master that is none": ("local[x]", NO_SUCH_MASTER, process.REFUSED),
 }
 

@@ -14,6 +14,7 @@ REFUSED = [
     ("a pattern that is none", {"dlq_topics": ("dlq.(",)}, "not a regular expression"),
     ("a call shorter than its requests", {"default_api_timeout_ms": 100}, "at least request_timeout_ms"),
     ("memory without unit", {"driver_memory": "1024"}, "driver_memory"),
+    ("a port that Spark does not take", {"ui_port": 80}, "greater than or equal to 1024"),
     ("a figure depends on it", {"spark": {"spark.sql.ansi.enabled": "true"}}, "the figures depend on it"),
     ("so on this", {"spark": {"spark.sql.mapKeyDedupPolicy": "true"}}, "the figures depend on it"),
     ("a setting of nobody", {"spark": {"executor.memory": "true"}}, "no setting of Spark"),
