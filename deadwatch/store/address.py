@@ -15,6 +15,7 @@ SQLITE: Final = "sqlite"
 _SERVER: Final = "postgresql+psycopg"
 DRIVERS: Final = {SQLITE: SQLITE, "postgres": _SERVER, "postgresql": _SERVER, _SERVER: _SERVER}
 """The driver that we use, by the beginning of an address."""
+PORTS: Final = range(1, 65_536)
 FORM: Final = "must be sqlite:///FILE or postgresql://USER@HOST:PORT/DATABASE"
 
 _PARTS: Final = re.compile(
@@ -32,8 +33,9 @@ def checked_url(text: str) -> str:
     Raises ``ValueError``: it names none; the error does not show the text.
     """
     parts = _PARTS.match(text)
-    if parts and parts["driver"] in DRIVERS and unquote(parts["database"] or "") not in {"", ":memory:"}:
+    database = unquote((parts and parts["database"]) or "")
+    if parts and parts["driver"] in DRIVERS and database not in {"", ":memory:"} and "\0" not in database:
         with suppress(ValueError):
-            int("0" if parts["port"] is None else parts["port"])
-            return text
+            if parts["port"] is None or int(parts["port"]) in PORTS:
+                return text
     raise ValueError(FORM)

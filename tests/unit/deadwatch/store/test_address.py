@@ -5,11 +5,26 @@ from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from deadwatch.store.address import DRIVERS, checked_url
+from deadwatch.store.address import DRIVERS, PORTS, checked_url
 from deadwatch.store.engine import parse_url
 
 BEGINNINGS = ("sqlite:///", "postgresql://", "postgres://", "postgresql+psycopg://", "mysql://", "")
-PARTS = (*"/:@?[]# ", "://", "user", "pa/ss", "host", "[::1]", "5432", "+5", "db", "%3Amemory%3A", ":memory:")
+PARTS = (
+    *"/:@?[]# ",
+    "://",
+    "user",
+    "pa/ss",
+    "host",
+    "[::1]",
+    "5432",
+    "65536",
+    "0",
+    "+5",
+    "db",
+    "%00",
+    "%3Amemory%3A",
+    ":memory:",
+)
 
 
 def read(text: str) -> str | None:
@@ -18,7 +33,9 @@ def read(text: str) -> str | None:
         url = make_url(text)
     except (ArgumentError, ValueError):
         return None
-    return url.database if url.drivername in DRIVERS and url.database not in {"", ":memory:"} else None
+    if url.drivername not in DRIVERS or "\0" in (url.database or "") or url.port not in {None, *PORTS}:
+        return None
+    return url.database if url.database not in {"", ":memory:"} else None
 
 
 def used(text: str) -> str | None:
@@ -32,6 +49,9 @@ def used(text: str) -> str | None:
 
 @settings(max_examples=500)
 @example("postgresql://", "user:secret@host:/db")
+@example("postgresql://", "host:65535/db")
+@example("postgresql://", "host:65536/db")
+@example("sqlite:///", "a%00b.db")
 @given(st.sampled_from(BEGINNINGS), st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
 def test_an_address_names_a_store_where_sqlalchemy_finds_its_database(beginning: str, rest: str) -> None:
     assert used(beginning + rest) == read(beginning + rest)
