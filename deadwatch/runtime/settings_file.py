@@ -41,6 +41,11 @@ SHARED = frozenset(
 
 SECTIONS = ("collector", "streaming", "redrive", "api", "deadwatch")
 
+NOT_YAML = (
+    "a quote, a bracket or an indent is wrong, or a text that begins with a mark or looks like a date has no"
+    " quotes"
+)
+
 S = TypeVar("S", bound=ProcessSettings)
 
 
@@ -51,9 +56,9 @@ def load(settings: type[S], file: Path | None = None) -> S:
         SettingsError: the file cannot be read, a key is unknown, or values contradict each other.
     """
     _refuse_unknown_variables(settings, os.environ)
-    shared, own = _split(settings, _read(file))
     where = f"{settings.section} settings"
     try:
+        shared, own = _split(settings, _read(file))
         return settings(**{**shared, **own})
     except ValidationError as error:
         where += f" ({file})" if file else ""
@@ -64,6 +69,8 @@ def load(settings: type[S], file: Path | None = None) -> S:
         raise SettingsError(
             f"{where}: {field}: lists and mappings must be JSON (variables {variable}, {variable}__*)"
         ) from None
+    except RecursionError:
+        raise SettingsError(f"{where}: a value is nested deeper than any setting: do brackets repeat?") from None
 
 
 def _refuse_unknown_variables(settings: type[S], environment: Mapping[str, str]) -> None:
@@ -82,8 +89,10 @@ def _read(file: Path | None) -> Mapping[str, Any]:
         content = yaml.safe_load(file.read_text())
     except OSError as error:
         raise SettingsError(f"cannot read {file}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    except (yaml.YAMLError, ValueError) as error:  # of what is no date, too; its text may show a value
+        mark = getattr(error, "problem_mark", None)
+        place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise SettingsError(f"{file} is not YAML{place}: {NOT_YAML}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):

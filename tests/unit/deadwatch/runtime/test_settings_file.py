@@ -42,6 +42,8 @@ BAD_FILES = [
     ("a section that is switched off", "collector: false", "section collector must be a mapping"),
     ("no mapping", "- 1", "must be a mapping"),
     ("no YAML", "a: [", "is not YAML"),
+    ("what looks like a date", "kafka_cluster: 2026-13-45", "looks like a date has no quotes"),
+    ("a value without end", f"collector: {'[' * 2_000}{']' * 2_000}", "deeper than any setting"),
     ("an impossible delivery timeout", "collector: {delivery_timeout_ms: 1}", "KIP-91"),
     ("an unknown placeholder", "collector: {connect: [{url: 'http://c', jolokia_url: '{x}'}]}", "not {x}"),
 ]
@@ -65,6 +67,12 @@ def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         load(CollectorSettings)
 
 
+def test_a_variable_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLECTOR_DLQ_TOPICS", "[" * 60_000)
+    with pytest.raises(SettingsError, match="deeper than any setting"):
+        load(CollectorSettings)
+
+
 @pytest.mark.parametrize("name", ["DLQ_TOPICS", "RECEIVER__HOSTS"])
 def test_a_variable_that_is_no_json_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"COLLECTOR_{name}", "orders")
@@ -73,8 +81,16 @@ def test_a_variable_that_is_no_json_is_named(name: str, monkeypatch: pytest.Monk
         load(CollectorSettings)
 
 
-def test_a_refusal_never_shows_a_value(tmp_path: Path) -> None:
-    file = written(tmp_path, "kafka: {security_protocol: SASL_SSL, sasl_password: hunter2}")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{security_protocol: SASL_SSL, sasl_password: hunter2}",
+        "{sasl_password: 'hunter2}",
+        "{sasl_password: *hunter2}",
+        "{sasl_password: !hunter2 x}",
+    ],
+)
+def test_a_refusal_never_shows_a_value(text: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as refused:
-        load(CollectorSettings, file)
+        load(CollectorSettings, written(tmp_path, f"kafka: {text}"))
     assert "hunter2" not in str(refused.value)
