@@ -82,7 +82,11 @@ def push(
         str, typer.Option(metavar="NAME", help="Also make a viewer's token of this name, and print it.")
     ] = "",
     deadwatch_url: Annotated[
-        str, typer.Option(metavar="URL", help="Where the links of panels go: the api, as browsers reach it.")
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Where the links of panels go: the api, as browsers reach it. Unless said: where they went.",
+        ),
     ] = "",
     overwrite: Annotated[
         bool,

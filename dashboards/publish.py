@@ -18,6 +18,8 @@ FOLDER_UID: Final = "deadwatch"
 DATASOURCE_UID: Final = "deadwatch-prometheus"
 DATASOURCE_NAME: Final = "Deadwatch Prometheus"
 MESSAGE: Final = f"python -m dashboards publish ({VERSION})"
+ADDRESS: Final = "deadwatch_url"
+"""The variable that says where the links of panels go."""
 GRAFANAS_OWN: Final = frozenset({"id", "version", "schemaVersion"})
 SHOWN: Final = 10
 """How many differences of a dashboard are shown."""
@@ -52,7 +54,7 @@ def publish(
     deadwatch_url: str = "",
     overwrite: bool = False,
 ) -> Iterator[Change]:
-    """Publish, and yield each change after it was made; what has an empty text is left out.
+    """Publish, and yield each change after it was made; what has an empty text is left out, or as it was.
 
     Raises:
         GrafanaError: Grafana cannot be reached or refuses; what came before stays done.
@@ -61,7 +63,7 @@ def publish(
     if datasource_url:
         yield _datasource(grafana, datasource_url, scrape_interval)
     for board in ALL:
-        yield _dashboard(grafana, _made(board, deadwatch_url.rstrip("/")), overwrite=overwrite)
+        yield _dashboard(grafana, board, deadwatch_url.rstrip("/"), overwrite=overwrite)
     if service_account:
         yield _service_account(grafana, service_account)
 
@@ -101,8 +103,9 @@ def _datasource(grafana: Grafana, url: str, scrape_interval: str) -> Change:
     return Change(what, "changed" if details else UNCHANGED, details)
 
 
-def _dashboard(grafana: Grafana, ours: Answer, *, overwrite: bool) -> Change:
-    what, found = f"dashboard {ours['uid']}", _there(grafana, ours["uid"])
+def _dashboard(grafana: Grafana, board: Board, url: str, *, overwrite: bool) -> Change:
+    what, found = f"dashboard {board.uid}", _there(grafana, board.uid)
+    ours = _made(board, url or _links_go_to(found))
     if not found:
         _save(grafana, {**ours, "id": None}, overwrite=overwrite)
         return Change(what, "created")
@@ -168,9 +171,15 @@ def _made(board: Board, url: str) -> dict[str, Any]:
     """The dashboard with links to this installation's api."""
     ours = model(board)
     if url:
-        (address,) = (v for v in ours["templating"]["list"] if v["name"] == "deadwatch_url")
+        (address,) = (v for v in ours["templating"]["list"] if v["name"] == ADDRESS)
         address |= {"query": url, "current": {"selected": True, "text": url, "value": url}}
     return ours
+
+
+def _links_go_to(found: Answer) -> str:
+    """The address that the dashboard in Grafana has for its links; "" where it has none."""
+    variables = found["dashboard"].get("templating", {}).get("list", []) if found else []
+    return next((v.get("query") or "" for v in variables if v["name"] == ADDRESS), "")
 
 
 def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 -- JSON

@@ -129,6 +129,16 @@ def test_a_dry_run_shows_the_differences_that_are_then_changed_in_place(double: 
     assert {change.done for change in published(double.url, **other)} == {UNCHANGED}
 
 
+def test_links_go_where_they_went_unless_another_address_is_said(double: Double) -> None:
+    published(double.url, deadwatch_url="https://deadwatch")
+    assert {change.done for change in published(double.url)} == {UNCHANGED}
+    double.state.dashboards[FIRST.uid]["dashboard"]["title"] = "Mine"
+    (change,) = (change for change in published(double.url) if change.done != UNCHANGED)
+    assert change.details == [f"title: 'Mine' → {FIRST.title!r}"]
+    *_, change = published(double.url, deadwatch_url="https://other")
+    assert any("'https://deadwatch' → 'https://other'" in line for line in change.details)
+
+
 @pytest.mark.parametrize("theirs", [{"tlsAuthWithCACert": True, "httpHeaderName1": "X-Scope-OrgID"}, None])
 def test_what_somebody_set_of_the_data_source_besides_stays(
     double: Double, theirs: dict[str, Any] | None
