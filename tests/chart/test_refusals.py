@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.chart.tools import CHART, MINIMAL, helm, template
+from tests.chart.tools import CHART, MINIMAL, OPERATED, helm, template
 
 POSTGRESQL = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "pg", "host": "db"}}
 
@@ -110,6 +110,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("a secret setting that is none", {"api.secretSettings": {"x": {"name": "a", "key": "b"}}}, "'x'"),
     ("a secret setting without key", {"collector.secretSettings": {"connect": {"name": "a"}}}, "'key'"),
+    ("resources that are null", {"api.resources": None}, "at '/api': missing property 'resources'"),
+    ("settings of comments alone", {"collector.settings": None}, "'/collector': missing property 'settings'"),
+    ("a process that is null", {"redrive": None}, "at '': missing property 'redrive'"),
+    ("an image without repository", {"image.repository": None}, "missing property 'repository'"),
     ("a digest that is none", {"image.digest": "sha256:1"}, "/image/digest"),
     ("a duration that is none", {"serviceMonitor.interval": "often"}, "/serviceMonitor/interval"),
     ("a limit that is none", {"api.resources.limits.memory": "much"}, "/api/resources/limits/memory"),
@@ -137,6 +141,21 @@ def test_without_values_the_first_thing_asked_for_is_kafka() -> None:
 def test_all_contradictions_are_told_at_once() -> None:
     told = template(MINIMAL, values={"api.replicas": 2, "redrive.replicas": 2}).stderr
     assert told.count("\n- ") == 2
+
+
+def test_prometheus_needs_a_token_where_nothing_is_read_without_one() -> None:
+    nothing = {"api.auth.anonymous": "nothing"}
+    credentials = {"serviceMonitor.authorization": {"credentials": {"name": "scrape", "key": "token"}}}
+    refused = template(MINIMAL, values=nothing, apis=OPERATED)
+    assert refused.returncode != 0
+    assert "api.auth.anonymous nothing needs serviceMonitor.authorization" in refused.stderr
+    for values, apis in (
+        (nothing | credentials, OPERATED),
+        (nothing | {"serviceMonitor.enabled": False}, OPERATED),
+        (nothing | {"api.enabled": False}, OPERATED),
+        (nothing, ()),
+    ):
+        assert template(MINIMAL, values=values, apis=apis).returncode == 0
 
 
 RIGHT: list[tuple[str, dict[str, Any]]] = [

@@ -68,6 +68,10 @@
 {{- if and .Values.api.enabled (not .Values.api.auth.existingSecret) (not (dig "oidc" "issuer" "" .Values.api.settings)) -}}
 {{- $said = append $said (printf "api.auth.existingSecret is needed, the Secret that tokens are digested with: kubectl create secret generic deadwatch-api --from-literal=%s=$(openssl rand -hex 32)" .Values.api.auth.pepperKey) -}}
 {{- end -}}
+{{- $monitored := and .Values.api.enabled .Values.serviceMonitor.enabled (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") -}}
+{{- if and $monitored (eq .Values.api.auth.anonymous "nothing") (not .Values.serviceMonitor.authorization) -}}
+{{- $said = append $said "api.auth.anonymous nothing needs serviceMonitor.authorization, the Secret with a token of the api for Prometheus, whose every scrape is a 401 otherwise; or serviceMonitor.enabled false" -}}
+{{- end -}}
 {{- if ge (int .Values.api.drainSeconds) (int .Values.api.terminationGracePeriodSeconds) -}}
 {{- $said = append $said (printf "api.drainSeconds %d must be less than api.terminationGracePeriodSeconds %d: Kubernetes counts it among them" (int .Values.api.drainSeconds) (int .Values.api.terminationGracePeriodSeconds)) -}}
 {{- end -}}
