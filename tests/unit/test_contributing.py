@@ -7,6 +7,9 @@ import pytest
 from tests.paths import ROOT
 
 PAGES = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/releases.md", "SECURITY.md")
+DECISIONS = tuple(
+    f"docs/decisions/{file.name}" for file in sorted((ROOT / "docs" / "decisions").glob("*.md"))
+)
 TOP = frozenset(path.name for path in ROOT.iterdir())
 CODE = ("api", "benchmarks", "cli", "deadwatch", "jars", "lab", "streaming", "tests")
 EXAMPLE = re.compile(r"see `(\w+\.py)` there")
@@ -16,7 +19,7 @@ POSTGRESQL = {"docs/releases.md": r"PostgreSQL (\d+)", "docs/store.md": r"databa
 PLACE = re.compile(r"`((?:[\w.]+/)+[\w.]*)`|\]\((?!https?:)([^)#]+)\)")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS])
 def test_every_file_that_is_named_exists(page: str) -> None:
     file = ROOT / page
     found = [
@@ -25,7 +28,7 @@ def test_every_file_that_is_named_exists(page: str) -> None:
     named = [path or link for path, link in found if link or path.partition("/")[0] in TOP]
     missing = [name for name in named if not (ROOT / name).exists()]
     assert not missing
-    assert named or page == "docs/glossary.md"
+    assert named or page in {"docs/glossary.md", *DECISIONS}
 
 
 def test_every_module_that_is_an_example_is_in_the_directory_named_before_it() -> None:
