@@ -37,9 +37,14 @@ _SHOWN: Final = (
     ),
     (r"(Failing row contains )\(.*\)\.( |$)", r"\g<1>(?).\g<2>"),
     (r"(The duplicate key value is )\(.*?\)\.( |$)", r"\g<1>(?).\g<2>"),
+    (
+        r"(Batch entry [0-9]+ (?:INSERT|insert) [^()]*(?:\([^()]*\) ?)?(?:VALUES|values) ?)"
+        r"\(.*?\)( ON CONFLICT | on conflict | was aborted)",
+        r"\g<1>(?)\g<2>",
+    ),
 )
-"""Where Jackson, PostgreSQL (two lines) and SQL Server show what they could not read or write: any marks and
-words may be in it, and every record has another.
+"""Where Jackson, PostgreSQL (two lines), SQL Server and PostgreSQL's JDBC driver show what they could not
+read or write: any marks and words may be in it, and every record has another.
 """
 
 SUBSTITUTIONS: Final = (

@@ -70,7 +70,9 @@ def load(settings: type[S], file: Path | None = None) -> S:
             f"{where}: {field}: lists and mappings must be JSON (variables {variable}, {variable}__*)"
         ) from None
     except RecursionError:
-        raise SettingsError(f"{where}: a value is nested deeper than any setting: do brackets repeat?") from None
+        raise SettingsError(
+            f"{where}: a value is nested deeper than any setting: do brackets repeat?"
+        ) from None
 
 
 def _refuse_unknown_variables(settings: type[S], environment: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Golden vectors of the fingerprint; the Spark side is held to the same ones."""
 
 import re
+from itertools import product
 
 import pytest
 
@@ -69,6 +70,21 @@ PATTERNS = [
         "object 'dbo.t'. The duplicate key value is (bob).",
         "object ?. The duplicate key value is (?).",
     ),
+    (
+        "a row of PostgreSQL's driver",
+        """Batch entry 7 INSERT INTO "t"("a","b") VALUES (('x) y'),(NULL)) was aborted: ERROR: no (1)""",
+        "Batch entry # INSERT INTO ?(?,?) VALUES (?) was aborted: ERROR: no (#)",
+    ),
+    (
+        "its rows, that replace what is there",
+        'Batch entry 0 INSERT INTO "t" ("a") VALUES (1),(NULL) ON CONFLICT ("a") DO NOTHING was aborted.',
+        "Batch entry # INSERT INTO ? (?) VALUES (?) ON CONFLICT (?) DO NOTHING was aborted.",
+    ),
+    (
+        "a row without names",
+        "Batch entry 0 insert into t values(NULL, 5) was aborted: x",
+        "Batch entry # insert into t values(?) was aborted: x",
+    ),
 ]
 
 
@@ -107,6 +123,14 @@ def test_a_long_message_is_of_one_cause_however_long_its_values_are() -> None:
     assert max(map(len, messages)) > 1_500
     (pattern,) = {message_pattern(message) for message in messages}
     assert pattern.endswith("was aborted: too long")
+
+
+def test_rows_of_a_driver_are_of_one_cause_whichever_of_their_values_are_null() -> None:
+    rows = list(product(("(NULL)", "('5'::int4)", "(('x) was')"), ("(NULL)", "('a, b')")))
+    row = 'Batch entry 3 INSERT INTO "t"("a","b") VALUES ({}) was aborted: ERROR: {}'
+    first, other = ({message_pattern(row.format(",".join(each), why)) for each in rows} for why in ("x", "y"))
+    assert len(first) == 1
+    assert first != other
 
 
 def test_a_message_counts_with_its_first_4000_characters() -> None:
