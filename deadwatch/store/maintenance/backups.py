@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,7 @@ def every(store: Path, now_ms: int) -> list[Path]:
 
     One from later than ``now_ms`` was made while the clock was ahead, nobody knows when: it comes last.
     """
-    found = (one for one in store.parent.glob(f"{store.name}{MARK}*") if made_ms(one))
+    found = (one for one in store.parent.glob(f"{escape(store.name)}{MARK}*") if made_ms(one))
     return sorted(found, key=lambda one: (made_ms(one) <= now_ms, made_ms(one)), reverse=True)
 
 
@@ -79,7 +80,7 @@ def forget(store: Path, made: Path, kept: int, now_ms: int) -> None:
     Also unfinished ones that are a day apart from it.
     """
     others = [one for one in every(store, now_ms) if one != made]
-    begun = store.parent.glob(f".{store.name}{MARK}*{PART}")
+    begun = store.parent.glob(f".{escape(store.name)}{MARK}*{PART}")
     left = [one for one in begun if abs(made_ms(one.with_suffix("")) - made_ms(made)) > DAY_MS]
     for one in (*others[kept - 1 :], *left):
         one.unlink()

@@ -106,6 +106,17 @@ def test_backups_from_while_the_clock_was_ahead_go_first(site: Site) -> None:
     assert site.backups() == ["20270116T080000Z", "20270115T080000Z"]
 
 
+def test_backups_are_found_and_forgotten_whatever_the_name_of_their_store(tmp_path: Path) -> None:
+    store = tmp_path / "dead[1]*?.db"
+    made = [backups.path(store, day * DAY_MS) for day in (9, 8, 7)]
+    left = made[2].with_name(f".{made[2].name}{backups.PART}")
+    for file in (*made, left):
+        file.touch()
+    assert backups.every(store, 10 * DAY_MS) == made
+    backups.forget(store, made[0], 2, 10 * DAY_MS)
+    assert sorted(tmp_path.iterdir()) == sorted(made[:2])
+
+
 def broken(_size: int) -> int:
     raise RuntimeError("nobody expects it")
 
