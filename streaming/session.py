@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import psutil
 import pyspark
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException, PySparkRuntimeError
+from pyspark.errors import IllegalArgumentException, PySparkException, PySparkRuntimeError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -180,10 +180,24 @@ def _start(settings: StreamingSettings) -> SparkSession:
     spark = SparkSession.builder.config(map={**conf}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     guard_callbacks(spark)
+    refuse_pythons_own(settings.dlq_topics, spark)
     if SHUFFLE_PARTITIONS not in settings.spark:
         spark.range(1).count()  # waits for the executors: their cores count
         spark.conf.set(SHUFFLE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
     return spark
+
+
+def refuse_pythons_own(patterns: Iterable[str], spark: SparkSession) -> None:
+    """Raise ``WrongSettingError`` where one is an expression of Python alone: each query would fail."""
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 -- PySpark names no other way to it
+    for pattern in patterns:
+        try:
+            java.java.util.regex.Pattern.compile(pattern)
+        except IllegalArgumentException as error:
+            why = str(error).partition("\n")[0]
+            raise WrongSettingError(
+                f"dlq_topics: Spark, which is Java, cannot use {pattern!r}: {why}"
+            ) from error
 
 
 def _launch(conf: SparkConf) -> None:

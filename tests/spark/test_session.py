@@ -1,5 +1,6 @@
-"""Nobody else is let into the driver, and none of its secrets stands in a command line."""
+"""Nobody else is let into the driver, no secret stands in a command line, and Java reads the patterns."""
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from pyspark.sql import SparkSession
 
+from streaming import session
+from streaming.settings import StreamingSettings
 from tests.waiting import WITHIN_S, until
 
 
@@ -59,6 +63,16 @@ def test_a_batch_writes_no_file_that_nobody_reads(spark: SparkSession, tmp_path:
         another()
     assert {file.name for file in (tmp_path / "offsets").iterdir()} >= {"0", "1"}
     assert [*tmp_path.rglob("*.crc")] == []
+
+
+def test_a_pattern_that_only_python_reads_is_a_wrong_setting(spark: SparkSession) -> None:
+    session.refuse_pythons_own((r"dlq\..*", "a{1,3}"), spark)
+    for pattern in ("a{,3}", "(?P<a>b)"):
+        assert StreamingSettings(dlq_topics=(pattern,)).dlq_topics == (pattern,)
+        with pytest.raises(
+            session.WrongSettingError, match=rf"dlq_topics: .*{re.escape(pattern)}': .* near index"
+        ):
+            session.refuse_pythons_own((r"dlq\..*", pattern), spark)
 
 
 def test_no_secret_stands_in_the_command_line_of_the_jvm(spark: SparkSession) -> None:
