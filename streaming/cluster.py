@@ -11,6 +11,7 @@ from typing import Any, Final
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
 from kafka.protocol.consumer import IsolationLevel
+from kafka.structs import OffsetAndTimestamp
 
 from deadwatch.contract.topics import is_dead_letter_topic
 from deadwatch.runtime.kafka_topics import NO_ID, Admin, create_queue, is_readable
@@ -79,11 +80,22 @@ def offsets(admin: KafkaAdminClient, partitions: Iterable[Place], spec: OffsetSp
 
     Raises ``KafkaError``.
     """
+    found = listed_offsets(admin, partitions, spec, IsolationLevel.READ_COMMITTED)
+    return {partition: at.offset for partition, at in found.items()}
+
+
+def listed_offsets(
+    admin: KafkaAdminClient,
+    partitions: Iterable[Place],
+    spec: OffsetSpec | int,
+    isolation: IsolationLevel,
+) -> dict[Place, OffsetAndTimestamp]:
+    """As ``offsets``, each with the epoch of the leader that says so."""
     specs = dict.fromkeys((TopicPartition(*partition) for partition in partitions), spec)
     if not specs:
         return {}
-    found = admin.list_partition_offsets(specs, IsolationLevel.READ_COMMITTED)
-    return {(partition.topic, partition.partition): at.offset for partition, at in found.items()}
+    found = admin.list_partition_offsets(specs, isolation)
+    return {(partition.topic, partition.partition): at for partition, at in found.items()}
 
 
 def unreadable(described: Described, settings: StreamingSettings) -> frozenset[str]:

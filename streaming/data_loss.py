@@ -11,7 +11,7 @@ what was read of it has lost its last records (an unclean election), and is read
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from deadwatch.store.batch import Offsets, Place, SeriesDelta
@@ -25,11 +25,15 @@ TOPIC_TRUNCATED: Final = "topic_truncated"
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The ids and the ends of the topics that exist, and those that were read and are ``gone``."""
+    """The ids and the ends of the topics that exist, and those that were read and are ``gone``.
+
+    ``written`` are the ends, with what is not committed, of partitions that have surely lost what was behind.
+    """
 
     ids: Mapping[str, str]
     ends: Offsets
     gone: frozenset[str] = frozenset()
+    written: Offsets = field(default_factory=dict)
 
 
 def skipped(begins: Offsets, reached: Offsets) -> dict[Place, range]:
@@ -75,4 +79,5 @@ def ended(stored: Offsets, ids: Mapping[str, str], now: Topics, last_ends: Offse
             yield Ended(topic, TOPIC_DELETED, sum(unread.values()), reached)
         elif cut:
             reached = {partition[1]: now.ends[partition] for partition in cut}
-            yield Ended(topic, TOPIC_TRUNCATED, sum(unread[partition] for partition in cut), reached)
+            written = {partition[1]: now.written[partition] for partition in cut & now.written.keys()}
+            yield Ended(topic, TOPIC_TRUNCATED, sum(unread[one] for one in cut), reached, written)

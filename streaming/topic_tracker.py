@@ -14,10 +14,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Self
 
 from kafka.admin import OffsetSpec
 from kafka.errors import UnknownTopicOrPartitionError
+from kafka.protocol.consumer import IsolationLevel
+from kafka.structs import OffsetAndTimestamp
 
 from deadwatch.contract.events import RedriveHandled
 from deadwatch.runtime.kafka import is_topic_name
@@ -55,6 +58,8 @@ class TopicTracker:
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
+        self._epochs: dict[Place, int] = {}
+        """Of the leaders (KIP-320) that told the ends at the last look."""
         self._left_out: frozenset[str] = frozenset()
         self.untimely: Mapping[Place, int] = {}
         """Offsets of records whose time Spark cannot hold: their topics are left out while they are there."""
@@ -82,7 +87,8 @@ class TopicTracker:
             self.lag.resume(self._store.figures())
         readable = self._readable(described)
         ids, ends = ids_of(readable), self._offsets(partitions_of(readable), OffsetSpec.LATEST)
-        now = data_loss.Topics(ids, ends, self._gone(ids))
+        written = self._written(data_loss.truncated(self._reached, ends))
+        now = data_loss.Topics(ids, ends, self._gone(ids), written)
         ended = list(data_loss.ended(self._reached, self._ids, now, self._ends))
         if ended:
             for lost in ended:
@@ -172,9 +178,11 @@ class TopicTracker:
         if not changed:
             self._pass(passed, ids)
         looked_ms = self._clock_ms()
-        ends = self._offsets(partitions, OffsetSpec.LATEST)
+        found = self._list(partitions, OffsetSpec.LATEST)
+        ends = {partition: end.offset for partition, end in found.items()}
         changed |= {topic for topic, _ in data_loss.truncated(self._reached, ends)}
         self._ends |= {partition: end for partition, end in ends.items() if partition[0] not in changed}
+        self._epochs |= {at: end.leader_epoch or 0 for at, end in found.items() if at[0] not in changed}
         changed |= self._unread() & self._gone(ids)
         if changed:
             raise TopicsEndedError(changed)
@@ -221,6 +229,16 @@ class TopicTracker:
     def _ahead(self, passed: Offsets) -> Offsets:
         return {partition: end for partition, end in passed.items() if end > self._reached.get(partition, -1)}
 
+    def _written(self, shorter: Iterable[Place]) -> Offsets:
+        """Where partitions end that are shorter than before, with what open transactions have written.
+
+        Only of those that have another leader than at the last look: one that does not know yet that it is
+        none any more tells an end that the others are beyond.
+        """
+        found = self._list(shorter, OffsetSpec.LATEST, IsolationLevel.READ_UNCOMMITTED)
+        before = self._epochs
+        return {at: one.offset for at, one in found.items() if (one.leader_epoch or 0) > before.get(at, inf)}
+
     def _recreated(self, ids: Mapping[str, str]) -> set[str]:
         """The topics that had another id when they were read."""
         return _other(ids, self._ids)
@@ -255,11 +273,19 @@ class TopicTracker:
         return described
 
     def _offsets(self, partitions: Iterable[Place], spec: OffsetSpec) -> dict[Place, int]:
+        return {place: found.offset for place, found in self._list(partitions, spec).items()}
+
+    def _list(
+        self,
+        partitions: Iterable[Place],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[Place, OffsetAndTimestamp]:
         places = set(partitions)
         if not places:
             return {}
         with self._asking:
-            return cluster.offsets(self._admin, places, spec)
+            return cluster.listed_offsets(self._admin, places, spec, isolation)
 
 
 def _other(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

@@ -42,7 +42,12 @@ def united(packed: bytes | None, runs: Iterable[Run] = (), other: bytes | None =
     bits = _number(packed) | _number(other)
     for first, end in runs:
         bits |= ((1 << (end - first)) - 1) << first
-    return zlib.compress(bits.to_bytes(BYTES, "little"))
+    return _packed(bits)
+
+
+def below(packed: bytes, end: int) -> bytes:
+    """A packed block with its first ``end`` offsets alone."""
+    return _packed(_number(packed) & ((1 << end) - 1))
 
 
 class Handled:
@@ -70,6 +75,10 @@ class Handled:
 
 
 NOTHING: Final = Handled({})
+
+
+def _packed(bits: int) -> bytes:
+    return zlib.compress(bits.to_bytes(BYTES, "little"))
 
 
 def _number(packed: bytes | None) -> int:

@@ -1,7 +1,8 @@
 """Which dead letters redrives have moved or parked, by the topic's id: an order leaves these out.
 
 Rows grow by ``RedriveHandled`` events, in the batch's own transaction. Blocks that retention has deleted, and
-all of a topic that was deleted, go with the next batch that has such events.
+all of a topic that was deleted, go with the next batch that has such events; what a partition has lost of its
+end goes when that is noticed.
 """
 
 from collections import defaultdict
@@ -12,7 +13,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Engine, Select, delete, select
 
 from deadwatch.contract.events import Event, RedriveHandled
-from deadwatch.orders.handled import BLOCK, REASONS, Block, Handled, blocks, united
+from deadwatch.orders.handled import BLOCK, REASONS, Block, Handled, below, blocks, united
 from deadwatch.orders.order import Order
 from deadwatch.orders.selection import Run
 from deadwatch.store.batch import Present
@@ -56,6 +57,16 @@ def unite(source: Connection, target: Connection) -> None:
         old = _blocks(target, (name, topic_id), {partition})
         both = [_row((name, topic_id), block, united(old.get(block), other=new[block])) for block in new]
         upsert(target, table, both)
+
+
+def forget_from(connection: Connection, name: str, ends: Mapping[int, int]) -> None:
+    """Forget the records of these partitions from their ends on: who has their offsets from now on is new."""
+    for partition, end in ends.items():
+        mine = (table.c.dlq_topic == name, table.c.partition == partition)
+        connection.execute(delete(table).where(*mine, table.c.block * BLOCK >= end))
+        cut = connection.execute(select(table).where(*mine, table.c.block == end // BLOCK)).all()
+        rows = [{**row._asdict(), "offsets": below(row.offsets, end % BLOCK)} for row in cut]
+        upsert(connection, table, rows)
 
 
 def topics(connection: Connection) -> set[str]:

@@ -29,6 +29,7 @@ from deadwatch.store.schema import (
 )
 from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
 from deadwatch.store.storable import clamped, storable_key
+from deadwatch.store.write import handled
 from deadwatch.store.write.states import RowLimits
 
 EVENTS: Final = "deadwatch-events"
@@ -146,13 +147,15 @@ class Ended:
     """A topic that was deleted, made anew under its name, or has lost its last records.
 
     ``unread`` is how many of its records nobody has read, as far as that is known. ``reached`` is where its
-    partitions end now; it is empty where another topic has the name now.
+    partitions end now; it is empty where another topic has the name now. ``written`` is where those end that
+    have lost records, with what open transactions have written: what was behind it is no more.
     """
 
     topic: str
     reason: str
     unread: int
     reached: Mapping[int, int] = field(default_factory=dict)
+    written: Mapping[int, int] = field(default_factory=dict)
 
     def missed(self, kafka_cluster: str, now_ms: int) -> SeriesDelta:
         """The count of the records that were not read."""
@@ -181,10 +184,8 @@ def end_topics(connection: Connection, ended: Iterable[Ended]) -> list[Ended]:
 
 
 def _forgotten(connection: Connection, one: Ended) -> bool:
-    handled = redrive_handled.c  # where topics have ids, the new one's tells it apart
-    connection.execute(
-        delete(redrive_handled).where(handled.dlq_topic == one.topic, handled.dlq_topic_id == "")
-    )
+    known = redrive_handled.c  # where topics have ids, the new one's tells it apart
+    connection.execute(delete(redrive_handled).where(known.dlq_topic == one.topic, known.dlq_topic_id == ""))
     connection.execute(delete(read_topics).where(read_topics.c.topic == one.topic))
     return connection.execute(delete(offsets).where(offsets.c.topic == one.topic)).rowcount > 0
 
@@ -194,6 +195,8 @@ def _passed(connection: Connection, one: Ended) -> bool:
     for partition, end in one.reached.items():
         here = (offsets.c.topic == one.topic, offsets.c.partition == partition, offsets.c.next_offset != end)
         passed += connection.execute(update(offsets).where(*here).values(next_offset=end)).rowcount
+    if passed:
+        handled.forget_from(connection, one.topic, one.written)
     return passed > 0
 
 

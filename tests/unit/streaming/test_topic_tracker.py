@@ -11,12 +11,15 @@ import pytest
 from kafka import TopicPartition
 from kafka.admin import OffsetSpec
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from kafka.protocol.consumer import IsolationLevel
 from kafka.structs import OffsetAndTimestamp
 from sqlalchemy.exc import OperationalError
 
 from deadwatch.store.batch import Batch, Offsets, Present, SeriesDelta
+from deadwatch.store.engine import connect
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
+from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, LOOKED_AT
 from streaming.settings import StreamingSettings
 from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
@@ -34,6 +37,7 @@ class Kafka:
 
     def __init__(self) -> None:
         self.begin, self.end = {HERE: 0, THERE: 0}, {HERE: 50, THERE: 0}
+        self.uncommitted, self.epoch = 0, 5
         self.ids = {TOPIC: "one"}
         self.error_code = UnknownTopicOrPartitionError.errno
 
@@ -47,10 +51,12 @@ class Kafka:
         return {"name": topic, "error_code": 0, "topic_id": self.ids[topic], "partitions": partitions}
 
     def list_partition_offsets(
-        self, wanted: Mapping[TopicPartition, OffsetSpec], _isolation: object
+        self, wanted: Mapping[TopicPartition, OffsetSpec], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, OffsetAndTimestamp]:
-        offsets = {OffsetSpec.EARLIEST: self.begin, OffsetSpec.LATEST: self.end}
-        return {place: OffsetAndTimestamp(offsets[spec][place], 0, 0) for place, spec in wanted.items()}
+        more = self.uncommitted if isolation is IsolationLevel.READ_UNCOMMITTED else 0
+        end = {place: offset + more for place, offset in self.end.items()}
+        offsets = {OffsetSpec.EARLIEST: self.begin, OffsetSpec.LATEST: end}
+        return {at: OffsetAndTimestamp(offsets[spec][at], 0, self.epoch) for at, spec in wanted.items()}
 
     def close(self) -> None:
         pass
@@ -246,6 +252,30 @@ def test_a_topic_that_is_shorter_than_what_was_read_of_it_goes_on_at_its_end(que
     assert query.store.offsets() == {HERE: 4, THERE: 0}
     assert query.tracker.check({}) == {TOPIC: 0}
     assert query.merged({HERE: 4}, {HERE: 6})
+
+
+@pytest.mark.parametrize(
+    ("looked", "epoch", "kept"),
+    [(True, 6, 7), (True, 5, 12), (False, 6, 12)],
+    ids=["another leader", "the same one, or one that is none any more", "nobody knows who led before"],
+)
+def test_of_what_a_topic_has_surely_lost_nothing_was_moved(
+    query: Query, looked: bool, epoch: int, kept: int
+) -> None:
+    """What an open transaction hides now may be what was moved: its end may be lost."""
+    query.store.apply(replace(EMPTY, events=(handled_event((0, 0, 12), (1, 0, 12), topic=TOPIC),)))
+    if looked:
+        query.tracker.check({})
+    query.kafka.end[HERE], query.kafka.uncommitted, query.kafka.epoch = 4, 3, epoch
+    with pytest.raises(TopicsEndedError):
+        query.tracker.check({})
+    query.tracker.settle()
+    assert query.store.offsets() == {HERE: 4, THERE: 0}
+    engine = connect(query.url)
+    of_each = [HandledBook(engine).handled(TOPIC, "one", [partition]) for partition in (0, 1)]
+    engine.dispose()
+    left_out = [[at for at in range(20) if one.reason(n, at)] for n, one in enumerate(of_each)]
+    assert left_out == [[*range(kept)], [*range(12)]]
 
 
 def test_a_topic_with_a_record_that_spark_cannot_read_is_left_out_while_it_has_it(query: Query) -> None:

@@ -73,6 +73,21 @@ def test_where_topics_have_no_ids_streaming_reports_that_one_was_recreated(
     assert moved(book, "") == []
 
 
+@pytest.mark.parametrize("end", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3])
+def test_what_a_partition_has_lost_of_its_end_is_forgotten_once(
+    store: Store, book: HandledBook, end: int
+) -> None:
+    store.apply(replace(batch(handled_event((0, 0, 2 * BLOCK + 3), (1, 0, 3))), offsets={(DLQ, 0): 200_000}))
+    store.apply(batch(handled_event((0, BLOCK, BLOCK + 3), outcome="parked")))
+    ended = Ended(DLQ, "topic_truncated", 0, {0: end}, {0: end})
+    store.end_topics([ended], "c", 1)
+    assert moved(book, upto=2 * BLOCK + 9) == list(range(end))
+    assert moved(book, partition=1) == [0, 1, 2]
+    store.apply(batch(handled_event((0, end, end + 1))))  # of a record that came since
+    store.end_topics([ended], "c", 1)
+    assert moved(book, upto=2 * BLOCK + 9) == list(range(end + 1))
+
+
 def test_what_kafka_has_no_more_is_forgotten(store: Store, book: HandledBook, rows: Rows) -> None:
     store.apply(
         batch(
