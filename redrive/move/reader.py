@@ -4,7 +4,7 @@ Records are read committed, by assignment: the partitions are the order's alone,
 id keeps off a second worker. What may be read ahead is limited by the open offsets of each partition. What
 retention takes before it is read, also while it is read, is counted; compaction and aborted transactions
 leave gaps in the offsets as well, and these are not. A partition that ends before the cut-off has lost its
-last records, whose offsets go to others: that ends the order (``TruncatedError``).
+last records, whose offsets go to others: that ends the order (``TruncatedError``), unless it is done with it.
 """
 
 from collections import Counter
@@ -50,6 +50,11 @@ class PartitionState:
     def read(self) -> bool:
         """Whether nothing more has to be read."""
         return self.offsets.position >= self.end
+
+    @property
+    def done(self) -> bool:
+        """Whether every record has its outcome: what becomes of the partition does not matter."""
+        return self.read and not self.offsets.open
 
 
 class Reader:
@@ -141,8 +146,10 @@ class Reader:
         else:
             offsets = OpenOffsets(self._plan[place.partition][0][0])
         self.resumed += offsets.closed
-        self._pass_expired(place.partition, offsets, self._begin(place.partition))
-        return PartitionState(offsets, self._plan[place.partition][-1][1])
+        state = PartitionState(offsets, self._plan[place.partition][-1][1])
+        if not state.done:
+            self._pass_expired(place.partition, offsets, self._begin(place.partition))
+        return state
 
     def _begin(self, partition: int) -> int:
         """The first offset that a partition holds. Raises ``TruncatedError``."""
@@ -164,6 +171,8 @@ class Reader:
 
     def _start_again(self, partition: int) -> None:
         """Read on where the partition has a record again: nothing is left of it at its position."""
+        if self.partitions[partition].done:
+            return
         offsets, low = self.partitions[partition].offsets, self._begin(partition)
         self._pass_expired(partition, offsets, low)
         self._go_to(partition, max(offsets.position, low))

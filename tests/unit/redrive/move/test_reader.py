@@ -3,6 +3,7 @@
 import socket
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -155,3 +156,24 @@ def test_a_partition_that_ends_before_the_order_has_lost_records(
     reader.partitions = {0: PartitionState(OpenOffsets(RECORDS), end)}
     with pytest.raises(TruncatedError, match=r"partition 0 of dlq\.t ends at 90, before 180"):
         look(reader)
+
+
+def given_up_again(reader: Reader) -> None:
+    """Its client reads the partition no further."""
+    reader._start_again(0)
+
+
+@pytest.mark.parametrize("look", [opened, given_up_again])
+@pytest.mark.parametrize("waiting", [False, True], ids=["all is moved", "one record waits"])
+def test_what_an_order_has_moved_may_be_lost(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, look: Callable[[Reader], None], *, waiting: bool
+) -> None:
+    end = RECORDS + FIRST
+    offsets = OpenOffsets(end, open={end - 1} if waiting else set(), done_to=end)
+    committed = [TopicPartition("dlq.t", 0, *offsets.commit())]
+    monkeypatch.setattr(reader, "_committed", lambda _places: committed)
+    reader._plan = {0: ((0, end),)}
+    reader.partitions = {0: PartitionState(offsets, end)}
+    with pytest.raises(TruncatedError) if waiting else nullcontext():
+        look(reader)
+    assert reader.partitions[0].offsets.commit() == offsets.commit()
