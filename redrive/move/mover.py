@@ -78,6 +78,8 @@ class TaskContext:
     guard: Guard
     require_topic: Callable[[], None]
     """Raises ``MadeAnewError``: what was read may be of another topic of that name than the order is of."""
+    retry_ms: Callable[[int], int]
+    """How long to wait after so many transactions in a row that were aborted for no fault of a record."""
     telemetry: Telemetry = SILENT
     clock: Callable[[], int] = clock_ms
 
@@ -91,7 +93,7 @@ class Mover:
         self._order, self._event_fields, self._user = order, event_fields, user
         self._reader, self._queue, self._producer = context.reader, context.queue, context.producer
         self._router, self._deadlines, self._guard = context.router, context.deadlines, context.guard
-        self._require_topic = context.require_topic
+        self._require_topic, self._retry_ms = context.require_topic, context.retry_ms
         self._telemetry, self._clock = context.telemetry, context.clock
         self._targets: set[str] = set()
         self._culprits = CulpritSearch()
@@ -99,7 +101,7 @@ class Mover:
         self._fast_path = self._open_fast_path()
         moved = sum(state.offsets.moved for state in context.reader.partitions.values())
         self._limits = OrderLimits(order.request.limits, moved, now_ms)
-        self._number = 0
+        self._number = self._failures = 0
 
     def step(self, now_ms: int) -> Step:
         """Have at most one transaction. Once this has raised, the claim is over: the next one reads anew."""
@@ -227,6 +229,7 @@ class Mover:
             self._queue.reopen(batch)
             self._queue.put_all_back(batch, now_ms)
             return self._aborted(aborted, batch, now_ms)
+        self._failures = 0
         self._queue.passed_over = False
         self._limits.committed(batch.count, batch.size, batch.moved.total())
         self._guard.wrote(batch.count)
@@ -267,13 +270,14 @@ class Mover:
             self._queue.refuse(culprits or {})
             self._producer.max_unanswered = self._culprits.max_unanswered
             return Moved(committed=False)
+        self._failures += 1
         self._deadlines.failed(aborted.failures or [TRANSACTION], now_ms)
         self._router.refresh()
         most = self._order.request.guards.max_consecutive_failures
         failing = None if most is None else self._deadlines.failing(most)
         if failing:
             return Paused(f"{_name(failing)} failed {most} times in a row ({aborted}): mend it, then resume")
-        return self._deadline_expired() or Moved(committed=False)
+        return self._deadline_expired() or Idle(now_ms + self._retry_ms(self._failures))
 
     def _deadline_expired(self) -> Paused | None:
         target = self._deadlines.expired()

@@ -129,8 +129,10 @@ class OrderTask:
         # a target that fails is left alone for as long as trying it holds up the others
         backoff = Backoff(request.delivery_timeout_ms, 4 * request.delivery_timeout_ms)
         deadlines = TargetDeadlines(request.task_timeout_ms, backoff, self._context.rng)
+        retry = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+        retry_ms = partial(retry.delay_ms, rng=self._context.rng)
         parts = (reader, queue, producer, router, deadlines, guard, require_topic)
-        context = TaskContext(*parts, telemetry=self._context.telemetry)
+        context = TaskContext(*parts, retry_ms, telemetry=self._context.telemetry)
         topics = (request.dlq_topic, settings.kafka_cluster, settings.events_topic, dlq_topic_id)
         event_fields = EventFields(name, order.id, self._claim.epoch, *topics)
         return Mover(order, event_fields, context, user_of(settings), self._context.clock())

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +35,7 @@ DLQ = "dlq.orders"
 EVENTS = "deadwatch.events"
 COUNT = 60
 NOW_MS = 100_000
+RETRY_MS, MAX_RETRY_MS = 100, 1_000
 PARTITIONS = 3
 KEYS_LEAD_TO = 2
 TOO_LARGE = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
@@ -270,5 +272,6 @@ def task_context(
         TargetDeadlines(10_000_000, Backoff(1_000, 4_000), rng),
         Guard("1", Guards(), lambda _: Returns(0, 0), None),
         require_topic,
+        partial(Backoff(RETRY_MS, MAX_RETRY_MS, jitter=0).delay_ms, rng=rng),
         telemetry,
     )

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from confluent_kafka import TopicPartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,13 +14,18 @@ from deadwatch.orders.decision import Result
 from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.batch import Outcome
-from redrive.move.failures import MadeAnewError
+from redrive.move.failures import AbortedError, MadeAnewError
+from redrive.move.mover import Idle, Moved
 from redrive.move.rewrite import ProducerRecord
 from redrive.telemetry import EndedTransaction, Telemetry
 from tests.unit.redrive.move.fakes import (
     COUNT,
     LARGE,
+    MAX_RETRY_MS,
+    NOW_MS,
     PARTITIONS,
+    REFUSED,
+    RETRY_MS,
     FakeProducer,
     FakeReader,
     FakeRouter,
@@ -81,6 +87,34 @@ def test_a_target_that_takes_records_again_has_not_failed(router: FakeRouter) ->
     moving = mover(Random(2), producer, {"max_in_flight": 7}, router=router)
     finish(moving)
     assert (producer.may_fail, moving._deadlines.running()) == (0, False)
+
+
+class FailingProducer(FakeProducer):
+    """Some transactions fail at once, and no target is to blame."""
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        if self.may_fail:
+            self.may_fail -= 1
+            self.open = []
+            raise AbortedError(REFUSED, {})
+        super().commit(offsets, group)
+
+
+def test_transactions_that_fail_at_once_are_tried_again_later_each_time() -> None:
+    producer = FailingProducer(Random(1), may_fail=6)
+    moving = mover(Random(2), producer, {"max_in_flight": 7, "records_per_second": None})
+    now_ms, waits_ms = NOW_MS, []
+    for _ in range(producer.may_fail):
+        step = moving.step(now_ms)
+        assert isinstance(step, Idle)
+        waits_ms.append(step.until_ms - now_ms)
+        now_ms = step.until_ms
+    assert waits_ms == [100, 200, 400, 800, MAX_RETRY_MS, MAX_RETRY_MS]
+    assert moving.step(now_ms) == Moved()
+    producer.may_fail = 1
+    assert moving.step(now_ms) == Idle(now_ms + RETRY_MS)
+    finish(moving)
+    assert producer.committed == {partition: list(range(COUNT)) for partition in range(PARTITIONS)}
 
 
 @pytest.mark.parametrize("rate", [None, 1e9], ids=["the fast path", "a rate"])
