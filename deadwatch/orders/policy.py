@@ -215,7 +215,9 @@ def due(
     for topic in _in_turn(backlog, policy.last_topic):
         if policy.request.covers(topic):
             topic_id, there = backlog[topic]
-            extents = _part(policy.position(topic, topic_id), there, most)
+            known = policy.positions.get(topic)
+            same = bool(topic_id and known is not None and known.topic_id == topic_id)
+            extents = _part(policy.position(topic, topic_id), there, most, same=same)
             if extents.end:
                 return Due(topic, extents, topic_id)
     return None
@@ -232,12 +234,16 @@ def _in_turn(topics: Iterable[str], last: str) -> list[str]:
     return sorted(topics, key=lambda topic: (topic <= last, topic))
 
 
-def _part(position: Mapping[int, int], there: Extents, most: int) -> Extents:
-    """Offsets that no order has covered, a fair share of each partition; a recreated topic begins anew."""
-    begin = {partition: _first(position.get(partition, 0), there, partition) for partition in there.end}
+def _part(position: Mapping[int, int], there: Extents, most: int, *, same: bool) -> Extents:
+    """Offsets that no order has covered, a fair share of each partition; a recreated topic begins anew.
+
+    The ``same`` topic that is shorter has lost its last records and goes on at its end. Where a partition
+    goes back its part may be empty: that is to be noted as well.
+    """
+    begin = {at: _first(position.get(at, 0), there, at, same=same) for at in there.end}
     waiting = {partition: there.end[partition] - first for partition, first in begin.items()}
     ordered = sorted((partition for partition in waiting if waiting[partition] > 0), key=waiting.__getitem__)
-    cut: dict[int, int] = {}
+    cut = {partition: first for partition, first in begin.items() if first < position.get(partition, 0)}
     for place, partition in enumerate(ordered):
         share = min(waiting[partition], -(-most // (len(ordered) - place)))
         if share:
@@ -246,6 +252,8 @@ def _part(position: Mapping[int, int], there: Extents, most: int) -> Extents:
     return Extents({partition: begin[partition] for partition in cut}, cut)
 
 
-def _first(position: int, there: Extents, partition: int) -> int:
-    begin = there.begin.get(partition, 0)
-    return begin if position > there.end[partition] else max(position, begin)
+def _first(position: int, there: Extents, partition: int, *, same: bool) -> int:
+    begin, end = there.begin.get(partition, 0), there.end[partition]
+    if position > end:
+        return end if same else begin
+    return max(position, begin)

@@ -85,6 +85,23 @@ CASES = [
         backlog={"dlq.a": holds(10, topic_id="")},
     ),
     Case(
+        "it was made anew without ids, and is empty",
+        part("dlq.a", "", p0=(0, 0)),
+        policy(positions={"dlq.a": {0: 11}}, topic_id=""),
+        backlog={"dlq.a": holds(0, topic_id="")},
+    ),
+    Case(
+        "a partition has lost its last records: nothing of before, and what comes from now on",
+        part("dlq.a", p0=(10, 10)),
+        policy(positions={"dlq.a": {0: 11}}),
+    ),
+    Case(
+        "one has lost records, another has new ones",
+        part("dlq.a", p0=(10, 10), p1=(2, 5)),
+        policy(positions={"dlq.a": {0: 11, 1: 2}}),
+        backlog={"dlq.a": holds(10, 5)},
+    ),
+    Case(
         "the id of the topic was not kept",
         part("dlq.a", p0=(7, 10)),
         policy(positions={"dlq.a": {0: 7}}, topic_id=""),
