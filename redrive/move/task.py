@@ -18,6 +18,7 @@ from deadwatch.orders.order import Claim, Order
 from deadwatch.orders.selection import Matcher, intervals, selector
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
+from deadwatch.runtime.kafka import Options
 from deadwatch.store.engine import reading
 from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics
@@ -103,12 +104,9 @@ class OrderTask:
     def _open(self, opening: ExitStack) -> Mover:
         """Open the producer before the offsets are read: the claim before is fenced and commits no more."""
         settings, order, request = self._context.settings, self._claim.order, self._claim.order.request
-        connection = settings.kafka.librdkafka() | {"client.id": "deadwatch-redrive"}
+        connection = _connection(settings)
         name = f"{order.id}{self._context.id_suffix}"
-        request_timeout_ms = settings.request_timeout_ms
-        timeouts = {"request.timeout.ms": request_timeout_ms, "socket.timeout.ms": request_timeout_ms}
-        options = connection | {"linger.ms": settings.linger_ms, **timeouts}
-        producer = TransactionalProducer(options, name, request.delivery_timeout_ms, self._give_up)
+        producer = _producer(settings, name, request.delivery_timeout_ms, self._give_up)
         opening.callback(producer.close)
         producer.open()
         admin = AdminClient(cast("AdminOptions", connection))
@@ -163,6 +161,33 @@ class OrderTask:
         if since_ms is not None:
             return now_ms - since_ms >= self._context.settings.shutdown_graceful_timeout_ms
         return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
+
+
+def fence(settings: RedriveSettings, order: Order, give_up: Callable[[], bool]) -> None:
+    """Fence whoever works on the order, or on a part of it: what they have open is aborted.
+
+    Raises as ``TransactionalProducer.open``.
+    """
+    parts = [f"-{one}" for one in intervals(order)] if order.request.engine == "spark" else [""]
+    for part in parts:
+        producer = _producer(settings, f"{order.id}{part}", order.request.delivery_timeout_ms, give_up)
+        try:
+            producer.open()
+        finally:
+            producer.close()
+
+
+def _connection(settings: RedriveSettings) -> Options:
+    return settings.kafka.librdkafka() | {"client.id": "deadwatch-redrive"}
+
+
+def _producer(
+    settings: RedriveSettings, name: str, delivery_timeout_ms: int, give_up: Callable[[], bool]
+) -> TransactionalProducer:
+    request_timeout_ms = settings.request_timeout_ms
+    timeouts = {"request.timeout.ms": request_timeout_ms, "socket.timeout.ms": request_timeout_ms}
+    options = _connection(settings) | {"linger.ms": settings.linger_ms, **timeouts}
+    return TransactionalProducer(options, name, delivery_timeout_ms, give_up)
 
 
 def require_same(admin: AdminClient, topic: str, expected: str) -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from deadwatch.orders.order import Status
+from deadwatch.orders.order import Claim, Status
 from deadwatch.runtime.clock import clock_ms
 from lab import Lab
 from lab.topics import Topics
+from redrive.move.failures import FencedError
+from redrive.move.rewrite import ProducerRecord
+from redrive.move.transaction import TransactionalProducer
 from tests.integration.redrive_place import FAST, Orders, Place, now_header, ours
 from tests.kafka_topics import committed, messages
 from tests.redrive_process import ordered, working
@@ -93,6 +96,30 @@ def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
         until(lambda: orders.claims[order.id].waiting == 4)
         orders.status[order.id] = Status.CANCELLING
         until(lambda: orders.status[order.id] is Status.CANCELLED)
+
+
+@pytest.mark.parametrize(("engine", "part"), [("local", ""), ("spark", "-0")])
+def test_a_worker_that_was_only_slow_moves_nothing_of_an_order_that_was_cancelled_since(
+    place: Place, engine: str, part: str
+) -> None:
+    """Another order may move the records by then."""
+    place.letters(3)
+    order = place.order(engine=engine)
+    orders = Orders({order.id: order}, {order.id: Status.CANCELLING}, claims={order.id: Claim(order, 1, 0)})
+    consumer = Consumer({"bootstrap.servers": place.servers, "group.id": f"deadwatch-redrive-{order.id}"})
+    slow = TransactionalProducer(
+        {"bootstrap.servers": place.servers}, f"{order.id}{part}", 30_005, lambda: False
+    )
+    slow.open()
+    slow.write(ProducerRecord(place.topic, 0, clock_ms(), None, b"twice", ()))
+    slow.flush()
+    with place.worker(orders):
+        until(lambda: orders.status[order.id] is Status.CANCELLED)
+    with pytest.raises(FencedError):
+        slow.commit([TopicPartition(place.dlq, 0, 1)], consumer.consumer_group_metadata())
+    slow.close()
+    consumer.close()
+    assert place.read() == []
 
 
 def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place) -> None:

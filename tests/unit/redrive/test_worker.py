@@ -11,14 +11,14 @@ from sqlalchemy import Engine
 
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.guards import Returns
-from deadwatch.orders.order import Status
+from deadwatch.orders.order import Order, Status
 from deadwatch.runtime.clock import ClockWatch
 from deadwatch.store import schema
 from deadwatch.store.engine import reading
 from deadwatch.store.write import orders
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
-from redrive.move.failures import MadeAnewError, TruncatedError
+from redrive.move.failures import FencedError, GivenUpError, MadeAnewError, TruncatedError
 from redrive.move.mover import Idle, Moved, Step
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
@@ -271,6 +271,27 @@ def test_a_store_that_is_away_is_a_line_and_loses_the_claim_with_its_lease(
     told = "order a: its claim is not renewed: the store does not work"
     assert {record.getMessage()[: len(told)] for record in caplog.records} == {told}
     assert not any(record.exc_info for record in caplog.records)
+
+
+def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fenced(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(engine)
+    assert place.next(0) == "a"
+    place.book.cancel("a", "mistake", 1)
+    place.book.pause("b", "later")
+    answers: list[Exception] = [FencedError("a later one"), GivenUpError()]
+
+    def fence(_settings: object, asked: Order, _give_up: object) -> None:
+        assert asked.id == "a"
+        raise answers.pop()
+
+    monkeypatch.setattr("redrive.worker.fence", fence)
+    for well, status in ((False, Status.CANCELLING), (True, Status.CANCELLED)):
+        place.now_ms += LEASE_MS
+        assert place.attempt(place.now_ms) is well
+        assert place.book.get("a").status is status
+    assert not answers
 
 
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:
