@@ -90,7 +90,12 @@ class PolicyRounds:
         if stop.is_set():
             return
         if part is not None:
-            self._make(policy, part, rules, stop)
+            try:
+                self._make(policy, part, rules, stop)
+            except RequestError:
+                if not stop.is_set():
+                    self.book.end_turn(policy, part.topic)
+                raise
         elif policy.status_reason:  # the reason is gone
             self.book.rest(policy, "", 0, now_ms + self.interval_ms)
 

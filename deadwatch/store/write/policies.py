@@ -117,6 +117,12 @@ class PolicyBook:
             _update(connection, policy.id, looked | {"failures": 0, "status_reason": ""})
         return made
 
+    def end_turn(self, policy: Policy, topic: str) -> None:
+        """Of this topic no order can be made now: the others of the policy have their turn before it."""
+        mine = (table.c.id == policy.id, table.c.version == policy.version)
+        with self._engine.begin() as connection:
+            connection.execute(update(table).where(*mine).values(last_topic=topic))
+
     def rest(self, policy: Policy, reason: str, failures: int, next_at_ms: int) -> None:
         """Note why a policy makes no order for now, unless it has been changed meanwhile."""
         state = {"status_reason": storable(reason), "failures": failures, "next_at_ms": next_at_ms}

@@ -46,10 +46,10 @@ def engine(tmp_path: Path, empty_store: Path) -> Iterator[Engine]:
 class Look:
     """Looks of one worker at a store with one policy, at times of our choice."""
 
-    def __init__(self, engine: Engine, rules: Callable[[], TargetRules]) -> None:
+    def __init__(self, engine: Engine, rules: Callable[[], TargetRules], topics: str = "dlq.t") -> None:
         self.engine, self.now_ms, self.stop = engine, 1_000_000, threading.Event()
         self.book = PolicyBook(engine)
-        self.request = PolicyRequest.model_validate({"dlq_topics": ["dlq.t"], "reason": "flaky"})
+        self.request = PolicyRequest.model_validate({"dlq_topics": [topics], "reason": "flaky"})
         self.book.create(Policy("a", 1, self.request, "me", self.now_ms, self.now_ms))
         now_ms = self.now
         history = History(HandledBook(engine), "deadwatch.events", now_ms, lambda _: None)
@@ -171,9 +171,37 @@ def test_no_order_is_made_of_the_offsets_of_an_earlier_topic(
     assert not look.kept().positions
 
 
-def looked_at(kafka: Stopping, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Look:
+class TwoTopics(Stopping):
+    """A Kafka with two topics; of one of them no order can be made."""
+
+    def partitions(self) -> dict[str, int]:
+        return {"dlq.a": 1, "dlq.t": 1}
+
+    def extents(self, topic: str, partitions: int) -> Extents:
+        del topic, partitions
+        return Extents({0: 0}, {0: 9})
+
+    def read(self, create: CreateOrder, rules: TargetRules) -> tuple[Order, Plan]:
+        if create.request.dlq_topic == "dlq.a":
+            raise RefusedOrderError("another order is active")
+        return super().read(create, rules)
+
+
+def test_a_topic_of_which_no_order_can_be_made_takes_no_turn_of_the_others(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = looked_at(TwoTopics(""), engine, monkeypatch, "dlq.*")
+    assert look.kept().status_reason == "another order is active"
+    assert look.book.latest("a") is None
+    assert look.look().positions.keys() == {"dlq.t"}
+    assert look.book.latest("a") is not None
+
+
+def looked_at(
+    kafka: Stopping, engine: Engine, monkeypatch: pytest.MonkeyPatch, topics: str = "dlq.t"
+) -> Look:
     """A policy that was looked at once."""
-    look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.t",), (), frozenset()))
+    look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.*",), (), frozenset()), topics)
     look.stop = kafka.stop
     monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
     monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
