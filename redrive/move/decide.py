@@ -225,8 +225,7 @@ class Decider:
         if ready_ms > now_ms:
             self._queue.hold(pending, ready_ms)
             return Verdict.TAKEN
-        to = (place.topic, place.partition)
-        times_ms = (pending.waited_ms, now_ms)
+        to, times_ms = (place.topic, place.partition), (pending.waited_ms, now_ms)
         dropped = self.routes.rule.patterns(pending.dead_letter.dialect)
         record = rewrite.for_target(pending, to, self.order.id, attempt, times_ms, dropped)
         outcome = self.routes.sent(place.topic, attempt, pending.dead_letter.cause.fingerprint)
@@ -235,6 +234,9 @@ class Decider:
 
     def _park(self, pending: PendingRecord, reason: str, batch: Batch, now_ms: int) -> None:
         to = self._router.parked(pending.dead_letter.partition)
+        if now_ms < (until_ms := self._deadlines.retry_at_ms(*to)):
+            self._queue.hold(pending, until_ms)
+            return
         record = rewrite.for_parking(pending, to, self.order.id, reason, now_ms)
         self._write(pending, _outcome(pending, to[0], Result.PARKED, reason), record, batch)
 

@@ -10,6 +10,8 @@ from confluent_kafka import TopicPartition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deadwatch.contract.headers import REDRIVE_ATTEMPTS
+from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.orders.decision import Result
 from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord
@@ -18,14 +20,18 @@ from redrive.move.failures import AbortedError, MadeAnewError
 from redrive.move.mover import Idle, Moved
 from redrive.move.rewrite import ProducerRecord
 from redrive.telemetry import EndedTransaction, Telemetry
+from tests.unit.redrive.move import fakes
 from tests.unit.redrive.move.fakes import (
     COUNT,
+    DLQ,
+    EVENTS,
     LARGE,
     MAX_RETRY_MS,
     NOW_MS,
     PARTITIONS,
     REFUSED,
     RETRY_MS,
+    FakeFetcher,
     FakeProducer,
     FakeReader,
     FakeRouter,
@@ -33,8 +39,10 @@ from tests.unit.redrive.move.fakes import (
     RefusingProducer,
     finish,
     mover,
+    record,
 )
 
+PARKED = f"{DLQ}{PARKED_SUFFIX}"
 READ = 20
 """Of each partition, before retention takes the rest."""
 
@@ -115,6 +123,46 @@ def test_transactions_that_fail_at_once_are_tried_again_later_each_time() -> Non
     assert moving.step(now_ms) == Idle(now_ms + RETRY_MS)
     finish(moving)
     assert producer.committed == {partition: list(range(COUNT)) for partition in range(PARTITIONS)}
+
+
+def to_park(partition: int, offset: int) -> ConsumerRecord:
+    """Of one partition all records have used up their attempts."""
+    tried = [(REDRIVE_ATTEMPTS, b"9")] if partition == 0 else []
+    origin: list[tuple[str, str | bytes | None]] = [("__connect.errors.topic", b"orders")]
+    return record(partition, offset, 1, value=b"%d" % offset, headers=[*origin, *tried])
+
+
+class ParkingRouter(FakeRouter):
+    def parked(self, partition: int) -> tuple[str, int]:
+        return PARKED, partition
+
+
+class UnparkedProducer(FakeProducer):
+    """For some time the parked topic takes nothing."""
+
+    def commit(self, offsets: list[TopicPartition], group: object) -> None:
+        del offsets, group
+        written, self.open = self.open, []
+        if self.may_fail and any(one.topic == PARKED for one in written):
+            raise AbortedError(REFUSED, {(PARKED, 0): REFUSED})
+        self.records += [one for one in written if one.topic != EVENTS]
+
+
+def test_a_parked_topic_that_fails_keeps_no_record_from_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fakes, "dead_letter", to_park)
+    producer = UnparkedProducer(Random(1), may_fail=1)
+    moving = mover(
+        Random(2), producer, {"max_in_flight": 7, "records_per_second": None}, router=ParkingRouter()
+    )
+    monkeypatch.setattr(moving._queue, "_fetcher", FakeFetcher(to_park))
+    now_ms = NOW_MS
+    while now_ms < NOW_MS + 800:  # so long it is left alone at least
+        step = moving.step(now_ms)
+        now_ms = step.until_ms if isinstance(step, Idle) else now_ms
+    assert Counter(one.topic for one in producer.records) == {"orders": 2 * COUNT}
+    producer.may_fail = 0
+    finish(moving)
+    assert Counter(one.topic for one in producer.records) == {"orders": 2 * COUNT, PARKED: COUNT}
 
 
 @pytest.mark.parametrize("rate", [None, 1e9], ids=["the fast path", "a rate"])
