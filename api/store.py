@@ -215,16 +215,22 @@ INDEX: Final = "-shm"
 """Suffix of the index of SQLite's write-ahead log."""
 FILES: Final = "files"
 """Key in the info of a connection: which files existed when it was opened."""
+NEW: Final = "is new"
+"""Key in the info of a connection that nobody has used yet."""
 
 
 def follow(engine: Engine, path: Path) -> None:
-    """Drop pooled connections that were opened on files which have been replaced since."""
+    """Drop pooled connections that were opened on files which have been replaced since.
+
+    One that was opened for its first user is new enough, whatever happens to the files meanwhile: the index
+    comes and goes with connections of others, and the pool replaces a connection twice at most for a user.
+    """
 
     def note(_dialect: object, entry: ConnectionPoolEntry, *_: object) -> None:
-        entry.info[FILES] = _files(path)  # before they are opened: at worst a connection is replaced twice
+        entry.info.update({FILES: _files(path), NEW: True})  # before they are opened: at worst replaced twice
 
     def check(_connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
-        if entry.info[FILES] != _files(path):
+        if not entry.info.pop(NEW, False) and entry.info[FILES] != _files(path):
             raise InvalidatePoolError
 
     event.listen(engine, "do_connect", note)

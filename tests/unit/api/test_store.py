@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import event, insert, select
 
 from api.errors import StoreUnavailableError
 from api.signals import dead_letter_groups
@@ -145,6 +145,25 @@ def test_a_file_in_the_place_of_another_has_another_state_and_takes_what_is_writ
         for read in (reader.state, reader.check):
             with pytest.raises(StoreUnavailableError, match=ABSENT):
                 read()
+
+
+def test_a_store_that_is_opened_and_closed_by_others_during_a_call_can_be_read(
+    file: Path, streaming: written_by_streaming.Store
+) -> None:
+    """Its index is there while somebody has it open: here it comes or goes with each connection."""
+    streaming.close()
+    with closing(Store(f"sqlite:///{file}")) as reader, ExitStack() as others:
+
+        @event.listens_for(reader._engine, "connect")
+        def _come_or_go(*_: object) -> None:
+            if file.with_name("store.db-shm").exists():
+                others.close()
+            else:
+                others.enter_context(written_by_streaming.Store(f"sqlite:///{file}"))
+
+        for _ in range(3):
+            reader.check()
+            reader.state()
 
 
 @pytest.mark.parametrize("ending", ["", "-shm", "-wal"])
