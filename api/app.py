@@ -18,7 +18,7 @@ from api.background import Background
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.cursor import PageQuery
-from api.middleware import AnswerHeaders, Refusals
+from api.middleware import AnswerHeaders, HeadAsGet, Refusals
 from api.routes import (
     dead_letters,
     live,
@@ -55,6 +55,7 @@ def create_app(settings: ApiSettings, now_ms: Callable[[], int] = clock_ms) -> F
     app.state.close_telemetry = close_telemetry
     app.state.service = Service(settings, now_ms)
     app.state.live = _live(app.state.service)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(Refusals, max_bytes=settings.max_body_bytes)
     app.add_middleware(AuditTrail, now_ms=now_ms)
     app.add_middleware(AnswerHeaders)

@@ -1,4 +1,4 @@
-"""ASGI middlewares that need no route: what is refused before any route, and the headers of every answer."""
+"""ASGI middlewares that need no route: refusals before any route, the headers of every answer, and HEAD."""
 
 import uuid
 from typing import Final
@@ -46,6 +46,29 @@ def asks_this_machine(headers: Headers) -> bool:
 def _length(headers: Headers) -> int:
     length = headers.get("content-length", "0")
     return int(length[:MAX_DIGITS]) if length.isascii() and length.isdigit() else 0
+
+
+class HeadAsGet:
+    """Answers HEAD, as load balancers and probes send it, as GET without the body (RFC 9110, 9.3.2).
+
+    The answer is over with its headers: so ends one that would stream.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})
+
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            await self._app({**scope, "method": "GET"}, receive, send_head)
+        else:
+            await self._app(scope, receive, send)
 
 
 NOTHING_ACTIVE: Final = "default-src 'none'; frame-ancestors 'none'"

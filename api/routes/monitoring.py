@@ -43,14 +43,12 @@ class Readiness(Answer):
 router = APIRouter()
 
 
-@router.head("/livez", include_in_schema=False)
 @router.get("/livez", tags=["health"])
 async def livez() -> Alive:  # waits for no thread
     """The process answers."""
     return Alive()
 
 
-@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", tags=["health"], responses={503: {"model": Readiness, "description": "Not ready."}})
 def readyz(service: Serving, response: Response) -> Readiness:
     """Ready when the store can be read and its schema is known; else 503 and what is missing."""

@@ -109,7 +109,10 @@ def _server(host: str, port: int, answer: Callable[[str], tuple[int, str]]) -> T
             self.send_header("Content-Type", "text/plain; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002 -- the name in the base class
             """Log nothing: probes come every few seconds."""

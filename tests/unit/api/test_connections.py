@@ -40,6 +40,15 @@ def opened(port: int, sent: bytes = b"") -> socket.socket:
     return connection
 
 
+def test_head_ends_with_the_headers_also_where_get_would_stream_on(port: int) -> None:
+    asks = [f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n" for path in ("/api/v1/live", "/livez")]
+    with opened(port, f"{asks[0]}\r\n{asks[1]}Connection: close\r\n\r\n".encode()) as connection:
+        live, alive = rest(connection).decode().removesuffix("\r\n\r\n").split("\r\n\r\n")
+    assert live.startswith("HTTP/1.1 200 OK")
+    assert "content-type: text/event-stream" in live
+    assert alive.startswith("HTTP/1.1 200 OK")
+
+
 def rest(connection: socket.socket) -> bytes:
     """What comes until the connection is closed, by whatever means."""
     found = b""

@@ -5,10 +5,13 @@ from typing import Any
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 
 from api.store import ABSENT
 from deadwatch.store import schema
 from deadwatch.store.trouble import REMEDY
+from tests.caller import Caller
+from tests.operators import AT
 from tests.unit.api.conftest import Add
 
 
@@ -19,13 +22,24 @@ def test_ready_as_soon_as_there_is_a_store(
     before = client.get("/readyz")
     assert (before.status_code, before.json()["ready"]) == (503, False)
     assert before.json()["missing"] == [ABSENT]
-    assert [client.head(path).status_code for path in ("/livez", "/readyz")] == [200, 503], "as probes ask"
+    assert client.head("/readyz").status_code == 503
     assert not store_file.exists()
     request.getfixturevalue("store")
     assert (client.get("/readyz").status_code, client.get("/readyz").json()) == (
         200,
         {"ready": True, "missing": [], "warnings": []},
     )
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    "path", ["/", "/livez", "/metrics", "/console/", "/console/no", "/api/v1/me", "/api/v1/redrives/0/cancel"]
+)
+def test_a_probe_that_sends_head_gets_the_answer_of_get_without_its_body(app: FastAPI, path: str) -> None:
+    client = Caller(app, AT, headers={"X-Request-Id": "probe"})
+    client.get(path)  # a new browser gets a cookie
+    whole, head = client.get(path), client.head(path)
+    assert (head.status_code, head.headers, head.content) == (whole.status_code, whole.headers, b"")
 
 
 STREAMS = [

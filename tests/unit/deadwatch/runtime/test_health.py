@@ -53,6 +53,9 @@ def test_it_answers_over_http_and_tells_nothing_else() -> None:
         answer = http.get(f"{url}/readyz?verbose")
         assert (answer.status_code, answer.text, answer.headers.get("Server")) == (200, "ok\n", None)
         assert http.get(f"{url}/metrics").status_code == 404
+        for path in ("/livez", "/readyz", "/metrics"):
+            whole, head = http.get(f"{url}{path}"), http.head(f"{url}{path}")
+            assert (head.status_code, head.headers, head.content) == (whole.status_code, whole.headers, b"")
 
 
 def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
