@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +12,23 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import Engine
+from starlette.types import Message, Receive, Scope, Send
 
 from api.app import create_app
 from api.audit import MAX_REFUSED, UNMASKED, Acting, forget
 from api.auth.credentials import issue
 from api.errors import StoreUnavailableError
+from api.routes.tokens import EXPORTED_AT_ONCE
 from api.settings import ApiSettings
-from api.store import Store, Writer
+from api.store import ABSENT, Store, Writer
 from deadwatch.orders.order import Status
 from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry, EntryFilter
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
-from tests.caller import Caller
-from tests.operators import caller
+from tests.caller import Caller, _Transport
+from tests.operators import AT, caller
 from tests.unit.api.answers import pages
 from tests.unit.deadwatch.store import suite
 
@@ -205,6 +208,31 @@ def test_pages_and_export_hold_every_entry_once(client: httpx2.Client, many: int
     assert answer.headers["content-type"].startswith("application/jsonl")
     exported = [json.loads(line)["subject"] for line in answer.text.splitlines()]
     assert seen == exported == [str(number) for number in reversed(range(many))]
+
+
+@pytest.mark.usefixtures("many")
+def test_an_export_whose_store_goes_away_is_not_ended_as_a_whole_one_and_is_one_line_of_the_log(
+    client: Caller, store_file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent: list[Message] = []
+    remove = partial(store_file.unlink, missing_ok=True)
+
+    async def cut_short(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_and_remove(message: Message) -> None:
+            await send(message)
+            if message["type"] == "http.response.body":
+                sent.append(message)
+                remove()
+
+        await client.app(scope, receive, send_and_remove)
+        await send({"type": "http.response.body"})  # instead of the server, which would close the connection
+
+    transport = _Transport(httpx2.ASGITransport(cut_short))
+    with httpx2.Client(base_url=AT, transport=transport, headers=client.headers) as other:
+        assert other.get(f"{PATH}/export").text.count("\n") == EXPORTED_AT_ONCE
+    assert [message["more_body"] for message in sent] == [True]
+    (line,) = caplog.records
+    assert (line.getMessage(), line.exc_info) == (f"the export of the audit is cut: {ABSENT}", None)
 
 
 @pytest.mark.usefixtures("many")
