@@ -113,15 +113,15 @@ class UnknownGroupError(ApiError):
 
 
 class NoteChangedError(ApiError):
-    """The note was changed by somebody else since it was read, or ``If-Match`` is no ETag."""
+    """The note was changed by somebody else since it was read."""
 
     kind = "group-note-changed"
     title = "The note is of another version"
 
-    def __init__(self, fingerprint: str, version: int, expected: str) -> None:
+    def __init__(self, fingerprint: str, version: int, expected: int) -> None:
         super().__init__(
-            f"the note of group {fingerprint} is at version {version}, If-Match asks for {expected[:100]}: "
-            "read it again, then change it"
+            f"the note of group {fingerprint} is at version {version}, not {expected}: read it again, then "
+            "change it"
         )
 
 

@@ -21,6 +21,7 @@ from api.settings import ApiSettings
 from api.signals import waiting
 from api.signals.pipeline import Moment
 from api.store import Store, Writer
+from api.validation import IF_MATCH
 
 MAX_SEARCHES: Final = 16
 """At one time: each holds a thread, of 40 that there are."""
@@ -76,6 +77,12 @@ async def json_only(request: Request) -> None:
         raise UnsupportedMediaTypeError(media_type)
 
 
+def expected_version(if_match: str | None) -> int | None:
+    """The version that a change is meant for, as its ETag says; None: any."""
+    tag = (if_match or "*").strip()
+    return None if tag == "*" else int(tag.strip('"'))
+
+
 async def _place_for_a_search(request: Request, who: Calling) -> AsyncIterator[None]:
     """Hold a place while the request evaluates a filter or reads Kafka, until its answer is sent."""
     service: Service = request.app.state.service
@@ -86,5 +93,5 @@ async def _place_for_a_search(request: Request, who: Calling) -> AsyncIterator[N
 Searching = Depends(_place_for_a_search)
 NoParameters = Depends(no_parameters)
 Paging = Annotated[PageQuery, Query()]
-IfMatch = Annotated[str | None, Header(max_length=100, description="The ETag that was read.")]
+IfMatch = Annotated[str | None, Header(pattern=IF_MATCH, description="The ETag that was read; * is any.")]
 Serving = Annotated[Service, Depends(_service)]

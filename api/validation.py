@@ -13,11 +13,13 @@ STORABLE: Final = r"^[^\x00]*$"
 """Texts of several lines; PostgreSQL holds no null character."""
 TOPIC: Final = r"^(\.*[A-Za-z0-9_-][A-Za-z0-9._-]*|\.{3,})$"
 """Every name that Kafka allows: neither . nor .. is one."""
+IF_MATCH: Final = r'^\s*(\*|"[0-9]{1,18}")\s*$'
 
 ALLOWED: Final[Mapping[str, str]] = {
     LINE: "one line without control characters",
     STORABLE: "a text without null characters",
     TOPIC: "the name of a topic, of A-Za-z0-9._-",
+    IF_MATCH: 'the ETag that was read, as "3"',
     r"^[^*\x00-\x1f]{0,249}\*?$": "the name of a header, or its beginning with * behind it",
 }
 """What a pattern allows, where that is more than some characters in a row."""

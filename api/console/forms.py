@@ -5,6 +5,7 @@ exactly, stand in the text area ``also``, one ``path=value`` a line: so they can
 not lost when a form is filled from a request.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from api.console.visitor import Form, FormError
 from api.errors import STATUSES
 from api.routes import dead_letters
 from api.service import Service
-from api.validation import reason
+from api.validation import IF_MATCH, reason
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
 from deadwatch.orders.options import Fields, add_setting, gathered, setting, spread
@@ -88,6 +89,14 @@ def validated() -> Iterator[None]:
         yield
     except ValidationError as error:
         raise FormError(validation_text(error.errors(), "field")) from None
+
+
+def etag(form: Form) -> str:
+    """The ETag of what the page has shown, and the form changes. Raises ``FormError``."""
+    tag = f'"{form.get("version", "")}"'
+    if not re.fullmatch(IF_MATCH, tag):
+        raise FormError("the form does not say which version it changes: open the page again")
+    return tag
 
 
 class RequestForm:

@@ -15,7 +15,7 @@ from api.audit import Acting, Action
 from api.cursor import PageQuery
 from api.errors import NoteChangedError, UnknownGroupError
 from api.routes.records import Unmasking, allow_look
-from api.service import IfMatch, NoParameters, Searching, Service, Serving
+from api.service import IfMatch, NoParameters, Searching, Service, Serving, expected_version
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
 from api.signals.dead_letter_groups import (
     DeadLetterGroup,
@@ -185,9 +185,11 @@ def write_note(
     if_match: IfMatch = None,
 ) -> GroupNote:
     """Say who cares for the group, and what others should know."""
+    expected = expected_version(if_match)
 
     def changed(before: Note, _: int) -> Note:
-        _check(before, if_match)
+        if expected is not None and expected != before.version:
+            raise NoteChangedError(before.fingerprint, before.version, expected)
         return replace(before, owner=request.owner, comment=request.comment)
 
     return _changed(action, fingerprint, response, changed)
@@ -214,11 +216,6 @@ def unarchive(action: Acting, fingerprint: Fingerprint, response: Response) -> G
         return replace(before, archive_reason="", archived_at_ms=0, archived_records=0)
 
     return _changed(action, fingerprint, response, unarchived)
-
-
-def _check(before: Note, if_match: str | None) -> None:
-    if if_match is not None and if_match.strip() not in {"*", f'"{before.version}"'}:
-        raise NoteChangedError(before.fingerprint, before.version, if_match)
 
 
 def _changed(

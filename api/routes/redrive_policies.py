@@ -5,7 +5,6 @@ The ETag of a policy is its version. A request that sends it as ``If-Match`` cha
 request's body is ``deadwatch.orders.policy.PolicyRequest``.
 """
 
-import re
 from datetime import datetime
 from typing import Annotated
 
@@ -18,8 +17,7 @@ from api.answers import TIME, Answer, Page, answer_of, instant
 from api.audit import Acting
 from api.cursor import Key
 from api.routes.redrives import ID, Redrives, page_of
-from api.service import IfMatch, NoParameters, Paging, Service, Serving
-from deadwatch.orders.errors import RefusedOrderError
+from api.service import IfMatch, NoParameters, Paging, Service, Serving, expected_version
 from deadwatch.orders.policy import Policy, PolicyRequest
 from deadwatch.store.write import policies
 
@@ -101,16 +99,16 @@ def change(
     action: Acting, policy: PolicyId, request: Request, response: Response, if_match: IfMatch = None
 ) -> RedrivePolicy:
     """Replace the policy; how far it has read stays. `enabled` false pauses it, its order continues."""
-    also = action.witness(request.audited)
-    changed = action.service.policies.change(policy, request, action.caller, _version(if_match), also)
+    expected, also = expected_version(if_match), action.witness(request.audited)
+    changed = action.service.policies.change(policy, request, action.caller, expected, also)
     return _answer(action.service, changed, response)
 
 
 @router.delete("/{policy}", status_code=204, dependencies=[NoParameters])
 def delete(action: Acting, policy: PolicyId, if_match: IfMatch = None) -> None:
     """Delete the policy; it makes no more redrives, one that is active continues."""
-    by = action.caller.name
-    action.service.policies.delete(policy, by, _version(if_match), action.witness())
+    by, expected = action.caller.name, expected_version(if_match)
+    action.service.policies.delete(policy, by, expected, action.witness())
 
 
 @router.get("/{policy}/redrives")
@@ -142,15 +140,6 @@ def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyC
 
 def _age(policy: Policy) -> Key:
     return policy.created_at_ms, policy.id
-
-
-def _version(if_match: str | None) -> int | None:
-    if if_match is None or if_match.strip() == "*":
-        return None
-    match = re.fullmatch(r'\s*"(\d{1,18})"\s*', if_match)
-    if match is None:
-        raise RefusedOrderError(f'If-Match takes the ETag of the policy, as "3", not {if_match!r}')
-    return int(match[1])
 
 
 def _answer(service: Service, policy: Policy, response: Response) -> RedrivePolicy:

@@ -13,7 +13,7 @@ from pydantic import Field
 from api.answers import Question, instant
 from api.audit import Acting
 from api.console import rendering
-from api.console.forms import validated
+from api.console.forms import etag, validated
 from api.console.rendering import UNPROCESSABLE, TracePart, redirect, render, traces_among
 from api.console.views.redrives import command
 from api.console.visitor import CSRF_CHECKED, FormError, SubmittedForm
@@ -164,8 +164,7 @@ def write_note(action: Acting, fingerprint: Fingerprint, form: SubmittedForm) ->
     """Change owner and note, unless somebody else has changed them since the page was shown."""
     with validated():
         note = GroupNoteRequest(owner=form.get("owner", ""), comment=form.get("comment", ""))
-    etag = f'"{form.get("version", "")}"'
-    dead_letters.write_note(action, fingerprint, note, Response(), etag)
+    dead_letters.write_note(action, fingerprint, note, Response(), etag(form))
     return redirect(action.request, f"/groups/{fingerprint}")
 
 

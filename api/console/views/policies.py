@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError
 from api.answers import Question
 from api.audit import Acting
 from api.auth.roles import OPERATOR
-from api.console.forms import TARGETS, Control, FieldsError, RequestForm
+from api.console.forms import TARGETS, Control, FieldsError, RequestForm, etag
 from api.console.rendering import redirect, render
 from api.console.views.lists import PAGE, Paging
-from api.console.visitor import Form, FormError, SubmittedForm
+from api.console.visitor import Form, SubmittedForm
 from api.cursor import PageQuery
 from api.routes import redrive_policies
 from api.routes.redrive_policies import PolicyId
@@ -24,7 +24,6 @@ from deadwatch.store.write import policies
 
 router = APIRouter(prefix="/policies")
 
-MAX_VERSION_DIGITS: Final = 18
 ALL: Final = PageQuery(limit=500)
 """All policies, as there may be fewer; of the changes of one, the newest."""
 
@@ -128,7 +127,7 @@ def change(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Change the policy, unless somebody else has changed it since the form was shown."""
     _find(action.service, policy)
     try:
-        redrive_policies.change(action, policy, _asked(form), Response(), _etag(form))
+        redrive_policies.change(action, policy, _asked(form), Response(), etag(form))
     except (FieldsError, ValidationError, RequestError) as refusal:
         return FORM.page(action.request, action.service, form, refusal, id=policy)
     return redirect(action.request, f"/policies/{policy}")
@@ -139,14 +138,14 @@ def switch(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Switch the policy on or off: ``enabled`` is the wanted state, ``version`` what the page has shown."""
     found = _find(action.service, policy)
     switched = found.request.model_copy(update={"enabled": form.get("enabled") == "true"})
-    redrive_policies.change(action, policy, switched, Response(), _etag(form))
+    redrive_policies.change(action, policy, switched, Response(), etag(form))
     return redirect(action.request, f"/policies/{policy}")
 
 
 @router.post("/{policy}/delete")
 def delete(action: Acting, policy: PolicyId, form: SubmittedForm) -> Response:
     """Delete the policy: it makes no more redrives, and its history stays."""
-    redrive_policies.delete(action, policy, _etag(form))
+    redrive_policies.delete(action, policy, etag(form))
     return redirect(action.request, f"/policies/{policy}")
 
 
@@ -158,16 +157,6 @@ def _find(service: Service, policy: str) -> Policy:
 def _asked(form: Form) -> PolicyRequest:
     """The policy that the form asks for. Raises ``FieldsError`` and ``ValidationError``."""
     return PolicyRequest.model_validate(FORM.document(form))
-
-
-def _etag(form: Form) -> str:
-    """The ETag of the policy that the page has shown. Raises ``FormError``."""
-    version = form.get("version", "")
-    if not (version.isascii() and version.isdecimal() and len(version) <= MAX_VERSION_DIGITS):
-        raise FormError(
-            "the form does not say which version of the policy it changes: open the page of the policy again"
-        )
-    return f'"{version}"'
 
 
 def from_policy(request: PolicyRequest) -> dict[str, str]:

@@ -79,6 +79,8 @@ def test_what_a_form_shows_is_what_it_sends_back(operator: Console) -> None:
 LETTER = "/records/dlq.orders/0/1"
 FORMS = {
     "an owner": (f"/groups/{console_store.MAIN_GROUP}/note", {"owner": "x" * 201, "version": "0"}, "owner"),
+    "no version": (f"/groups/{console_store.MAIN_GROUP}/note", {"owner": "a"}, "version"),
+    "a version that is none": (f"/groups/{console_store.MAIN_GROUP}/note", {"version": "x"}, "version"),
     "why it is archived": (f"/groups/{console_store.MAIN_GROUP}/archive", {"reason": "x" * 1_001}, "reason"),
     "why it is unmasked": (LETTER, {"why": "x" * 501}, "why"),
     "NUL in a note": (f"/groups/{console_store.MAIN_GROUP}/note", {"owner": "a\0", "version": "0"}, "NUL"),

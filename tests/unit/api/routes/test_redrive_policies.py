@@ -133,8 +133,3 @@ def test_a_policy_that_could_never_work_is_refused(client: httpx2.Client) -> Non
     for name, changes, kind in REFUSED:
         assert problem(client.post(PATH, json={**BODY, **changes})) == f"422 {kind}", name
     assert client.get(PATH).json() == {"items": [], "next": None}
-
-
-def test_an_etag_that_is_none_is_refused(client: httpx2.Client, made: dict[str, Any]) -> None:
-    refused = client.delete(f"{PATH}/{made['id']}", headers={"If-Match": "1"})
-    assert problem(refused) == "422 redrive-refused"

@@ -150,3 +150,14 @@ def test_a_text_that_no_store_holds_is_refused(
 
 def test_the_root_leads_to_the_console(client: httpx2.Client) -> None:
     assert client.get("/").headers["location"] == "/console/"
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("path", ["/dead-letters/groups/f1/note", "/redrive-policies/0"])
+@pytest.mark.parametrize("tag", ["3", '"a"', 'W/"3"', '"3', "", '"1", "2"', "**"])
+def test_an_if_match_that_no_answer_gave_is_not_valid_wherever_it_is_sent(
+    client: httpx2.Client, path: str, tag: str
+) -> None:
+    answer = client.put(f"{V1}{path}", json=POLICY, headers={"If-Match": tag})
+    assert problem(answer) == INVALID
+    assert 'if-match: this takes the ETag that was read, as "3"' in answer.json()["detail"]
