@@ -1,14 +1,15 @@
 """What every question to the api, and every answer of ``/api/v1``, is made of.
 
 Times are RFC 3339 in UTC, made from milliseconds since the epoch; durations are integers and end in ``_ms``.
-What is not known is "" where a text stands and null elsewhere.
+A time that is asked for names its zone (``AwareDatetime``). What is not known is "" where a text stands and
+null elsewhere.
 """
 
 from datetime import UTC, datetime, timedelta
 from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 A = TypeVar("A", bound="Answer")
 Item = TypeVar("Item")
@@ -47,11 +48,9 @@ def instant(time_ms: int) -> datetime | None:
         return None
 
 
-def milliseconds(time: datetime | None) -> int | None:
-    """Since the epoch; a time without zone is UTC."""
-    if time is None:
-        return None
-    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH) // MS
+def milliseconds(time: AwareDatetime) -> int:
+    """Since the epoch."""
+    return (time - EPOCH) // MS
 
 
 SEEN: Final = {"first_seen": "first_ms", "last_seen": "last_ms"}

@@ -34,6 +34,8 @@ def reason(error: Mapping[str, Any]) -> str:
         return f"this takes {allowed(error['ctx']['pattern']) or error['ctx']['pattern']}"
     if kind == "extra_forbidden":
         return "no field or parameter has this name"
+    if kind == "timezone_aware":
+        return "must have a time zone, as in 2026-11-21T12:00:00Z"
     if kind.startswith("datetime_"):
         return "a time is written as 2026-11-21T12:00:00Z"
     return str(error["msg"]).removeprefix("Value error, ")

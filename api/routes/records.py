@@ -4,14 +4,13 @@ Payloads are masked, except for callers with the role of ``api.unmask_role``; ev
 over payloads, is in the audit.
 """
 
-from datetime import datetime
 from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
-from api.answers import Question
+from api.answers import Question, milliseconds
 from api.audit import FILTERED, UNMASKED, Acting, Action
 from api.auth.role import Role
 from api.auth.roles import checked
@@ -88,8 +87,8 @@ class Selecting(Looking):
     )
     partition: int | None = Field(None, ge=0, le=MOST_PARTITION)
     offset: int | None = Field(None, ge=0, le=MOST_OFFSET, description="From here on; needs `partition`.")
-    begin: datetime | None = Field(None, alias="from", description="By the record's time; included.")
-    end: datetime | None = Field(None, alias="to", description="By the record's time; not included.")
+    begin: AwareDatetime | None = Field(None, alias="from", description="By the record's time; included.")
+    end: AwareDatetime | None = Field(None, alias="to", description="By the record's time; not included.")
     filter: str | None = Field(
         None,
         max_length=MAX_CHARS,
@@ -106,7 +105,7 @@ class Selecting(Looking):
 
     def query(self) -> queries.RecordQuery:
         """The query of Kafka. Raises ``InvalidSelectionError``."""
-        begin_ms, end_ms = _ms("from", self.begin), _ms("to", self.end)
+        begin_ms, end_ms = _ms(self.begin), _ms(self.end)
         if begin_ms is not None and end_ms is not None and begin_ms >= end_ms:
             raise InvalidSelectionError("from", "must be before 'to'")
         return queries.RecordQuery(
@@ -204,9 +203,6 @@ def _presentation(action: Action, asked: Looking) -> RecordRenderer:
     return RecordRenderer(action.service.renderer, asked.view, asked.unmasked)
 
 
-def _ms(name: str, moment: datetime | None) -> int | None:
-    if moment is None:
-        return None
-    if moment.tzinfo is None:
-        raise InvalidSelectionError(name, "must have a time zone, as in 2026-11-21T12:00:00Z")
-    return max(0, round(moment.timestamp() * 1_000))
+def _ms(time: AwareDatetime | None) -> int | None:
+    """Kafka takes a time before the epoch for a place."""
+    return None if time is None else max(0, milliseconds(time))

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
-from api.answers import TIME, Answer, Question, instant
+from api.answers import TIME, Answer, Question, instant, milliseconds
 from api.errors import InvalidSeriesError
 from api.metrics import catalog
 from api.service import Serving
@@ -17,6 +17,7 @@ from deadwatch.store.series import Series
 from deadwatch.store.write import buckets
 from deadwatch.store.write.buckets import Line, Window, finest_step_s
 
+MS_PER_S: Final = 1_000
 HOUR_S: Final = 3_600
 MAX_STEPS: Final = 2_200
 GOOD_STEPS: Final = 400
@@ -67,9 +68,9 @@ def _window(begin: datetime | None, end: datetime | None, step: Step | None, now
 
     Raises ``InvalidSeriesError``: the range is empty or too long, or the step is too narrow for its age.
     """
-    now_s = now_ms // 1_000
-    to_s = now_s if end is None else _seconds("to", end)
-    from_s = to_s - HOUR_S if begin is None else _seconds("from", begin)
+    now_s = now_ms // MS_PER_S
+    to_s = now_s if end is None else milliseconds(end) // MS_PER_S
+    from_s = to_s - HOUR_S if begin is None else milliseconds(begin) // MS_PER_S
     if from_s >= to_s:
         raise InvalidSeriesError("from", "must be before 'to'")
     finest_s = finest_step_s(from_s, now_s)
@@ -80,12 +81,6 @@ def _window(begin: datetime | None, end: datetime | None, step: Step | None, now
     if to_s - from_s > step_s * MAX_STEPS:
         raise InvalidSeriesError("step", f"gives more than {MAX_STEPS} steps: take a wider one")
     return Window(from_s // step_s * step_s, -(-to_s // step_s) * step_s, step_s)
-
-
-def _seconds(name: str, time: datetime) -> int:
-    if time.tzinfo is None:
-        raise InvalidSeriesError(name, "must have a time zone, as in 2026-11-21T12:00:00Z")
-    return int(time.timestamp())
 
 
 def _good_step_s(finest_s: int, length_s: int) -> int:
@@ -120,8 +115,8 @@ class SeriesQuery(Question):
     metric: str = Field(description="A counter of /metrics.", max_length=200)
     label: list[str] = Field([], max_length=10, description="NAME=VALUE; all must hold.")
     by: list[str] = Field([], max_length=10, description="A line for every value of these labels.")
-    begin: datetime | None = Field(None, alias="from", description="Default: an hour before 'to'.")
-    end: datetime | None = Field(None, alias="to", description="Not included. Default: now.")
+    begin: AwareDatetime | None = Field(None, alias="from", description="Default: an hour before 'to'.")
+    end: AwareDatetime | None = Field(None, alias="to", description="Not included. Default: now.")
     step: Step | None = Field(None, description="Default: so wide that there are at most 400 steps.")
 
 
@@ -139,9 +134,9 @@ def series(service: Serving, query: Annotated[SeriesQuery, Query()]) -> SeriesAn
         lines = buckets.read(connection, counted, where, by, window)
     return SeriesAnswer(
         metric=query.metric,
-        begin=instant(window.from_s * 1_000),
-        end=instant(window.to_s * 1_000),
-        step_ms=window.step_s * 1_000,
+        begin=instant(window.from_s * MS_PER_S),
+        end=instant(window.to_s * MS_PER_S),
+        step_ms=window.step_s * MS_PER_S,
         lines=[_line(by, line) for line in lines],
     )
 
@@ -150,5 +145,5 @@ def _line(by: tuple[str, ...], line: Line) -> SeriesLine:
     return SeriesLine(
         labels=dict(zip(by, line.labels, strict=True)),
         total=sum(value for _, value in line.points),
-        points=[SeriesPoint(at=instant(start_s * 1_000), value=value) for start_s, value in line.points],
+        points=[SeriesPoint(at=instant(start_s * MS_PER_S), value=value) for start_s, value in line.points],
     )

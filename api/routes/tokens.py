@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints
 from starlette.types import Receive, Scope, Send
 
 from api import cursor
@@ -146,8 +146,8 @@ class AuditFilter(Question):
 
     who: str | None = Field(None, max_length=200, pattern=LINE, description="Exactly this name.")
     action: str | None = Field(None, max_length=100, pattern=LINE, description="Exactly this action.")
-    begin: datetime | None = Field(None, alias="from", description="The first time.")
-    end: datetime | None = Field(None, alias="to", description="Not included.")
+    begin: AwareDatetime | None = Field(None, alias="from", description="The first time.")
+    end: AwareDatetime | None = Field(None, alias="to", description="Not included.")
 
     @property
     def entries(self) -> EntryFilter:
@@ -155,8 +155,8 @@ class AuditFilter(Question):
         return EntryFilter(
             who=self.who,
             action=self.action,
-            from_ms=milliseconds(self.begin),
-            until_ms=milliseconds(self.end),
+            from_ms=None if self.begin is None else milliseconds(self.begin),
+            until_ms=None if self.end is None else milliseconds(self.end),
         )
 
 

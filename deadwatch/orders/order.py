@@ -9,11 +9,10 @@ What an order has moved is in Kafka, in the same transactions as the records.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Protocol, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, Field, model_validator
 
 from deadwatch.deadletter.dropped import HeaderPattern
 from deadwatch.runtime.kafka import Topic
@@ -72,8 +71,10 @@ class Selection(Model):
     group: str | None = Field(None, pattern=r"^[0-9A-Za-z_-]{1,64}$", description="Fingerprint of a group.")
     filter: str | None = Field(None, min_length=1, max_length=4_000, description="CEL expression.")
     offsets: dict[Partition, Interval] | None = Field(None, min_length=1)
-    from_: datetime | None = Field(None, alias="from", description="First time on the dead letter topic.")
-    to: datetime | None = Field(None, description="The time from which on it is too late.")
+    from_: AwareDatetime | None = Field(
+        None, alias="from", description="First time on the dead letter topic."
+    )
+    to: AwareDatetime | None = Field(None, description="The time from which on it is too late.")
     records: tuple[Place, ...] | None = Field(None, min_length=1, max_length=10_000)
 
     @model_validator(mode="after")
@@ -81,8 +82,6 @@ class Selection(Model):
         ways = (self.all, self.group, self.filter, self.offsets, self.from_ or self.to, self.records)
         if sum(way is not None for way in ways) != 1:
             raise ValueError("say one of all, group, filter, offsets, from/to or records")
-        if any(time is not None and time.tzinfo is None for time in (self.from_, self.to)):
-            raise ValueError("from and to need a time zone, such as 2026-11-21T12:00:00Z")
         if self.from_ is not None and self.to is not None and self.from_ >= self.to:
             raise ValueError("from must be before to")
         if any(first >= end for first, end in (self.offsets or {}).values()):

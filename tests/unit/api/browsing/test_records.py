@@ -39,7 +39,7 @@ RECORDS = "/api/v1/dead-letters/records"
         ("?topic=dlq.a&partition=0&offset=9223372036854775808", "422 invalid-request offset: "),
         ("?topic=dlq.a&limit=501", "422 invalid-request limit: "),
         ("?topic=dlq.a&order=random", "422 invalid-request order: "),
-        ("?topic=dlq.a&from=2026-01-01T00:00:00", "422 invalid-selection from: must have a time zone"),
+        ("?topic=dlq.a&from=2026-01-01T00:00:00", "422 invalid-request from: must have a time zone"),
         (
             "?topic=dlq.a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
             "422 invalid-selection from: must be before 'to'",

@@ -192,7 +192,7 @@ INVALID: list[tuple[str, dict[str, object], str]] = [
     ("an unknown field", {"dryrun": False}, "dryrun"),
     ("two selections", {"selection": {"all": True, "group": "f1"}}, "say one of all, group"),
     ("no selection", {"selection": {}}, "say one of all, group"),
-    ("a time without zone", {"selection": {"from": "2026-11-21T12:00:00"}}, "need a time zone"),
+    ("a time without zone", {"selection": {"from": "2026-11-21T12:00:00"}}, "must have a time zone"),
     ("a target of no kind", {"target": {"kind": "moon"}}, "target"),
     ("half a character", {"selection": {"filter": "\ud800"}}, "selection.filter"),
     ("a topic that cannot be", {"dlq_topic": "dlq t"}, "dlq_topic"),
