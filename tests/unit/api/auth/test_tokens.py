@@ -1,18 +1,22 @@
 """Which sessions have ended, as other replicas know it."""
 
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from api.auth.sign_in import Session
 from api.auth.tokens import FRESH_MS, LONGEST_MS, SIGN_OUT, EndedSessions
-from api.errors import UnauthenticatedError
+from api.errors import StoreUnavailableError, UnauthenticatedError
 from api.store import Store
 from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry
+from tests.waiting import until
 
 FOR_EVER = 1 << 60
 
@@ -48,6 +52,42 @@ def test_a_replica_that_nobody_asked_for_long_knows_of_every_end_since(
     with pytest.raises(UnauthenticatedError, match="the session has ended"):
         sessions.check(Session("in the half second", FOR_EVER))
     sessions.check(Session("goes on", FOR_EVER))
+
+
+class Hanging(Store):
+    """Does not answer before ``may_fail``."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.asked, self.begun, self.may_fail = 0, threading.Event(), threading.Event()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        self.asked += 1
+        self.begun.set()
+        assert self.may_fail.wait(60)
+        yield from ()  # no reading begins
+        raise StoreUnavailableError("it hung")
+
+
+def waiting() -> int:
+    """How many threads wait for the reading of another one."""
+    inside = [one for one in sys._current_frames().values() if one.f_code is EndedSessions._known.__code__]
+    return sum("now_ms" in frame.f_locals for frame in inside)
+
+
+def test_a_store_that_hangs_is_waited_for_once_by_all_who_ask_meanwhile(store_url: str, now_ms: int) -> None:
+    with closing(Hanging(store_url)) as store, ThreadPoolExecutor(8) as threads:
+        sessions = EndedSessions(store, lambda: now_ms)
+        first = threads.submit(sessions.check, Session("goes on", FOR_EVER))
+        assert store.begun.wait(60)
+        others = [threads.submit(sessions.check, Session("goes on", FOR_EVER)) for _ in range(7)]
+        until(lambda: waiting() == 7, "threads that wait for the first")
+        store.may_fail.set()
+        assert [one.result() for one in (first, *others)] == [None] * 8
+        assert store.asked == 1
+        sessions.check(Session("goes on", FOR_EVER))
+        assert store.asked == 2, "who asks later asks the store"
 
 
 def test_what_has_ended_is_known_while_the_store_is_away(
