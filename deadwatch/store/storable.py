@@ -16,6 +16,8 @@ from deadwatch.contract.event import field_values
 MAX_LABEL_CHARS = 1_024
 MAX_WRITTEN_CHARS = 5_000
 """Of what people write, a note or a filter: more than the api takes of any."""
+WRITTEN_COLUMNS = frozenset({"comment", "why"})
+"""Columns that hold it."""
 MAX_KEY_BYTES = 320
 """The bound of one of at most seven parts of a key: an index of PostgreSQL holds 2 700 bytes a row."""
 KEPT_KEY_BYTES = 140
@@ -65,7 +67,7 @@ def counted(number: int) -> int:
 
 def storable_values(values: Mapping[str, object]) -> dict[str, object]:
     """The values of a row, with texts that are storable and numbers that fit."""
-    return {name: _storable(value) for name, value in values.items()}
+    return {name: _storable(name, value) for name, value in values.items()}
 
 
 def storable_keys(values: Mapping[str, str]) -> dict[str, str]:
@@ -73,9 +75,9 @@ def storable_keys(values: Mapping[str, str]) -> dict[str, str]:
     return {name: storable_key(value) for name, value in values.items()}
 
 
-def _storable(value: object) -> object:
+def _storable(name: str, value: object) -> object:
     if isinstance(value, str):
-        return storable(value)
+        return storable(value, MAX_WRITTEN_CHARS if name in WRITTEN_COLUMNS else MAX_LABEL_CHARS)
     return clamped(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

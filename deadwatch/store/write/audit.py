@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, insert, select
 
 from deadwatch.store.schema import audit as table
-from deadwatch.store.storable import MAX_WRITTEN_CHARS, storable, storable_values
+from deadwatch.store.storable import storable_values
 
 WORKER: Final = "redrive worker"
 """The actor of what no user asked for at that moment."""
@@ -61,8 +61,7 @@ class EntryFilter:
 
 def write(connection: Connection, entry: Entry) -> None:
     """Add an entry in the transaction of ``connection``: with the action or not at all."""
-    why = storable(entry.why, MAX_WRITTEN_CHARS)
-    connection.execute(insert(table), {**storable_values(asdict(entry)), "why": why})
+    connection.execute(insert(table), storable_values(asdict(entry)))
 
 
 def page(

@@ -29,7 +29,7 @@ from deadwatch.store.engine import (
     upsert,
 )
 from deadwatch.store.schema import group_notes, group_trends, groups, samples
-from deadwatch.store.storable import MAX_WRITTEN_CHARS, counted, storable, storable_values
+from deadwatch.store.storable import counted, storable, storable_values
 from deadwatch.store.write.audit import Witness
 from deadwatch.store.write.counters import GROUPS, OTHER, admitted, limited, other_group
 
@@ -198,7 +198,6 @@ def change_note(connection: Connection, fingerprint: str, change: Change, also: 
         return None
     before = find_note(connection, fingerprint)
     after = replace(change(before, records), version=before.version + 1)
-    comment = storable(after.comment, MAX_WRITTEN_CHARS)
-    upsert(connection, group_notes, [{**storable_values(asdict(after)), "comment": comment}])
+    upsert(connection, group_notes, [storable_values(asdict(after))])
     also(connection, fingerprint)
     return after
