@@ -48,12 +48,14 @@ def _checked(metric: str, labels: Sequence[str], by: Sequence[str]) -> tuple[Ser
     """
     if metric not in COUNTERS:
         raise InvalidSeriesError("metric", f"must be one of {', '.join(sorted(COUNTERS))}")
-    series, where = COUNTERS[metric], {}
+    series = COUNTERS[metric]
+    where: dict[str, str] = {}
     for text in labels:
         name, equals, value = text.partition("=")
         if not equals:
             raise InvalidSeriesError("label", f"must be NAME=VALUE, got {text[:100]!r}")
-        where[name] = value
+        if where.setdefault(name, value) != value:
+            raise InvalidSeriesError("label", f"{name[:100]!r} cannot have two values")
     for parameter, names in (("label", where), ("by", by)):
         for name in names:
             if name not in series.labels:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import httpx2
 import pytest
@@ -55,11 +56,12 @@ def test_labels_time_and_step_can_be_chosen(get: Get) -> None:
 
 
 OLD = {"from": "2027-01-10T00:00:00Z", "to": "2027-01-10T01:00:00Z"}
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown metric": ({"metric": "deadwatch_bananas"}, "metric: must be one of deadwatch_"),
     "a gauge": ({"metric": "deadwatch_store_up"}, "metric: must be one of"),
     "an unknown label": ({"label": "topik=a"}, "'topik' is no label of deadwatch_task_timeouts_total: kafka"),
     "a label without a value": ({"label": "task"}, "label: must be NAME=VALUE"),
+    "a label with two values": ({"label": ["task=0_1", "task=0_2"]}, "label: 'task' cannot have two values"),
     "an unknown label to tell apart": ({"by": "topik"}, "by: 'topik' is no label"),
     "an unknown step": ({"step": "7s"}, "step: Input should be '10s'"),
     "a step that is too narrow": ({**OLD, "step": "10s"}, "step: must be at least 1m"),
