@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, Field
 
@@ -120,5 +120,10 @@ def _server(host: str, port: int, answer: Callable[[str], tuple[int, str]]) -> T
     class Server(ThreadingHTTPServer):
         daemon_threads = True
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def handle_error(self, *of: Any) -> None:  # noqa: ANN401 -- as in the base class
+            """Say nothing of a probe that has hung up, as load balancers do."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(*of)
 
     return Server((host, port), Handler)

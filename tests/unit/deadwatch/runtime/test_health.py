@@ -1,6 +1,8 @@
 """A process that serves nothing says that it lives and that it works, or for how long it has not."""
 
 import socket
+import struct
+import threading
 from dataclasses import dataclass
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from deadwatch.runtime.health import Health, HealthSettings
 from lab.ports import free_port
 from tests import http
+from tests.waiting import until
 
 
 @dataclass
@@ -56,6 +59,18 @@ def test_it_answers_over_http_and_tells_nothing_else() -> None:
         for path in ("/livez", "/readyz", "/metrics"):
             whole, head = http.get(f"{url}{path}"), http.head(f"{url}{path}")
             assert (head.status_code, head.headers, head.content) == (whole.status_code, whole.headers, b"")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /liv"])
+def test_a_probe_that_hangs_up_is_no_line_of_the_log(sent: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    with Health(HealthSettings(port=port), "test"):
+        with socket.create_connection(("127.0.0.1", port)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # it is reset
+            probe.sendall(sent)
+        assert http.get(f"http://127.0.0.1:{port}/livez").status_code == 200, "after the probe"
+        until(lambda: "process_request_thread" not in str(threading.enumerate()), "both are over")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
