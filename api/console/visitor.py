@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from api.auth import roles
 from api.auth.role import Role
@@ -145,15 +146,19 @@ Form = Mapping[str, str]
 async def submitted(request: Request) -> Form:
     """The fields by name; of a name that occurs twice, the last one.
 
-    Raises ``FormError``: too long, or no form; ``CrossSiteError``: no page of this console has sent it.
+    Raises ``FormError``: too long, not whole, or no form; ``CrossSiteError``: no page of this console has
+    sent it.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != MEDIA_TYPE:
         raise FormError("the request is not a form of this console")
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BYTES:
-            raise FormError(f"the form is longer than {MAX_BYTES:,} bytes")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise FormError(f"the form is longer than {MAX_BYTES:,} bytes")
+    except ClientDisconnect:
+        raise FormError("the form did not come whole") from None
     try:
         fields = parse_qsl(
             body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"

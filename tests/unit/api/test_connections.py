@@ -10,9 +10,11 @@ from contextlib import ExitStack
 import httpx2
 import pytest
 import uvicorn
+from sqlalchemy import Engine, select
 
 from api.__main__ import MAX_WARNINGS, BoundedProtocol, BoundedWarnings, server_config
 from api.settings import ApiSettings
+from deadwatch.store import schema
 from tests.waiting import WITHIN_S, until
 
 HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
@@ -38,6 +40,22 @@ def opened(port: int, sent: bytes = b"") -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S)
     connection.sendall(sent)
     return connection
+
+
+def test_who_hangs_up_within_a_form_is_one_attempt_in_the_audit_and_no_stack_trace(
+    port: int, store: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    def attempts() -> list[str]:
+        with store.connect() as connection:
+            return [*connection.scalars(select(schema.audit.c.outcome))]
+
+    kind = "Content-Type: application/x-www-form-urlencoded"
+    head = f"POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: 99\r\n\r\n"
+    opened(port, f"{head}token=".encode()).close()
+    until(attempts, "the attempt is recorded")
+    with opened(port, HEAD + b"Connection: close\r\n\r\n") as connection:
+        assert rest(connection), "after the answer to nobody"
+    assert (attempts(), caplog.records) == (["400 unreadable-form"], [])
 
 
 def test_head_ends_with_the_headers_also_where_get_would_stream_on(port: int) -> None:
