@@ -111,10 +111,12 @@ class AuditTrail:
             await self._app(scope, receive, send)
             return
         state: dict[str, Any] = scope.setdefault("state", {})
-        reads = scope["method"] in READING
+        reads, answered = scope["method"] in READING, False
 
         async def send_recorded(message: Message) -> None:
+            nonlocal answered
             if message["type"] == "http.response.start":
+                answered = True
                 if reads:
                     self._log_refusal(scope, state, message["status"])
                 else:
@@ -124,7 +126,7 @@ class AuditTrail:
         try:
             await self._app(scope, receive, send_recorded)
         except Exception:
-            if not reads:
+            if not (reads or answered):
                 await self._record(scope, state, HTTPStatus.INTERNAL_SERVER_ERROR)
             raise
 

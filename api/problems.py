@@ -118,10 +118,15 @@ def broken_host(request: Request) -> ProblemResponse:
 
 
 def log_unexpected(request: Request, error: Exception) -> None:
-    """A line of the log; the server logs the stack, with the same id, when the request has been answered."""
-    error.add_note(f"request id {request_id()}")
-    path, kind = request.url.path, type(error).__name__
-    logger.error("%s %r failed, request id %s: %s", request.method, path, request_id(), kind)
+    """A line of the log; the server logs the stack, with the same id, when the request has been answered.
+
+    An error of the console comes here twice: from there, and from the api around it.
+    """
+    note = f"request id {request_id()}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+        path, kind = request.url.path, type(error).__name__
+        logger.error("%s %r failed, %s: %s", request.method, path, note, kind)
 
 
 def _unexpected(request: Request, error: Exception) -> ProblemResponse:

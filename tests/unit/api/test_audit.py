@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import Engine
+from starlette.routing import Mount
 from starlette.types import Message, Receive, Scope, Send
 
 from api.app import create_app
@@ -160,6 +161,21 @@ def test_a_change_that_is_rolled_back_is_recorded_as_failed_and_not_as_done(
     assert client.post("/undone").status_code == 503
     found = [(entry["action"], entry["outcome"]) for entry in entries(client)]
     assert found == [("undone.undone", "503 store-unavailable"), ("broken.broken", "500")]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_defect_of_the_console_is_one_line_of_the_log_and_one_entry(
+    app: FastAPI, client: httpx2.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("the inside")
+
+    (console,) = [route.app for route in app.routes if isinstance(route, Mount) and route.path == "/console"]
+    assert isinstance(console, FastAPI)
+    console.add_api_route("/broken", broken, methods=["POST"])
+    assert client.post("/console/broken").status_code == 500
+    assert [entry["outcome"] for entry in entries(client)] == ["500 unexpected"]
+    assert len(caplog.records) == 1
 
 
 def payload(action: Acting) -> str:
