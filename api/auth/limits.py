@@ -81,6 +81,7 @@ def network(address: str) -> str:
         found = ipaddress.ip_address(address)
     except ValueError:
         return address[:100]
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
+    v4 = found if isinstance(found, ipaddress.IPv4Address) else found.ipv4_mapped
+    if v4 is not None:
+        return str(v4)
     return str(ipaddress.ip_network((found, PREFIX_V6), strict=False))

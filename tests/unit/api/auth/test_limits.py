@@ -62,4 +62,5 @@ def test_of_too_many_names_the_one_that_failed_longest_ago_is_forgotten() -> Non
 def test_a_network_of_ipv6_is_one_address() -> None:
     assert network("2001:db8::1") == network("2001:db8::2") != network("2001:db8:0:1::2")
     assert network("10.0.0.1") != network("10.0.0.2")
+    assert network("::ffff:10.0.0.1") == network("10.0.0.1"), "as a socket for both versions tells it"
     assert len(network("x" * 1_000)) == 100
