@@ -3,9 +3,10 @@
 An entry is a line that begins with a time, and every line up to the next such line: stack traces,
 configuration dumps and further lines of one message. Understood are log4j's, Logback's and Python's
 ``2026-11-21 06:36:31,123`` (with or without brackets, dot or comma, with or without milliseconds), ISO 8601
-with ``T``, both with an optional zone, librdkafka's ``%3|1795268258.258|``, and two that begin an entry
-without a date: Logback's ``06:36:31.123 [thread]`` and Python's ``ERROR:logger:``. NUL bytes before an entry,
-as truncating a log leaves them, are passed over, and so are colours around its time.
+with ``T``, both with an optional zone (18 hours at most, as in Java), librdkafka's ``%3|1795268258.258|``,
+and two that begin an entry without a date: Logback's ``06:36:31.123 [thread]`` and Python's
+``ERROR:logger:``. NUL bytes before an entry, as truncating a log leaves them, are passed over, and so are
+colours around its time.
 """
 
 import re
@@ -24,7 +25,8 @@ HEADER: Final = re.compile(
 )
 _TIME = re.compile(
     r"\0*(?:\x1b\[[\d;]*m)*"
-    r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,})?)(?: ?(Z|[+-]\d\d:?\d\d)(?!\w))?",
+    r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,}+)?+)"
+    r"(?: ?(Z|[+-](?:0\d|1[0-8]):?[0-5]\d)(?!\w))?(?![+-]\d)",
     re.ASCII,
 )
 _EPOCH = re.compile(r"\0*%[0-7]\|(\d{9,11})\.(\d{3})\|", re.ASCII)

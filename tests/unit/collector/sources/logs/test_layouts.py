@@ -29,6 +29,8 @@ UNDATED = {
     "no such day": "[2026-02-30 06:36:31,123] INFO x",
     "beyond the calendar": "9999-12-31T23:59:59.000-01:00 INFO x",
     "before the calendar": "0001-01-01T00:00:00.000+01:00 INFO x",
+    "no such zone": "2026-11-21 06:36:31,123456+9999 INFO x",
+    "more minutes than an hour has": "2026-11-21T06:36:31.123+12:60 INFO x",
 }
 
 
@@ -68,6 +70,7 @@ def test_other_lines_go_on_with_an_entry(line: str) -> None:
         ("2026-11-21T06:36:31,123456789+0200 INFO x", "UTC", AT_MS - 7_200_000),
         ("[2026-11-21 06:36:31,123 +0200] ERROR x", "UTC", AT_MS - 7_200_000),
         ("2026-11-21 06:36:31,123 -10000 records", "UTC", AT_MS),
+        ("2026-11-21 06:36:31,123 -1299 records", "UTC", AT_MS),
         ("[2026-11-21 06:36:31,123] ERROR x", "Europe/Berlin", AT_MS - 3_600_000),
         ("2026-11-21 06:36:31 x", "UTC", AT_MS - 123),
         ("no time", "UTC", None),
