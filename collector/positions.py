@@ -45,11 +45,14 @@ class Positions:
             rows = self._connection.execute("SELECT source, state FROM positions").fetchall()
             return {source: json.loads(state) for source, state in rows}
 
-    def save(self, states: Mapping[str, State]) -> None:
-        """Save the states of some sources in one transaction."""
-        rows = [(source, json.dumps(state, separators=(",", ":"))) for source, state in states.items()]
+    def save(self, states: Mapping[str, State | None]) -> None:
+        """Save the states of some sources in one transaction; None deletes the one that was saved."""
+        deleted = [(source,) for source, state in states.items() if state is None]
+        kept = {source: state for source, state in states.items() if state is not None}
+        rows = [(source, json.dumps(state, separators=(",", ":"))) for source, state in kept.items()]
         with self._usable(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("DELETE FROM positions WHERE source = ?", deleted)
             self._connection.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", rows)
 
     def __enter__(self) -> Self:

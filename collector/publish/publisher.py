@@ -53,10 +53,10 @@ EXCERPT_BYTES: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class QueuedChunk:
-    """Events, and the states to save once they are committed; ``sent`` is called after that."""
+    """Events, and the states to save, None to delete, once they are committed; then ``sent`` is called."""
 
     events: tuple[Event, ...]
-    states: Mapping[str, State]
+    states: Mapping[str, State | None]
     sent: Callable[[], None] = field(compare=False)
 
 
@@ -71,7 +71,10 @@ class BoundedChannel:
         self._room = threading.Semaphore(CHUNKS_PER_SOURCE)
 
     def offer(
-        self, events: tuple[Event, ...], states: Mapping[str, State], stop: threading.Event | None = None
+        self,
+        events: tuple[Event, ...],
+        states: Mapping[str, State | None],
+        stop: threading.Event | None = None,
     ) -> bool:
         """Whether the queue took the chunk. With ``stop``, wait for room until that is set."""
         while not self._room.acquire(blocking=stop is not None, timeout=None if stop is None else 0.1):

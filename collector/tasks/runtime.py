@@ -12,6 +12,7 @@ from typing import Final
 
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
 from collector.settings import CollectorSettings
+from collector.sources.logs.gone import EPOCHS, shortened
 from collector.sources.source import Publishing, Source, State
 from collector.tasks.status import Abandonments, counts_of, self_reports, source_status, untold
 from collector.tasks.task import Task, TaskContext
@@ -23,6 +24,8 @@ from deadwatch.runtime.logs import Scope, invoke, log_context
 log = logging.getLogger(__name__)
 
 TICK_MS: Final = 500
+SHORTEN_MS: Final = 3_600_000
+"""Not at once: the sources of files that are there have to be found first."""
 PUBLISHER_SHARE: Final = 5
 """The n-th part of the total time to stop is reserved for the publisher."""
 
@@ -67,8 +70,8 @@ class Runtime:
 
     def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
         """Start a source, once for each name; sources may start others. ``make`` makes each instance."""
-        source = make()
         with self._starting:
+            source = make()
             if self.runs(source.name):
                 with log_context(source.name, Scope.VALIDATION):
                     log.warning("%s is set more than once; it is read once", source.name)
@@ -95,6 +98,7 @@ class Runtime:
             lambda: self.abandoned.count(Scope.CONNECTOR),
         )
         publishing, began_ms = self._publisher.start(), monotonic_ms()
+        shorten_ms = began_ms + SHORTEN_MS
         while not stop.is_set() and not self._publisher.ended.is_set():
             beat()
             for task in tuple(self.tasks):
@@ -103,6 +107,9 @@ class Runtime:
                     self._drop(task)
             if monotonic_ms() - began_ms >= self._settings.heartbeat_interval_ms:
                 self._end_others()
+            if monotonic_ms() >= shorten_ms:
+                self.shorten()
+                shorten_ms = monotonic_ms() + SHORTEN_MS
             self._status.publish(up=True, message="")
             self._report()
             stop.wait(min(TICK_MS, self._settings.heartbeat_interval_ms) / 1_000)
@@ -114,6 +121,16 @@ class Runtime:
             if task.state is not None:
                 self._saved = {**self._saved, task.name: task.state}
             self.tasks.remove(task)
+
+    def shorten(self) -> None:
+        """Keep less of logs whose files have long been gone."""
+        with self._starting:
+            going = {task.name for task in self.tasks}
+            left = {name: state for name, state in self._saved.items() if name not in going}
+            changes = shortened(left, self._saved.get(EPOCHS, {}), self._context.clock())
+            if changes and self._channel.offer((), changes):
+                after = {**self._saved, **changes}
+                self._saved = {name: state for name, state in after.items() if state is not None}
 
     def _end_others(self) -> None:
         """Tell that the sources have ended that were read before this start, and are not any more."""

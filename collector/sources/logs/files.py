@@ -16,14 +16,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.followed_file import FileMissingError
+from collector.sources.logs.gone import EPOCHS, next_place
 from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Chunk, Publishing, State
@@ -40,7 +41,8 @@ class Place:
     """How far a source has read: which file of its name, the scanner's memory there, whether it is done.
 
     ``tail`` is a checksum of the bytes before this place, ``written_ns`` is when the file was last written by
-    then, 0 for not known. ``whole``: the file was gone, and read to its end.
+    then, 0 for not known. ``gone_ms`` is when the file was found gone, and read to its end; 0: it is there.
+    Earlier versions saved only that it was gone, as ``whole``.
     """
 
     inode: int | None = None
@@ -48,7 +50,7 @@ class Place:
     memory: Memory = field(default_factory=Memory)
     done: bool = False
     tail: str = ""
-    whole: bool = False
+    gone_ms: Annotated[int, Field(validation_alias=AliasChoices("gone_ms", "whole"))] = 0
     written_ns: int = 0
 
     def next_file(self, inode: int | None) -> "Place":
@@ -77,7 +79,8 @@ class Following:
 
     def saved(self, path: str | Path) -> State | None:
         """What this source has saved; earlier versions left the collector out of its name."""
-        return self.publishing.saved(self.source(path)) or self.publishing.saved(f"{LOG_FILE}{path}")
+        source, saved = self.source(path), self.publishing.saved
+        return saved(source) or next_place(saved(EPOCHS), source) or saved(f"{LOG_FILE}{path}")
 
     def restored(self, places: TypeAdapter[T], name: str, saved: State | None, new: T) -> T:
         """What the source of this name has ``saved``, ``new`` if nothing. Raises ``PositionsError``."""
@@ -137,8 +140,7 @@ class LogSource:
     def poll(self) -> Chunk | None:
         """The next block of the file, None at its end."""
         if self._place.done:
-            is_gone = self._of_pattern and not self._path.exists()
-            return Chunk((), self._saved(), ended=True) if is_gone else None
+            return self._done()
         try:
             chunk = self._next()
         except FileMissingError:
@@ -159,12 +161,13 @@ class LogSource:
         if (another or before.inode is None) and self._taken():
             self._file.close()
             return None
-        place = self._place.next_file(inode) if another else replace(self._place, inode=inode, whole=False)
+        place = self._place.next_file(inode) if another else replace(self._place, inode=inode, gone_ms=0)
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)
-        if memory.offset == place.memory.offset and inode == self._place.inode and not another:
+        is_same = inode == before.inode and not another and not before.gone_ms
+        if is_same and memory.offset == place.memory.offset:
             return self._at_end(replace(place, memory=memory), block)
-        was_read = self._place.whole or (self._at_its_end and inode == self._place.inode)
+        was_read = bool(before.gone_ms) or (self._at_its_end and inode == before.inode)
         lost = self._lost() if another and not was_read else ()
         tail = self._file.tail(memory.offset)
         after = replace(place, memory=memory, tail=tail, written_ns=self._file.written_ns())
@@ -189,12 +192,22 @@ class LogSource:
         after = replace(place, done=True) if is_last else place.next_file(successor)
         return self._chunk(place.epoch, found, after)
 
+    def _done(self) -> Chunk | None:
+        """Whether the file of this place, which is not read any further, has gone or has come back."""
+        is_gone = self._of_pattern and not self._path.exists()
+        gone_ms = self._following.publishing.clock() if is_gone else 0
+        if gone_ms == self._place.gone_ms:
+            return None
+        self._place = replace(self._place, gone_ms=gone_ms)
+        return Chunk((), self._saved(), ended=is_gone)
+
     def _end(self) -> Chunk:
-        """The last entry of a file that is gone; its place is kept for ever, so it is made small."""
+        """The last entry of a file that is gone; its place is kept for long, so it is made small."""
         memory, found = self._scanner.scan(self._place.memory, self._rest, final=True)
         memory = replace(memory, entry=None, recent={})
         self._file.close()
-        chunk = self._chunk(self._place.epoch, found, replace(self._place, memory=memory, whole=True), ())
+        after = replace(self._place, memory=memory, gone_ms=self._following.publishing.clock())
+        chunk = self._chunk(after.epoch, found, after)
         return replace(chunk, more=False, ended=True)
 
     def _lost(self) -> tuple[Event, ...]:

@@ -16,6 +16,12 @@ def test_what_is_saved_is_there_after_a_restart(tmp_path: Path) -> None:
         assert positions.load() == {"log:a": {"offset": 3}, "log:b": {"offset": 2}}
 
 
+def test_what_is_deleted_goes_together_with_what_is_saved_instead(positions: Positions) -> None:
+    positions.save({"log:a": {"offset": 1}})
+    positions.save({"log:a": None, "log:c": None, "log:b": {"offset": 2}})
+    assert positions.load() == {"log:b": {"offset": 2}}
+
+
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "positions.sqlite"
     path.write_bytes(b"not a database, but long enough to be looked at" * 100)

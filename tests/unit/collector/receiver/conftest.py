@@ -77,7 +77,7 @@ class Running:
             chunk = self._chunks.get()
             self.kafka_is_up.wait()
             self.events += [json.loads(encode(event)[1]) for event in chunk.events]
-            self.states += chunk.states.values()
+            self.states += [state for state in chunk.states.values() if state is not None]
             chunk.sent()
 
 

@@ -15,6 +15,7 @@ import pytest
 from collector.positions import Positions
 from collector.publish.publisher import ChunkQueue
 from collector.settings import CollectorSettings
+from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place
 from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError, State
 from collector.tasks.runtime import Runtime
 from collector.tasks.task import ABANDONED, BLOCKED, BLOCKED_MS, TaskContext
@@ -269,6 +270,27 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
     harness.runtime.start(partial(Scripted.itself, Scripted("log:a", [chunk("log:a", 8)])))
     until(lambda: harness.kafka.holds('"w8"'))
     assert harness.runtime.runs("log:a")
+
+
+def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Positions) -> None:
+    gone, status = {"epoch": 3, "inode": 7, "gone_ms": 1}, {"position_ms": 1, "ended": True}
+    saved = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:b#status": {"position_ms": 1}}
+    positions.save(saved)
+    harness = Harness(positions, saved)
+    harness.begin(Scripted("log:b", [chunk("log:b", 1)]))
+    until(lambda: harness.runtime.runs("log:b"))
+    harness.now_ms = KEPT_MS
+    harness.runtime.shorten()
+    assert "log:a" in positions.load()
+    harness.now_ms += 1
+    harness.runtime.shorten()
+    assert harness.runtime.saved("log:a") is None
+    assert next_place(harness.runtime.saved(EPOCHS), "log:a") == {"epoch": 4}
+    harness.end()
+    left = positions.load()
+    assert next_place(left[EPOCHS], "log:a") == {"epoch": 4}
+    assert not {"log:a", "log:a#status"} & left.keys()
+    assert left["log:b"] == {"offset": 1}, "it is read again"
 
 
 def test_sources_that_are_read_no_more_are_told_of_once_after_a_start(positions: Positions) -> None:

@@ -1,5 +1,6 @@
 """A log file through its life: absent, growing, rotated, truncated, followed by a restarted collector."""
 
+import gzip
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -130,12 +131,37 @@ def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_anoth
     assert chunk is not None
     assert (chunk.ended, tasks_and_reasons(list(chunk.events))) == (True, ["1"])
     assert not chunk.state["memory"]["entry"]
-    assert not chunk.state["memory"]["recent"], "what is kept for ever is small"
+    assert not chunk.state["memory"]["recent"], "what is kept for long is small"
     append(path, abandoned(2))
     with closing(log_source(path, chunk.state)) as again:
         events, _ = drain(again)
     assert tasks_and_reasons(events) == ["2"], "and nothing was lost"
     assert events[0].position > chunk.events[0].position
+
+
+@pytest.mark.parametrize("read_once", [False, True])
+@pytest.mark.parametrize("gone", [{"gone_ms": NOW_MS}, {"whole": True}], ids=["", "by an earlier version"])
+def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
+    tmp_path: Path, read_once: bool, gone: dict[str, int]
+) -> None:
+    path = tmp_path / ("a.gz" if read_once else "a.log")
+    path.write_bytes(gzip.compress(abandoned(0).encode()) if read_once else abandoned(0).encode())
+    with closing(LogSource(path, following(), of_pattern=True)) as source:
+        events, state = drain(source)
+    assert state is not None
+    assert tasks_and_reasons(events) == ["0"]
+    was_gone = {name: value for name, value in state.items() if name != "gone_ms"} | gone
+    with closing(LogSource(path, following(was_gone), of_pattern=True)) as again:
+        events, state = drain(again)
+    assert state is not None
+    assert (events, state["gone_ms"]) == ([], 0)
+
+
+def test_what_an_earlier_version_has_read_to_its_end_and_found_gone_is_no_gap(tmp_path: Path) -> None:
+    append(tmp_path / "a.log", abandoned(1))
+    was_gone = {"epoch": 1, "inode": 1, "memory": {"offset": 99}, "tail": "00000000", "whole": True}
+    with closing(log_source(tmp_path / "a.log", was_gone)) as source:
+        assert tasks_and_reasons(drain(source)[0]) == ["1"]
 
 
 def test_a_file_of_a_pattern_that_was_gone_before_it_was_opened_ends(tmp_path: Path) -> None:

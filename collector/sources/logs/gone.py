@@ -1,0 +1,45 @@
+"""What is kept of a log whose file is gone: its place for a week, since it may come back, then a number.
+
+The number is the epoch that the next file of the name has. It is kept for ever: with a lower one, events of
+that file would be taken for some that were counted. Whether a new file follows the place or the number, its
+epoch is the same, so it does not matter when one takes the place of the other.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final
+
+from collector.sources.source import State
+from deadwatch.contract.events.self_report import STATUS
+
+KEPT_MS: Final = 7 * 86_400_000
+EPOCHS: Final = "log#epochs"
+"""The state that holds the numbers, by a digest of the source."""
+
+
+def next_place(epochs: State | None, source: str) -> State | None:
+    """The place of the next file of a log that is gone; None if no number is kept of it."""
+    epoch = (epochs or {}).get(_digest(source))
+    return None if epoch is None else {"epoch": epoch}
+
+
+def shortened(saved: Mapping[str, State], epochs: State, now_ms: int) -> dict[str, State | None]:
+    """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``."""
+    past = {
+        source: state["epoch"] + (state["inode"] is not None)
+        for source, state in saved.items()
+        if 0 < state.get("gone_ms", state.get("whole", 0)) <= now_ms - KEPT_MS
+    }
+    if not past:
+        return {}
+    numbers = {_digest(source): epoch for source, epoch in past.items()}
+    raised = {digest: max(epoch, epochs.get(digest, 0)) for digest, epoch in numbers.items()}
+    return {
+        **dict.fromkeys(past),
+        **dict.fromkeys(f"{source}{STATUS}" for source in past),
+        EPOCHS: {**epochs, **raised},
+    }
+
+
+def _digest(source: str) -> str:
+    return blake2b(source.encode(), digest_size=8).hexdigest()

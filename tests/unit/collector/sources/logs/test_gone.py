@@ -1,0 +1,61 @@
+"""Of a log whose file has long been gone a number is kept: that of the next file of its name."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collector.sources.logs.files import Following, LogSource
+from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place, shortened
+from collector.sources.source import State
+from deadwatch.contract.events import Event
+from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, following
+
+GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "expected"),
+    [
+        ("gone for a week", GONE, 3),
+        ("gone for less", {**GONE, "gone_ms": NOW_MS - KEPT_MS + 1}, None),
+        ("there", {**GONE, "gone_ms": 0}, None),
+        ("gone before it was opened", {**GONE, "inode": None}, 2),
+        ("gone, by an earlier version", {"epoch": 2, "inode": 5, "whole": True}, 3),
+        ("there, by an earlier version", {"epoch": 2, "inode": 5, "whole": False}, None),
+        ("no log file", {"position_ms": 5}, None),
+    ],
+)
+def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expected: int | None) -> None:
+    left = shortened({name: state}, {}, NOW_MS)
+    place = None if expected is None else {"epoch": expected}
+    assert next_place(left.get(EPOCHS), name) == place
+    assert left == ({} if place is None else {name: None, f"{name}#status": None, EPOCHS: left[EPOCHS]})
+
+
+def test_a_number_never_falls_and_others_stay() -> None:
+    left = shortened({"log:a": GONE, "log:b": GONE}, {}, NOW_MS)
+    left = shortened({"log:a": {**GONE, "epoch": 1}}, left[EPOCHS] or {}, NOW_MS)
+    assert next_place(left[EPOCHS], "log:a") == next_place(left[EPOCHS], "log:b") == {"epoch": 3}
+    assert next_place(left[EPOCHS], "log:c") is None
+
+
+def read(path: Path, saved: dict[str, State | None]) -> tuple[list[Event], State | None]:
+    known = following()
+    given: Following = replace(known, publishing=replace(known.publishing, saved=saved.get))
+    with closing(LogSource(path, given, of_pattern=True)) as source:
+        return drain(source)
+
+
+def test_a_new_file_has_the_positions_that_it_would_have_had_behind_the_place(tmp_path: Path) -> None:
+    path, source = tmp_path / "a.log", following().source(tmp_path / "a.log")
+    path.write_text(abandoned(0))
+    (first,), state = read(path, {})
+    assert state is not None
+    path.rename(tmp_path / "kept")
+    path.write_text(abandoned(1))
+    gone = {**state, "gone_ms": 1}
+    (behind_place,), _ = read(path, {source: gone})
+    (behind_number,), _ = read(path, {**shortened({source: gone}, {}, NOW_MS)})
+    assert behind_number.position == behind_place.position > first.position
