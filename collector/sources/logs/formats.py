@@ -7,8 +7,7 @@ a JSON writer escapes, so a wrapped line contains them unchanged.
 A JSON layout keeps message, thread, context and stack trace in fields of its own names (ECS, Logstash,
 JsonTemplateLayout): all texts are read, so that no name has to be known except that of the time. In a
 JSON log, a run of lines that are not JSON is read as text: one entry. The time of a wrapped line is that
-of the wrapper; parts of one line are joined where they follow one another, and what is wrapped may be a
-JSON object.
+of the wrapper; parts of one line are joined by stream, and what is wrapped may be a JSON object.
 """
 
 import json
@@ -32,6 +31,8 @@ CRI: Final = re.compile(
 )
 DOCKER: Final = re.compile(rb'\{"log":"')
 _CRI_PART = re.compile(rb"\S+ std(?:out|err) P")
+_CRI_STREAM = re.compile(rb"^\S+ (std(?:out|err)) [FP](?::\S+)? ")
+_DOCKER_STREAM = re.compile(rb'","stream":"(\w+)"')
 _DOCKER_PART = re.compile(rb'(?<!\\n)","stream":"')
 _PLAIN = re.compile(rb"^[^{\r\n]", re.MULTILINE)
 
@@ -111,6 +112,18 @@ class Text:
         """A place in each line before ``end`` that must be read even without a trigger."""
         return iter(())
 
+    def parts(self, block: bytes, end: int) -> Iterator[int]:  # noqa: ARG002 - as above
+        """A place in each line before ``end`` that may be a part of one: a trigger may be cut in two."""
+        return iter(())
+
+    def stream(self, line: bytes) -> str:  # noqa: ARG002 - as above
+        """The stream of a wrapped line; "" for others."""
+        return ""
+
+    def tag(self, stream: str) -> bytes:
+        """What stands in every line of the stream."""
+        return stream.encode()
+
     def continues(self, line: bytes) -> bool:  # noqa: ARG002 - as above
         """Whether the line is a part that continues in the next line."""
         return False
@@ -127,20 +140,27 @@ class Wrapped(Text):
     wrapper: ClassVar[re.Pattern[bytes]]
     opening: ClassVar[bytes]
     """How a wrapped JSON object begins, as a pattern."""
+    of_stream: ClassVar[re.Pattern[bytes]]
+    """Where a line names its stream."""
 
     def __init__(self, layout: Layout, zone: tzinfo) -> None:
         super().__init__(layout, zone)
         inner = b"(?:" + self.opening + b"|(?:" + layout.header.pattern + b"))"
         self._header = re.compile(self.wrapper.pattern + inner, layout.header.flags)
 
+    def stream(self, line: bytes) -> str:
+        """The stream that the wrapper names; "" for a line that is not wrapped."""
+        found = self.of_stream.search(line)
+        return found[1].decode() if found else ""
+
 
 class Cri(Wrapped):
     """``2026-11-21T06:36:31.123456789Z stdout F message``; P in place of F: the next line continues it."""
 
-    wrapper, opening = CRI, rb'\{"'
+    wrapper, opening, of_stream = CRI, rb'\{"', _CRI_STREAM
 
-    def also(self, block: bytes, end: int, *, plain: bool) -> Iterator[int]:  # noqa: ARG002 - as above
-        """Lines in parts, since a trigger may be cut in two."""
+    def parts(self, block: bytes, end: int) -> Iterator[int]:
+        """A place in each line before ``end`` that may be tagged with P."""
         for tag in (b" stdout P", b" stderr P"):
             at = block.find(tag, 0, end)
             while at >= 0:
@@ -160,10 +180,10 @@ class Cri(Wrapped):
 class Docker(Wrapped):
     """An object with ``log``, ``stream`` and ``time``; without newline the next line continues it."""
 
-    wrapper, opening = DOCKER, rb'\{\\"'
+    wrapper, opening, of_stream = DOCKER, rb'\{\\"', _DOCKER_STREAM
 
-    def also(self, block: bytes, end: int, *, plain: bool) -> Iterator[int]:  # noqa: ARG002 - as above
-        """Lines in parts, sought only where there are some."""
+    def parts(self, block: bytes, end: int) -> Iterator[int]:
+        """A place in each line before ``end`` without newline, sought only where there are some."""
         tag = b'","stream":"'
         if block.count(tag, 0, end) == block.count(b"\\n" + tag, 0, end):
             return

@@ -8,7 +8,7 @@ Lines are parsed only where a trigger of a dialect is found, and unwrapped only 
 A line longer than ``max_line_bytes`` is skipped up to its end and reported once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Final
@@ -18,6 +18,15 @@ from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, Mention, ke
 from collector.sources.logs.dialects.connect import Worker
 from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
 from collector.sources.logs.layout import KNOWN, Layout
+from collector.sources.logs.lines import (
+    complete,
+    first_part,
+    last_header,
+    line_end,
+    line_start,
+    parts_of,
+    resumed,
+)
 
 TRIGGERS: Final = tuple(
     text.encode()
@@ -37,6 +46,8 @@ MAX_IDENTITIES: Final = 256
 """How many causes of one entry, and how many recent ones of the file that may come again, are remembered."""
 
 MAX_HEADER_CHARS: Final = 1_000
+MAX_HELD_BYTES: Final = 1 << 17
+"""Of one line that was interrupted; a longer one is read as it is. It is saved with each position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,8 @@ class Memory:
     ``entry`` is None until the file has shown a header line: until then every line is an entry of its own.
     ``overlong`` says that ``offset`` lies inside a line that is being passed over. ``format`` is that of the
     file, "" until its first line is known; ``plain`` says that a JSON log's last line was none of JSON.
-    ``unwritten`` is the share group whose dead letters a broker has just failed to write.
+    ``unwritten`` is the share group whose dead letters a broker has just failed to write. ``held`` are, by
+    stream, the parts of a line that a line of the other stream has interrupted: it is read once it is whole.
     """
 
     offset: int = 0
@@ -72,6 +84,7 @@ class Memory:
     worker: Worker = field(default_factory=Worker)
     unwritten: str = ""
     recent: Mapping[str, Mention] = field(default_factory=dict)
+    held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def next_file(self) -> "Memory":
         """What stays known when the same writer begins a new file."""
@@ -97,66 +110,27 @@ def admit(
     return entry, kept, new
 
 
-def candidates(form: Text, block: bytes, end: int, *, plain: bool) -> Iterator[list[tuple[int, int]]]:
-    """Start and end (behind its newline) of each line to look at, or of all its parts, in their order."""
+def candidates(
+    form: Text, block: bytes, end: int, *, plain: bool, held: Collection[str]
+) -> Iterator[list[tuple[int, int]]]:
+    """Start and end (behind its newline) of each line to look at, or of all its parts, in their order.
+
+    ``held``: the streams of which a line was interrupted before the block.
+    """
     hits = [match.start() for match in MESSAGES.finditer(block, 0, end)]
     for trigger in TRIGGERS:  # the first place in each line
         at = block.find(trigger, 0, end)
         while at >= 0:
             hits.append(at)
             at = block.find(trigger, line_end(block, at, end), end)
-    hits += form.also(block, end, plain=plain)
+    cut = [*form.parts(block, end)]
+    hits += [*cut, *resumed(form, block, end, cut, held), *form.also(block, end, plain=plain)]
     passed = 0
     for start in sorted({line_start(block, hit) for hit in hits}):
         if start >= passed:
             parts = parts_of(form, block, first_part(form, block, start, passed), end)
             passed = parts[-1][1]
             yield parts
-
-
-def complete(form: Text, block: bytes, end: int) -> int:
-    """The end of the last line whose parts are all in the block; 0 if there is none."""
-    last = line_start(block, end - 1)
-    return first_part(form, block, last, 0) if form.continues(block[last:end]) else end
-
-
-def first_part(form: Text, block: bytes, start: int, lowest: int) -> int:
-    """Where the line begins of which a part begins at ``start``."""
-    while start > lowest:
-        before = line_start(block, start - 1)
-        if not form.continues(block[before:start]):
-            break
-        start = before
-    return start
-
-
-def parts_of(form: Text, block: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """The line that begins at ``start``: start and end of each part."""
-    parts = [(start, line_end(block, start, end))]
-    while parts[-1][1] < end and form.continues(block[slice(*parts[-1])]):
-        parts.append((parts[-1][1], line_end(block, parts[-1][1], end)))
-    return parts
-
-
-def last_header(form: Text, block: bytes, start: int, end: int, *, plain: bool) -> int:
-    """Offset of the last line from ``start``, where one begins, to ``end`` that begins an entry; -1: none."""
-    while start < end:
-        line = max(line_start(block, end - 1), start)
-        if form.begins(block, line, plain=plain):
-            return line
-        end = line
-    return -1
-
-
-def line_start(block: bytes, at: int) -> int:
-    """Where the line around ``at`` begins; a newline belongs to the line that it ends."""
-    return block.rfind(b"\n", 0, at) + 1
-
-
-def line_end(block: bytes, start: int, end: int) -> int:
-    """Where the line around ``start`` ends, behind its newline; ``end`` at the latest."""
-    newline = block.find(b"\n", start, end)
-    return end if newline < 0 else newline + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,19 +156,24 @@ class Block:
     def read(self, memory: Memory, end: int) -> tuple[Memory, list[Found]]:
         """The memory after the lines before ``end``, and what was found in them."""
         cursor, found, plain = 0, list[Found](), memory.plain
-        for parts in candidates(self.form, self.block, end, plain=plain):
+        for parts in candidates(self.form, self.block, end, plain=plain, held=memory.held):
             stop = parts[-1][1]
             if self._must_wait(parts, end):
                 end = parts[0][0]
                 break
             memory = self.advance(memory, cursor, stop)
-            memory, causes = self._read_line(memory, parts)
+            memory, causes = self._read_parts(memory, parts)
             found += causes
             cursor = stop
             if len(found) >= MAX_FOUND:
                 end = stop
                 break
         memory = self.advance(memory, cursor, end)
+        if self.final:
+            for lines in memory.held.values():
+                memory, causes = self._read_line(memory, _bytes(lines), end, end)
+                found += causes
+            memory = replace(memory, held={})
         plain = self.form.whole and is_plain(self.block, end) if end else plain
         return replace(memory, offset=self.base + end, plain=plain), found
 
@@ -215,13 +194,32 @@ class Block:
             return False
         return brokers.LOST in self._record(parts).lines[0]
 
-    def _read_line(self, memory: Memory, parts: list[tuple[int, int]]) -> tuple[Memory, list[Found]]:
-        """What one line means in its entry; the memory after it."""
-        record = self._record(parts)
-        alone = _entry(record, self.base + parts[0][0])
+    def _read_parts(self, memory: Memory, parts: list[tuple[int, int]]) -> tuple[Memory, list[Found]]:
+        """What a line means in its entry, with what is held of it; nothing while more of it is to come."""
+        start, stop = parts[0][0], parts[-1][1]
+        lines = [self.block[slice(*part)] for part in parts]
+        stream = self.form.stream(lines[0])
+        before = _bytes(memory.held.get(stream, ()))
+        lines = [*before, *lines]
+        others = {one: held for one, held in memory.held.items() if one != stream}
+        is_cut = stop < len(self.block) and self.form.continues(lines[-1])
+        if is_cut and sum(map(len, lines)) <= MAX_HELD_BYTES:
+            cut = tuple(line.decode("latin-1") for line in lines)
+            return replace(memory, held={**others, stream: cut}), []
+        memory = replace(memory, held=others)
+        if before and self.form.begins(lines[0], 0, plain=False):
+            memory = replace(memory, entry=_entry(self.form.read(lines), self.base + start))
+        return self._read_line(memory, lines, start, stop)
+
+    def _read_line(
+        self, memory: Memory, lines: list[bytes], start: int, stop: int
+    ) -> tuple[Memory, list[Found]]:
+        """What one line, in these parts, means in its entry; the memory after it."""
+        record = self.form.read(lines)
+        alone = _entry(record, self.base + start)
         header, worker, unwritten = (memory.entry or alone).header, memory.worker, memory.unwritten
         causes = [quarantined(record.trouble, record.header, alone.start)] if record.trouble else []
-        for line, following in zip(record.lines, (*record.lines[1:], self._after(parts[-1][1])), strict=True):
+        for line, following in zip(record.lines, (*record.lines[1:], self._after(stop)), strict=True):
             worker, abandoned = connect.read(line, worker)
             unwritten, lost = brokers.read(line, following, unwritten)
             causes += [*abandoned, *lost, *streams.read(line, header), *streams.read_timers(line)]
@@ -233,6 +231,10 @@ class Block:
         if self.form.whole or stop >= len(self.block) or self.form.begins(self.block, stop, plain=False):
             return ""
         return self._record(parts_of(self.form, self.block, stop, len(self.block))).lines[0]
+
+
+def _bytes(parts: tuple[str, ...]) -> list[bytes]:
+    return [part.encode("latin-1") for part in parts]
 
 
 def _entry(record: Record, start: int) -> Entry:
@@ -277,11 +279,11 @@ class Scanner:
             return replace(memory, offset=memory.offset + (end or len(block)), overlong=not end), []
         full = len(block) >= self.max_line_bytes
         end = len(block) if final else block.rfind(b"\n") + 1
-        if not end and not full:
+        if not end and not full and not (final and memory.held):
             return memory, []
         name = self.format or memory.format or detect(block[: end or None])
         memory, form = replace(memory, format=name), FORMATS[name or "text"](self.layout, self.zone)
-        if not end:
+        if not end and full:
             return self._overlong(memory, block, form)
         if not final:
             end = complete(form, block, end) or (end if full else 0)

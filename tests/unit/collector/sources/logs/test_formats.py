@@ -145,6 +145,45 @@ def test_reads_and_restarts_change_nothing_in_any_format(
     assert positions == sorted(set(positions))
 
 
+def in_two_streams(data: bytes, wrap: Callable[[bytes], bytes], order: list[bool]) -> bytes:
+    """The entries of ``data`` by turns on stdout and stderr, whose parts come in this order."""
+    lines = data.splitlines(keepends=True)
+    streams = [
+        wrap(b"".join(lines[::2])).splitlines(keepends=True),
+        wrap(b"".join(lines[1::2])).replace(b"stdout", b"stderr").splitlines(keepends=True),
+    ]
+    mixed = [streams[second].pop(0) for second in order if streams[second]]
+    return b"".join((*mixed, *streams[0], *streams[1]))
+
+
+@settings(max_examples=100)
+@given(
+    wrap=st.sampled_from([cri, docker, lambda data: cri(ecs(data))]),
+    order=st.lists(st.booleans(), max_size=60),
+    cuts=st.lists(st.integers(0, 8_000), max_size=10),
+)
+def test_parts_are_joined_by_stream(
+    wrap: Callable[[bytes], bytes], order: list[bool], cuts: list[int]
+) -> None:
+    said = "".join(scanning.abandoned(task) for task in range(8)).encode()
+    data = in_two_streams(said, wrap, order)
+    found = scan(data)
+    assert sorted(scanning.tasks_and_reasons(found)) == [str(task) for task in range(8)]
+    assert scan(data, sorted(cuts)) == found
+    positions = [event.position for event in found]
+    assert positions == sorted(set(positions))
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_what_of_a_line_in_parts_is_there_is_read_at_the_end_of_its_file(interrupted: bool) -> None:
+    part = b"2026-11-21T12:35:23.893Z stdout P " + ABANDONED
+    other = b"2026-11-21T12:35:23.893Z stderr F x\n" if interrupted else b""
+    memory, none = Scanner().scan(Memory(), part + other)
+    memory, (found,) = Scanner().scan(memory, (part + other)[memory.offset :], final=True)
+    assert (none, found.cause.identity[0]) == ([], "task_abandoned")
+    assert not Scanner().scan(memory, b"", final=True)[1]
+
+
 @pytest.mark.parametrize("format_", sorted(WRAPPERS))
 def test_a_group_on_the_next_line_is_found_in_every_format(format_: str) -> None:
     (event,) = scan(WRAPPERS[format_](LOST + ABANDONED))[:1]
