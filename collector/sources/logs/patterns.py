@@ -103,9 +103,11 @@ class LogGlob:
         paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
         found = without_links({path: at for path in paths if (at := look(path, self._looks.get(path)))})
         self._followed = {path for path in self._followed if self._follows(Path(path))}
-        self._known &= found.keys() | self._followed
-        if not found and not self._followed:
+        if not found:  # nothing is forgotten: a volume may only not be there for a moment
+            if self._followed:
+                return None
             raise SourceDownError(NOTHING_MATCHES)
+        self._known &= found.keys() | self._followed
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
             once = path.rpartition(".")[2].isdecimal() and base_of(path) in found

@@ -3,7 +3,7 @@
 import gzip
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -101,6 +101,31 @@ def collector(request: pytest.FixtureRequest, collect: Collect) -> Collector:
 
 
 ROTATED = ("x-2026-11-{}.log", "x.log.{}")
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
+    tmp_path: Path, collect: Collect, restart: bool
+) -> None:
+    """As a volume that is mounted only after the collector has started."""
+    logs, away = tmp_path / "logs", tmp_path / "away"
+    logs.mkdir()
+    collector, writer = collect("logs/x.log*"), Writer(logs / "x.log")
+    for _ in range(2):
+        writer.write(LINES)
+        collector.look()
+        writer.rename()
+        writer.write()
+        collector.look()
+    logs.rename(away)
+    if restart:
+        collector.start()
+    with pytest.raises(SourceDownError) if restart else nullcontext():
+        collector.look()
+    away.rename(logs)
+    writer.write()
+    collector.look(2)
+    assert collector.entries() == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
