@@ -23,7 +23,7 @@ from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
-from collector.sources.logs.followed_file import FileMissingError
+from collector.sources.logs.followed_file import FileMissingError, readable
 from collector.sources.logs.gone import EPOCHS, next_place
 from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
@@ -194,7 +194,8 @@ class LogSource:
 
     def _done(self) -> Chunk | None:
         """Whether the file of this place, which is not read any further, has gone or has come back."""
-        is_gone = self._of_pattern and not self._path.exists()
+        with readable():
+            is_gone = self._of_pattern and not self._path.exists()
         gone_ms = self._following.publishing.clock() if is_gone else 0
         if gone_ms == self._place.gone_ms:
             return None

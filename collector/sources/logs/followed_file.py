@@ -83,30 +83,44 @@ class FollowedFile:
                 self.close()  # first: where there is no file of the name, this one is not read in its place
                 self._descriptor = self._open(self._target)
         another = inode is not None and not self._same(inode, offset, tail)
-        is_cut = another and os.fstat(self._descriptor).st_ino == inode
+        is_cut = another and self._status().st_ino == inode
         if is_cut and self._open_copy(offset, tail, written_ns):
             another = False
         elif another and (found := self._first_after(written_ns)) != self._target:
             self._open_instead(found)
-        return os.fstat(self._descriptor).st_ino, another
+        return self._status().st_ino, another
+
+    def _status(self) -> os.stat_result:
+        with self._usable():
+            return os.fstat(self._descriptor)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Closes the file at an error, such as a stale handle of NFS: the next read opens it again."""
+        try:
+            with readable():
+                yield
+        except SourceDownError:
+            self.close()
+            raise
 
     def written_ns(self) -> int:
         """When the open file was last written."""
-        return os.fstat(self._descriptor).st_mtime_ns
+        return self._status().st_mtime_ns
 
     def tail(self, offset: int) -> str:
         """A checksum of the bytes before ``offset``, "" if there are none."""
-        with readable():
+        with self._usable():
             return _tail(self._descriptor, offset)
 
     def _same(self, inode: int | None, offset: int, tail: str) -> bool:
-        found = os.fstat(self._descriptor)
+        found = self._status()
         ours = found.st_ino == inode and found.st_size >= offset
         return ours and (not tail or self.tail(offset) == tail)
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; fewer only at the end."""
-        with readable():
+        with self._usable():
             return os.pread(self._descriptor, size, offset)
 
     def ends(self, inode: int, offset: int, block: bytes) -> bool:
@@ -129,7 +143,8 @@ class FollowedFile:
     def close(self) -> None:
         """Close the file if it is open."""
         if self._descriptor != _CLOSED:
-            os.close(self._descriptor)
+            with suppress(OSError):
+                os.close(self._descriptor)
             self._descriptor = _CLOSED
 
     def _open(self, path: Path) -> int:

@@ -1,11 +1,13 @@
 """A log file through its life: absent, growing, rotated, truncated, followed by a restarted collector."""
 
+import errno
 import gzip
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -173,6 +175,54 @@ def test_a_file_of_a_pattern_that_was_gone_before_it_was_opened_ends(tmp_path: P
     chunk = source.poll()
     assert chunk is not None
     assert (chunk.ended, chunk.events) == (True, ())
+
+
+def test_a_file_that_was_read_once_has_not_ended_where_we_may_not_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(abandoned(0).encode()))
+    source = LogSource(path, following(), of_pattern=True)
+    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", refusing(errno.EACCES))
+        with pytest.raises(SourceDownError, match="Permission denied"):
+            source.poll()
+    assert source.poll() is None
+
+
+@pytest.mark.parametrize("call", ["fstat", "pread"])
+def test_a_file_whose_handle_is_stale_is_opened_again(
+    tmp_path: Path, follow: Open, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """As after NFS has come back with another export."""
+    append(tmp_path / "a.log", abandoned(0))
+    source = follow(tmp_path / "a.log")
+    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, refusing(errno.ESTALE))
+        with pytest.raises(SourceDownError, match="Stale file handle"):
+            source.poll()
+    append(tmp_path / "a.log", abandoned(1))
+    opened = list[Path]()
+    monkeypatch.setattr(os, "open", recording(opened, os.open))
+    assert tasks_and_reasons(drain(source)[0]) == ["1"]
+    assert opened == [tmp_path / "a.log"]
+
+
+def recording(opened: list[Path], open_: Callable[[Path, int], int]) -> Callable[[Path, int], int]:
+    def record(path: Path, flags: int) -> int:
+        opened.append(path)
+        return open_(path, flags)
+
+    return record
+
+
+def refusing(number: int) -> Callable[..., NoReturn]:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def test_a_directory_is_refused_with_what_to_do(tmp_path: Path, follow: Open) -> None:
