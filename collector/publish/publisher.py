@@ -240,10 +240,11 @@ class Publisher:
 
     def _gather(self) -> list[QueuedChunk]:
         """The chunks in the queue, waiting for a first one; none once stopped."""
-        gathered: list[QueuedChunk] = []
+        gathered, events = list[QueuedChunk](), 0
         with suppress(queue.Empty):
-            while sum(len(chunk.events) for chunk in gathered) < MAX_EVENTS:
+            while events < MAX_EVENTS:
                 gathered.append(self.chunks.get(block=not gathered and not self.stopping.is_set()))
+                events += len(gathered[-1].events)
         return gathered
 
     def _publish(self, chunks: list[QueuedChunk]) -> bool:
