@@ -204,7 +204,7 @@ def base_of(path: str) -> str:
 
 
 def look(path: str, before: Look | None) -> Look | None:
-    """The file of this path, None without one; the first bytes of one that goes on are not read again."""
+    """The file of this path, None without one; of one that is as before the first bytes are not read."""
     try:
         status = os.stat(path)  # noqa: PTH116 - there may be thousands
     except OSError:
@@ -212,9 +212,9 @@ def look(path: str, before: Look | None) -> Look | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     now = Look(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, b"")
-    goes_on = before is not None and before.inode == now.inode and now.size >= before.size
-    if before is not None and goes_on and len(before.start) == min(now.size, START_BYTES):
-        return now._replace(start=before.start)
+    is_known = before is not None and len(before.start) == min(now.size, START_BYTES)
+    if before is not None and is_known and before._replace(start=b"") == now:
+        return before
     return now._replace(start=_start(path))
 
 

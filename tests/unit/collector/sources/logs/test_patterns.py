@@ -386,6 +386,19 @@ def test_a_rotation_that_is_being_compressed_is_read_once(
     assert collector.entries() == writer.every()
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_log_that_is_cut_and_is_no_smaller_at_the_next_look_is_read_once(
+    collect: Collect, writer: Writer, more: int
+) -> None:
+    collector = collect("x.log*")
+    for _ in range(3):
+        collector.look()
+        writer.copytruncate()
+        writer.write(LINES + more)
+    collector.look(2)
+    assert collector.entries() == writer.every()
+
+
 @pytest.mark.parametrize("first", ["look", "read", "restart"])
 @pytest.mark.parametrize(("name", "kept"), [("x.{}.log", 2), ("x.{}.log", 4), ("x-{}.log", 4)])
 def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
