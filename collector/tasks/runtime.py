@@ -47,8 +47,8 @@ class Runtime:
         self._publisher = publisher
         self._context = context
         self._saved = saved
-        self.tasks: list[Task] = []
-        """The tasks that have been started; others may be added meanwhile."""
+        self.tasks: dict[str, Task] = {}
+        """The tasks that have been started, by their source; others may be added meanwhile."""
         self._starting = threading.Lock()
         self.publishing = Publishing(
             self.saved, settings.kafka_cluster, settings.heartbeat_interval_ms, context.clock, settings.name
@@ -61,12 +61,12 @@ class Runtime:
 
     def saved(self, source: str) -> State | None:
         """The state that the last instance of a source has left, in this process or before its start."""
-        left = next((task.state for task in tuple(self.tasks) if task.name == source), None)
-        return self._saved.get(source) if left is None else left
+        task = self.tasks.get(source)
+        return self._saved.get(source) if task is None or task.state is None else task.state
 
     def runs(self, source: str) -> bool:
         """Whether this source has not ended."""
-        return any(task.name == source for task in tuple(self.tasks))
+        return source in self.tasks
 
     def start(self, make: Callable[[], Source], scope: Scope = Scope.TASK) -> None:
         """Start a source, once for each name; sources may start others. ``make`` makes each instance."""
@@ -87,7 +87,7 @@ class Runtime:
                 context=self._context,
                 abandoned=self.abandoned,
             )
-            self.tasks.append(task)
+            self.tasks[source.name] = task
             task.start()
 
     def run(self, stop: threading.Event, beat: Callable[[], None] = unheard) -> str:
@@ -101,7 +101,7 @@ class Runtime:
         shorten_ms = began_ms + SHORTEN_MS
         while not stop.is_set() and not self._publisher.ended.is_set():
             beat()
-            for task in tuple(self.tasks):
+            for task in tuple(self.tasks.values()):
                 task.announce()
                 if task.over:
                     self._drop(task)
@@ -120,13 +120,12 @@ class Runtime:
         with self._starting:
             if task.state is not None:
                 self._saved = {**self._saved, task.name: task.state}
-            self.tasks.remove(task)
+            del self.tasks[task.name]
 
     def shorten(self) -> None:
         """Keep less of logs whose files have long been gone."""
         with self._starting:
-            going = {task.name for task in self.tasks}
-            left = {name: state for name, state in self._saved.items() if name not in going}
+            left = {name: state for name, state in self._saved.items() if name not in self.tasks}
             changes = shortened(left, self._saved.get(EPOCHS, {}), self._context.clock())
             if changes and self._channel.offer((), changes):
                 after = {**self._saved, **changes}
@@ -134,7 +133,7 @@ class Runtime:
 
     def _end_others(self) -> None:
         """Tell that the sources have ended that were read before this start, and are not any more."""
-        self._others -= {task.name for task in tuple(self.tasks)}
+        self._others -= set(self.tasks)
         for name in sorted(self._others):
             status = source_status(name, "", self._channel, self.publishing)
             if status.publish(up=True, message="", ended=True):
@@ -148,7 +147,7 @@ class Runtime:
         self._context.stop.set()
         total_ms = self._settings.graceful_timeout_ms
         deadline_ms = monotonic_ms() + total_ms
-        for task in tuple(self.tasks):
+        for task in tuple(self.tasks.values()):
             if not task.ends(deadline_ms - total_ms / PUBLISHER_SHARE - monotonic_ms()):
                 task.abandon()
         self._report()

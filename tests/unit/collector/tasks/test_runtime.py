@@ -217,7 +217,7 @@ def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
         "failed: no progress within 1000 ms (task_timeout_ms), GET /connectors timed out; it is started anew"
     )
     assert harness.kafka.holds('"up":false', f'"message":"{failed}"')
-    assert [task.sequence for task in harness.runtime.tasks] == [2, 1]
+    assert [task.sequence for task in harness.runtime.tasks.values()] == [2, 1]
     assert contextual(caplog)[0] == (
         "[log:a|task-0|1] GET /connectors timed out; without progress within 1000 ms the source fails"
     )
