@@ -232,6 +232,25 @@ def test_an_empty_successor_is_believed_when_the_renamed_file_has_been_quiet(
 
 
 @pytest.mark.parametrize("restart", [False, True])
+def test_a_link_to_each_days_file_is_followed_through_the_days(tmp_path: Path, restart: bool) -> None:
+    """As cronolog and others write a log: the file that is written has its day in its name from the start."""
+    link = tmp_path / "x.log"
+    with closing(Reader(link)) as reader:
+        for day in range(21, 25):
+            file = tmp_path / f"x-2026-11-{day}.log"
+            file.write_text(abandoned(day))
+            os.utime(file, ns=(day * 10**9, day * 10**9))
+            link.unlink(missing_ok=True)
+            link.symlink_to(file.name)
+            if day == 21:
+                reader.drain()
+        if restart:
+            reader.restart()
+        reader.drain()
+    assert reader.tasks == ["21", "22", "23", "24"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
 def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, restart: bool) -> None:
     """As those of /var/log/containers on Kubernetes."""
     pod, link = tmp_path / "pod", tmp_path / "containers" / "x.log"
