@@ -8,7 +8,6 @@ import inspect
 import sys
 import uuid
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -35,8 +34,8 @@ COLUMNS: Final[tables.Columns] = {
     "created": "created_at",
     "why": lambda order: order["status_reason"] or order["reason"],
 }
-table: Final = partial(tables.of_items, "Redrives", COLUMNS, optional=("created", "came back", "why"))
-"""Redrives, or one, as a table."""
+NESTED: Final = frozenset({"cut_off", "dlq_topic_id", "plan", "request"})
+"""What an order has for programs."""
 
 SETTINGS: Final = "settings"
 Given = Mapping[str, Any]
@@ -161,6 +160,16 @@ def jobs(
     if follow:
         return watch(api, order, terminal(output), output)
     return shown(api.get(f"{PATH}/{order}"), output, table)
+
+
+def table(answer: Answer) -> tables.FittedTable:
+    """Redrives as a table, or all that one tells: why it stands, what came back."""
+    if "items" in answer:
+        return tables.of_items("Redrives", COLUMNS, answer, optional=("created", "came back", "why"))
+    skipped = [f"{reason}: {count}" for reason, count in answer["skip_reasons"].items()]
+    told = {**answer, "progress": answer["progress"]["text"], "skip_reasons": skipped}
+    rows = [(name, value) for name, value in told.items() if name not in NESTED]
+    return tables.FittedTable(f"Redrive {answer['id']}", ("", ""), rows)
 
 
 def cancel(api: Api, order: OrderId, *, output: Output = Format.TABLE) -> int:

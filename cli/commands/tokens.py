@@ -151,7 +151,7 @@ def audit(
         for line in api.lines(f"{AUDIT}/export", **given):
             print(line)
         return DONE
-    table = partial(tables.of_items, "Audit", ENTRY_COLUMNS, optional=("address", "outcome"))
+    table = partial(tables.of_items, "Audit", ENTRY_COLUMNS, optional=("address", "why"))
     return shown(api.pages(AUDIT, limit, **given), output, table)
 
 

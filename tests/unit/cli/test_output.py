@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -18,9 +19,11 @@ from cli.commands.dead_letters import records
 from cli.commands.output import Format
 from cli.main import app
 from deadwatch.contract.events import THREADLESS
+from deadwatch.orders.order import Status
 from deadwatch.runtime.clock import clock_ms
-from deadwatch.store import schema
+from deadwatch.store import schema, series
 from deadwatch.store.write import audit
+from deadwatch.store.write.order_claims import OrderClaims
 from tests import console_store
 from tests.unit.cli.terminal import Served, api_that
 
@@ -65,6 +68,28 @@ def test_columns_that_find_no_room_are_named(full: Served) -> None:
     assert "message_pattern" in narrow
     assert "not shown" not in wide
     assert "last_seen" in wide
+
+
+def test_an_order_alone_tells_why_it_stands_and_what_came_back_on_80_columns(
+    served: Served, order: str, store: Engine, add_series: Callable[..., None]
+) -> None:
+    why = "6 of 9 records came back (67%, guards.max_bounce_ratio is 50%): mend the cause, then resume"
+    claims = OrderClaims(store)
+    claim = claims.claim("w", 0, 60_000)
+    assert claim is not None
+    claims.settle(claim, Status.PAUSED, why, 1)
+    add_series(series.REDRIVE_ORDERS, 6, order=order, outcome="bounced", outcome_reason="")
+    told = " ".join(ok(served.run("jobs", order, columns=80)).replace("\u2502", " ").split())
+    assert f"status_reason {why}" in told
+    assert "bounced 6" in told
+    assert "not shown" not in told
+
+
+def test_the_audit_tells_how_it_went_on_80_columns(served: Served, store: Engine) -> None:
+    asked = audit.Entry(at_ms=clock_ms(), who="root (local)", action="redrives.create", why="converter fixed")
+    with store.begin() as connection:
+        audit.write(connection, replace(asked, subject="a" * 36, outcome="409 conflict"))
+    assert "conflict" in ok(served.run("audit", columns=80))
 
 
 @pytest.mark.parametrize(

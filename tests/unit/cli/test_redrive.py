@@ -158,7 +158,7 @@ def test_an_order_is_followed_while_the_api_is_away_for_a_moment(
     monkeypatch.setattr(following, "monotonic_ms", lambda: next(looks))
     progress = {"text": "", "done": 1, "total": 2, "counted": True}
     shown = {"id": "a", "dlq_topic": "dlq.t", "dry_run": False, "status_reason": "", "reason": "mended"}
-    shown |= {"progress": progress, "bounced": 0, "created_at": None, "records_per_second": None}
+    shown |= {"progress": progress, "skip_reasons": {}, "records_per_second": None}
     answers = iter([200, *islice(cycle((502, 503, 504)), away), 200])
     status = iter(["RUNNING", "COMPLETED"])
 
