@@ -122,15 +122,13 @@ def redrive(
     """
     console, request = terminal(output), body(dlq_topic, options)
     tried = api.post(PATH, request)
-    would, asks = plan(tried), not (dry_run or yes)
-    with_question = asks and not (output is Format.TABLE and is_terminal(sys.stdout))
+    would, question = plan(tried), "" if dry_run or yes else question_about(tried["plan"])
+    with_question = question and not (output is Format.TABLE and is_terminal(sys.stdout))
     if not with_question:
         console.print(would)
     if dry_run:
         return _end(tried, output, DONE)
-    at_most = tried["plan"]["at_most"]
-    question = f"Move up to {at_most} records?" if tried["plan"]["at_least"] else f"Move {at_most} records?"
-    if asks and not ask_terminal(question, would if with_question else ""):
+    if question and not ask_terminal(question, would if with_question else ""):
         return _end(tried, output, UNDONE)
     try:
         order = api.post(PATH, {**request, **next_step(tried)}, str(uuid.uuid4()))
@@ -238,6 +236,18 @@ def plan(dry_run: Answer) -> tables.FittedTable:
         rows.append(("takes", f"{least}{tables.duration(made['estimated_ms'])}"))
     rows += [("warning", warning) for warning in made["warnings"]]
     return tables.FittedTable(f"Dry run on {dry_run['dlq_topic']}", ("", ""), rows)
+
+
+def question_about(made: Answer) -> str:
+    """What people are asked before a plan becomes an order; "" where it would do nothing."""
+    up_to, moved, parked = "up to " if made["at_least"] else "", made["at_most"], made["to_park"]
+    if not moved:
+        return f"Park {_records(parked)}?" if parked else ""
+    return f"Move {up_to}{_records(moved)}{f', park {parked}' if parked else ''}?"
+
+
+def _records(count: int) -> str:
+    return f"{count} record" if count == 1 else f"{count} records"
 
 
 def _end(answer: Answer, output: Format, code: int) -> int:

@@ -112,5 +112,6 @@ class UnreadHistoryError(RequestError):
     def __init__(self, dlq_topic: str, behind: str) -> None:
         super().__init__(
             f"{behind}, so records of {dlq_topic} that earlier orders have moved might be moved once more: "
-            'start streaming or wait until it has caught up, or say "again": true to move them all the same'
+            'start streaming or wait until it has caught up, or say "again": true, or --again, to move them '
+            "all the same"
         )

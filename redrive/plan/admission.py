@@ -95,7 +95,7 @@ def check_plan(request: OrderRequest, plan: Plan, max_unconfirmed: int) -> None:
     if plan.left_out and plan.left_out == plan.selected and not plan.at_least:
         raise RefusedOrderError(
             f"all {plan.left_out} records of the selection were moved or parked already, by earlier orders "
-            'or policies: say "again": true to move them once more'
+            'or policies: say "again": true, or --again, to move them once more'
         )
     if plan.to_move + plan.to_park == 0 and not plan.at_least:
         reasons = ", ".join(f"{reason} {count}" for reason, count in plan.skip_reasons.items())

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from sqlalchemy import Engine
 
-from cli.api_client import Api, NoAnswerError, UsageError
+from cli.api_client import Api, NoAnswerError, RefusedError, UsageError
 from cli.commands import following, redrives
 from cli.commands.output import Format
 from cli.commands.redrives import Given, body
@@ -241,6 +241,33 @@ def test_who_is_asked_sees_the_plan_once_where_the_output_goes_elsewhere_and_a_n
     assert [request["dry_run"] for request in asked] == [True]
     if output is Format.JSON:
         assert json.loads(stdout) == TRIED
+
+
+@pytest.mark.parametrize(
+    ("plan", "question"),
+    [
+        (Plan(to_move=7, at_most=7), "Move 7 records?"),
+        (Plan(to_move=1, at_most=1, to_park=2), "Move 1 record, park 2?"),
+        (Plan(to_move=7, at_least=True, at_most=9), "Move up to 9 records?"),
+        (Plan(to_park=1), "Park 1 record?"),
+        (Plan(skip_reasons={"already_moved": 7}), ""),
+    ],
+)
+def test_the_question_tells_what_would_be_done(plan: Plan, question: str) -> None:
+    assert redrives.question_about(plan.model_dump(mode="json")) == question
+
+
+def test_where_nothing_would_be_done_nobody_is_asked_and_the_api_says_why(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if json.loads(request.content)["dry_run"]:
+            return httpx2.Response(202, json=READ | {"plan": Plan().model_dump(mode="json")})
+        return httpx2.Response(422, json={"detail": "the selection matches none"})
+
+    with pytest.raises(RefusedError, match=r"^the selection matches none$"):
+        redrives.redrive(api_that(answer), "dlq.t", **ALL)
+    assert "[y/N]" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("closed", [("stdin",), ("stdin", "stdout")])
