@@ -117,6 +117,7 @@ def _look(seen: Watched, sink: Sink) -> None:
     assert sink.dlq in text
     page.get_by_role("heading", name="__connect.errors.exception.stacktrace").first.wait_for()
     page.locator("details.sample").first.get_by_role("heading", name="Value").wait_for()
+    assert "DataException" in page.title(), "its newest record, which it loads, is another page"
     assert "4111" not in page.content(), "a payload is masked"
     seen.shoot("lab-group")
 
