@@ -50,7 +50,7 @@ TAGS: Final = {
     "audit": "Who did what.",
 }
 WHY: Final = {
-    400: "The header Host or the cursor cannot be read, or the body is no JSON.",
+    400: "The header Host or the cursor cannot be read, or the body is no UTF-8.",
     401: "Credentials are missing or not valid.",
     403: "The role is not enough.",
     404: "There is no such thing.",

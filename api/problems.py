@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -85,11 +85,16 @@ def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse
     if refused := _unauthenticated(request):
         return refused
     errors = [
-        {"in": str(found["loc"][0]), "name": ".".join(map(str, found["loc"][1:])), "detail": reason(found)}
+        {"in": str(found["loc"][0]), "name": _field(found), "detail": reason(found)}
         for found in error.errors()
     ]
     detail = "; ".join(f"{found['name'] or found['in']}: {found['detail']}" for found in errors)
     return problem(request, "invalid-request", "The request is not valid", 422, detail, errors=errors)
+
+
+def _field(found: Mapping[str, Any]) -> str:
+    """The field or parameter of an error; "" where the whole body is meant."""
+    return "" if found["type"] == "json_invalid" else ".".join(map(str, found["loc"][1:]))
 
 
 def _http(request: Request, error: HTTPException) -> ProblemResponse:
@@ -99,9 +104,8 @@ def _http(request: Request, error: HTTPException) -> ProblemResponse:
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return too_large(request)
     kind = status.phrase.lower().replace(" ", "-")
-    detail = (
-        f"{request.method} {request.url.path}: {status.description or status.phrase}; /docs lists the routes"
-    )
+    text = error.detail if status == HTTPStatus.BAD_REQUEST else status.description or status.phrase
+    detail = f"{request.method} {request.url.path}: {text}; /docs lists the routes"
     return problem(request, kind, status.phrase, status, detail, headers=error.headers or {})
 
 

@@ -24,6 +24,13 @@ ALLOWED: Final[Mapping[str, str]] = {
 }
 """What a pattern allows, where that is more than some characters in a row."""
 
+KINDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("model_attributes_type", "model_type", "dict_type"), "this takes an object with fields"),
+    **dict.fromkeys(("tuple_type", "list_type"), "this takes a list"),
+    "timezone_aware": "must have a time zone, as in 2026-11-21T12:00:00Z",
+}
+"""What is said of a value of another kind."""
+
 _CHARACTERS: Final = re.compile(r"\^\[([^\]^]+)\](?:\{(\d+)(?:,(\d+))?\}|\+)\$")
 
 
@@ -34,8 +41,10 @@ def reason(error: Mapping[str, Any]) -> str:
         return f"this takes {allowed(error['ctx']['pattern']) or error['ctx']['pattern']}"
     if kind == "extra_forbidden":
         return "no field or parameter has this name"
-    if kind == "timezone_aware":
-        return "must have a time zone, as in 2026-11-21T12:00:00Z"
+    if kind == "json_invalid":
+        return f"this is no JSON: {error['ctx']['error']}, at character {error['loc'][-1]}"
+    if kind in KINDS:
+        return KINDS[kind]
     if kind.startswith("datetime_"):
         return "a time is written as 2026-11-21T12:00:00Z"
     return str(error["msg"]).removeprefix("Value error, ")

@@ -33,6 +33,29 @@ def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(client: http
     assert (error["in"], error["name"]) == ("query", "limit")
 
 
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("body", "refused", "detail"),
+    [
+        (b"{bad", "422 invalid-request", "body: this is no JSON: Expecting property name .*, at character 1"),
+        (b"[]", "422 invalid-request", "body: this takes an object with fields"),
+        (
+            b'{"dlq_topics": "dlq.t"}',
+            "422 invalid-request",
+            "reason: Field required; dlq_topics: this takes a list",
+        ),
+        (b'{"reason": "\xff"}', "400 bad-request", "POST .*: There was an error parsing the body; /docs .*"),
+    ],
+)
+def test_a_body_of_another_kind_is_refused_in_words(
+    client: httpx2.Client, body: bytes, refused: str, detail: str
+) -> None:
+    json_type = {"content-type": "application/json"}
+    answer = client.post("/api/v1/redrive-policies", content=body, headers=json_type)
+    assert problem(answer) == refused
+    assert re.fullmatch(detail, answer.json()["detail"])
+
+
 def test_every_pattern_of_the_api_has_words_for_what_it_allows(client: httpx2.Client) -> None:
     document = client.get("/openapi.json").text
     patterns = {json.loads(found) for found in re.findall(r'"pattern":("(?:[^"\\]|\\.)*")', document)}
