@@ -118,6 +118,9 @@ def _look(seen: Watched, sink: Sink) -> None:
     page.get_by_role("heading", name="__connect.errors.exception.stacktrace").first.wait_for()
     page.locator("details.sample").first.get_by_role("heading", name="Value").wait_for()
     assert "DataException" in page.title(), "its newest record, which it loads, is another page"
+    page.get_by_text(
+        "Caused by: com.fasterxml.jackson"
+    ).first.wait_for()  # beyond what the store keeps of a header
     assert "4111" not in page.content(), "a payload is masked"
     seen.shoot("lab-group")
 
