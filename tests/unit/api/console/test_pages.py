@@ -11,7 +11,7 @@ from api.app import create_app
 from api.console.app import POLICY
 from api.console.views.overview import MAX_OF_A_KIND
 from api.settings import ApiSettings
-from deadwatch.store import schema
+from deadwatch.store import schema, series
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests import console_store
@@ -179,6 +179,19 @@ def test_a_stack_trace_is_folded_and_own_frames_are_marked(reader: Console) -> N
     assert len(values) > 1
     assert len(set(values)) > 1, "and which samples differ, without the values"
     assert "globex" not in text
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("outcome", "told"), [("", "No redrive yet."), ("sent", "No redrive was of this cause alone")]
+)
+def test_a_cause_whose_records_were_moved_with_others_does_not_say_that_nothing_was(
+    console: Console, add_row: Add, add_series: Add, outcome: str, told: str
+) -> None:
+    add_row(schema.groups, fingerprint="f1", dlq_topic="dlq.t", records=7)
+    if outcome:
+        add_series(series.REDRIVE_GROUPS, 7, dlq_topic="dlq.t", fingerprint="f1", outcome=outcome)
+    assert told in console.get("/groups/f1").text
 
 
 def test_every_value_of_a_repeated_header_is_on_the_page_of_a_record(store_url: str) -> None:
