@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import pytest
 import typer
@@ -108,6 +109,12 @@ def test_a_command_that_does_not_exist_would_be_noticed(deadwatch: Any) -> None:
         test_our_command_line_takes_it(deadwatch, ["deadwatch", "topics", "--colour"])
     with pytest.raises(Exception, match="No such command 'topic'"):
         test_our_command_line_takes_it(deadwatch, ["deadwatch", "topic"])
+
+
+def test_an_order_has_an_id_that_the_api_takes() -> None:
+    named = [words[2] for words in of("deadwatch") if words[1] in {"pause", "resume", "cancel"}]
+    assert named
+    assert {one for one in named if str(UUID(one)) != one} == set()
 
 
 def test_every_address_is_one_that_answers(routes: Routes) -> None:
