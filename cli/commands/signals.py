@@ -63,7 +63,7 @@ def _overview(now: Answer) -> tables.FittedTable:
         ("redrives paused", now["redrives"]["paused"], None),
     ]
     rows += [(f"down: {one['name']}", one["message"], one["down_since"]) for one in now["sources"]["down"]]
-    title = f"{now['kafka_cluster']} at {now['at']}"
+    title = f"{now['kafka_cluster']} at {tables.brief_time(now['at'])}"
     return tables.FittedTable(title, OVERVIEW_HEADINGS, rows, optional=OVERVIEW_HEADINGS[-1:])
 
 

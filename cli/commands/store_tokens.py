@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from api import cursor
 from api.auth.authenticator import named_user
 from api.auth.tokens import TokenService
-from api.errors import ApiError
+from api.errors import ApiError, StoreUnavailableError
 from api.routes.tokens import DAY_MS, NewToken, TokenRequest, token_answer
 from api.settings import ApiSettings
 from api.store import Store, Writer
@@ -18,6 +18,7 @@ from cli.commands.output import Answer
 from cli.service import store_url
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.settings_file import load
+from deadwatch.store.engine import parse_url, shown
 from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry, Witness
 from deadwatch.store.write.tokens import TokenError
@@ -74,9 +75,12 @@ class StoreTokens:
 def on_store(data: Path, config: Path | None, work: Callable[[StoreTokens], T]) -> T:
     """Work on the tokens of the settings' store. Raises ``RefusedError``, ``SettingsError``."""
     settings = load(ApiSettings, config)
-    tokens = StoreTokens(settings.model_copy(update={"store_url": store_url(settings, data)}))
+    address = store_url(settings, data)
+    tokens = StoreTokens(settings.model_copy(update={"store_url": address}))
     try:
         return work(tokens)
+    except StoreUnavailableError as error:
+        raise RefusedError(f"{shown(parse_url(address))}: {error}") from None
     except (ApiError, TokenError) as error:
         raise RefusedError(str(error)) from None
     finally:

@@ -81,7 +81,7 @@ def create(
     body = {"name": name, "role": role, "expires_in_days": None if never_expires else days or DAYS}
     made = _on_store(data, config, lambda tokens: tokens.create(body)) if on_store else api.post(PATH, body)
     if output is Format.TABLE:
-        until = made["expires_at"] or "it is revoked"
+        until = tables.brief_time(made["expires_at"] or "it is revoked")
         sys.stderr.write(f"token {made['id']} of {made['name']}, {made['role']}, valid until {until}:\n")
         print(made["token"])
         return DONE

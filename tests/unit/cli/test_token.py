@@ -176,6 +176,11 @@ WRONG = (
     ),
     ("redrive dlq.t --all --reason x --engine warp", 2, "--engine takes local or spark, not 'warp'"),
     ("jobs --token dw_0", 3, "this is no token"),
+    (
+        "token list --on-store --data /nowhere",
+        1,
+        "sqlite:////nowhere/deadwatch.db: there is no store at store_url that can be opened yet",
+    ),
 )
 
 
