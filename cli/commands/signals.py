@@ -49,8 +49,10 @@ def _overview(now: Answer) -> tables.FittedTable:
         ("dead letters in all", dead["total"], dead["last_seen"]),
         ("causes", dead["groups"], None),
         ("share-group dead letters lost", *_count(dead["lost"])),
-        ("FAILED tasks", failed["tasks"], failed["latest_since"]),
-        ("FAILED connectors", failed["connectors"], failed["latest_since"]),
+        *(
+            (f"FAILED {one}", failed[one], failed["latest_since"] if failed[one] else None)
+            for one in ("tasks", "connectors")
+        ),
         ("stalled tasks", now["stalled_tasks"]["current"], now["stalled_tasks"]["longest_since"]),
         ("abandoned tasks", *_count(now["abandoned_tasks"], "current")),
         ("abandoned connectors", *_count(now["abandoned_connectors"], "current")),

@@ -175,3 +175,15 @@ def test_what_is_dead_comes_first_among_tasks(full: Served, add_row: Callable[..
     shown = [line.split()[3] for line in lines if "late-" in line]
     assert sorted(shown[:2]) == ["FAILED", THREADLESS]
     assert shown[2] == "RUNNING"
+
+
+def test_only_what_has_failed_has_a_time_since_when(served: Served, add_row: Callable[..., None]) -> None:
+    now_ms = clock_ms()
+    times = {"observed_at_ms": now_ms, "state_since_ms": now_ms}
+    add_row(schema.instances, connector="late", task="0", state="FAILED", **times)
+    lines = ok(served.run("overview")).splitlines()
+    since = {
+        line.split("\u2502")[1].strip(): line.split("\u2502")[3].strip() for line in lines if "FAILED" in line
+    }
+    assert since["FAILED tasks"]
+    assert not since["FAILED connectors"]
