@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 
 COPIED: Final = frozenset({"id", "fingerprint"})
-"""Columns that are never broken: people copy from them."""
+"""Columns that people copy from: they are broken last."""
 COLOURS: Final = {
     **dict.fromkeys(("RUNNING", "enabled", "valid"), "green"),
     **dict.fromkeys(("PAUSED", "CANCELLING", "disabled", "expired"), "yellow"),
@@ -20,6 +20,8 @@ COLOURS: Final = {
 }
 """Colours of cells that show a state; a terminal without colours, or NO_COLOR, shows none."""
 
+NARROWEST: Final = 8
+"""Other columns become no narrower than this before one that people copy from is broken."""
 MAX_WORD: Final = 24
 """A longer word, as the name of a class with its packages, is broken where there is no room for it."""
 FRAME: Final = 3
@@ -87,12 +89,14 @@ class _Column(NamedTuple):
 
     least: int
     most: int
+    copied: bool
 
     @classmethod
     def of(cls, heading: str, cells: Sequence[str]) -> Self:
         most = max(map(len, (heading, *cells)))
         word = max((len(word) for cell in cells for word in cell.split()), default=0)
-        return cls(most if heading in COPIED else max(len(heading), min(word, MAX_WORD)), most)
+        copied = heading in COPIED
+        return cls(most if copied else max(len(heading), min(word, MAX_WORD)), most, copied)
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
@@ -100,7 +104,8 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     room = width - 1 - FRAME * len(columns)
     widths = [column.least for column in columns]
     while sum(widths) > room and max(widths) > 1:
-        widths[widths.index(max(widths))] -= 1
+        others = [index for index, one in enumerate(columns) if not one.copied and widths[index] > NARROWEST]
+        widths[max(others or range(len(columns)), key=widths.__getitem__)] -= 1
     by_want = sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])
     for place, index in enumerate(by_want):
         share = max(room - sum(widths), 0) // (len(columns) - place)

@@ -12,9 +12,11 @@ from pathlib import Path
 import httpx2
 import pytest
 import yaml
+from rich.console import Console
 from sqlalchemy import Engine, NullPool, create_engine
 from typer.testing import Result
 
+from cli.commands import tables
 from cli.commands.dead_letters import records
 from cli.commands.output import Format
 from cli.main import app
@@ -187,3 +189,16 @@ def test_only_what_has_failed_has_a_time_since_when(served: Served, add_row: Cal
     }
     assert since["FAILED tasks"]
     assert not since["FAILED connectors"]
+
+
+def test_an_id_is_not_broken_where_a_long_name_stands_beside_it() -> None:
+    order = {
+        "id": "0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a",
+        "state": "COMPLETED",
+        "topic": "dlq.connect.orders.parked",
+    }
+    table = tables.of_items("Redrives", tables.named(" ".join(order)), {"items": [order]})
+    console = Console(width=70)
+    with console.capture() as captured:
+        console.print(table)
+    assert order["id"] in captured.get()
