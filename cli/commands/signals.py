@@ -64,6 +64,8 @@ def _overview(now: Answer) -> tables.FittedTable:
         ("redrives running", now["redrives"]["running"], None),
         ("redrives paused", now["redrives"]["paused"], None),
     ]
+    if now["redrives"]["warning"]:
+        rows.append(("redrives", now["redrives"]["warning"], None))
     rows += [(f"down: {one['name']}", one["message"], one["down_since"]) for one in now["sources"]["down"]]
     title = f"{now['kafka_cluster']} at {tables.brief_time(now['at'])}"
     return tables.FittedTable(title, OVERVIEW_HEADINGS, rows, optional=OVERVIEW_HEADINGS[-1:])

@@ -28,6 +28,8 @@ from deadwatch.orders.texts import INTERVALS, LINES, NUMBER, PLACES, SECONDS, TI
 router = APIRouter(prefix="/redrives")
 
 ENDED: Final = ("COMPLETED", "CANCELLED", "FAILED")
+MOVING: Final = ("RUNNING", "CANCELLING")
+"""Where a worker is needed."""
 MAX_OUTCOMES: Final = 500
 
 
@@ -166,11 +168,13 @@ def _order(request: Request, service: Service, order: Redrive, problem: str, cod
     outcomes = (
         [] if order.dry_run else redrives.outcomes(service, order.id, PageQuery(limit=MAX_OUTCOMES)).items
     )
+    moves = order.status in MOVING
     return render(
         request,
         "redrive.html",
         code,
         order=order,
+        warning=overview.overview(service).redrives.warning if moves else None,
         outcomes=outcomes,
         meanings=MEANINGS,
         problem=problem,

@@ -191,6 +191,11 @@ def test_only_what_has_failed_has_a_time_since_when(served: Served, add_row: Cal
     assert not since["FAILED connectors"]
 
 
+@pytest.mark.usefixtures("order")
+def test_the_overview_says_that_no_worker_runs(served: Served) -> None:
+    assert "1 redrive waits and no worker runs" in ok(served.run("overview"))
+
+
 def test_an_id_is_not_broken_where_a_long_name_stands_beside_it() -> None:
     order = {
         "id": "0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a",

@@ -222,6 +222,11 @@ def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: 
     assert 'id="again" name="again" value="yes" checked>' in ticked.text
 
 
+def test_an_order_that_no_worker_moves_says_so(console: Console, store: Engine) -> None:
+    order = OrderBook(store).create(suite.order("a"), Plan(to_move=9).model_dump_json()).order.id
+    assert "1 redrive waits and no worker runs" in console.get(f"/redrives/{order}").text
+
+
 def test_a_reason_is_shown_with_what_it_means(operator: Console) -> None:
     for order in (console_store.DRY, console_store.RUNNING):
         page = words(operator.get(f"/redrives/{order}").text)
