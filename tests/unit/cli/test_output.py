@@ -207,3 +207,10 @@ def test_an_id_is_not_broken_where_a_long_name_stands_beside_it() -> None:
     with console.capture() as captured:
         console.print(table)
     assert order["id"] in captured.get()
+
+
+def test_a_title_is_one_line_above_a_narrow_table() -> None:
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(tables.FittedTable("Dry run on dlq.connect.orders.parked", ("", ""), [("read", 7)]))
+    assert captured.get().startswith("Dry run on dlq.connect.orders.parked\n")
