@@ -38,15 +38,15 @@ class EndedSessions:
     """Sessions that were ended by signing out, as the audit has them; used by many threads.
 
     They are read twice a second at most, so other replicas know of one within a second. While the store
-    cannot be read, those known are the ended ones; who waits for a reading that fails does not try again:
-    otherwise a store that hangs would be waited for once for each, one after the other.
+    cannot be read, those known are the ended ones. Who waits does not read again after a reading that has
+    begun or failed meanwhile: otherwise all would wait for a slow store one after the other.
     """
 
     def __init__(self, store: Store, now_ms: Callable[[], int]) -> None:
         self._store, self._now_ms = store, now_ms
         self._ended: dict[str, int] = {}
         self._read_ms: int | None = None
-        self._failures = 0
+        self._turns = 0
         self._lock = threading.Lock()
 
     def check(self, session: Session) -> None:
@@ -60,21 +60,22 @@ class EndedSessions:
             self._ended[session] = self._now_ms()
 
     def _known(self) -> Mapping[str, int]:
-        now_ms, failures = self._now_ms(), self._failures
+        now_ms, turns = self._now_ms(), self._turns
         with self._lock:
             fresh = self._read_ms is not None and 0 <= now_ms - self._read_ms < FRESH_MS
-            if not fresh and failures == self._failures:
+            if not fresh and turns == self._turns:
                 self._read(now_ms)
             return self._ended
 
     def _read(self, now_ms: int) -> None:
         """Read the newest ends; the others wait meanwhile, for nobody may be let in before they are known."""
+        self._turns += 1
         known_ms = now_ms - LONGEST_MS if self._read_ms is None else min(self._read_ms, now_ms) - OVERLAP_MS
         try:
             with self._store.read() as connection:
                 found = audit.subjects(connection, SIGN_OUT, known_ms)
         except ApiError:
-            self._failures += 1
+            self._turns += 1
             return
         kept = {name: at_ms for name, at_ms in self._ended.items() if at_ms > now_ms - LONGEST_MS}
         self._ended, self._read_ms = {**kept, **found}, now_ms

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from api.auth.sign_in import Session
-from api.auth.tokens import FRESH_MS, LONGEST_MS, SIGN_OUT, EndedSessions
+from api.auth.tokens import FRESH_MS, LONGEST_MS, OVERLAP_MS, SIGN_OUT, EndedSessions
 from api.errors import StoreUnavailableError, UnauthenticatedError
 from api.store import Store
 from deadwatch.store.write import audit
@@ -54,20 +54,36 @@ def test_a_replica_that_nobody_asked_for_long_knows_of_every_end_since(
     sessions.check(Session("goes on", FOR_EVER))
 
 
-class Hanging(Store):
-    """Does not answer before ``may_fail``."""
+def test_an_end_is_known_whatever_clock_it_was_written_by(store: Engine, reader: Store, now_ms: int) -> None:
+    clock = [now_ms]
+    sessions = EndedSessions(reader, lambda: clock[0])
+    for name, passed_ms, behind_ms in (("behind", FRESH_MS, OVERLAP_MS), ("set back", -3 * OVERLAP_MS, 0)):
+        sessions.check(Session("goes on", FOR_EVER))
+        end(store, name, clock[0] - behind_ms)
+        clock[0] += passed_ms
+        end(store, f"{name}, then", clock[0])
+        for ended in (name, f"{name}, then"):
+            with pytest.raises(UnauthenticatedError):
+                sessions.check(Session(ended, FOR_EVER))
 
-    def __init__(self, url: str) -> None:
+
+class Hanging(Store):
+    """Does not answer before ``may_end``, and then only if it is ``slow``."""
+
+    def __init__(self, url: str, *, slow: bool = False) -> None:
         super().__init__(url)
-        self.asked, self.begun, self.may_fail = 0, threading.Event(), threading.Event()
+        self.asked, self.begun, self.may_end = 0, threading.Event(), threading.Event()
+        self.slow = slow
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         self.asked += 1
         self.begun.set()
-        assert self.may_fail.wait(60)
-        yield from ()  # no reading begins
-        raise StoreUnavailableError("it hung")
+        assert self.may_end.wait(60)
+        if not self.slow:
+            raise StoreUnavailableError("it hung")
+        with super().read() as connection:
+            yield connection
 
 
 def waiting() -> int:
@@ -83,11 +99,29 @@ def test_a_store_that_hangs_is_waited_for_once_by_all_who_ask_meanwhile(store_ur
         assert store.begun.wait(60)
         others = [threads.submit(sessions.check, Session("goes on", FOR_EVER)) for _ in range(7)]
         until(lambda: waiting() == 7, "threads that wait for the first")
-        store.may_fail.set()
+        store.may_end.set()
         assert [one.result() for one in (first, *others)] == [None] * 8
         assert store.asked == 1
         sessions.check(Session("goes on", FOR_EVER))
         assert store.asked == 2, "who asks later asks the store"
+
+
+@pytest.mark.usefixtures("store")
+def test_a_store_that_is_slow_is_asked_once_more_for_all_who_ask_meanwhile(
+    store_url: str, now_ms: int
+) -> None:
+    clock = [now_ms]
+    with closing(Hanging(store_url, slow=True)) as store, ThreadPoolExecutor(8) as threads:
+        sessions = EndedSessions(store, lambda: clock[0])
+        asking = [threads.submit(sessions.check, Session("goes on", FOR_EVER))]
+        assert store.begun.wait(60)
+        for _ in range(7):
+            clock[0] += FRESH_MS
+            asking.append(threads.submit(sessions.check, Session("goes on", FOR_EVER)))
+            until(lambda: waiting() == len(asking) - 1, "one more thread that waits for the first")
+        store.may_end.set()
+        assert [one.result() for one in asking] == [None] * 8
+        assert store.asked == 2
 
 
 def test_what_has_ended_is_known_while_the_store_is_away(
