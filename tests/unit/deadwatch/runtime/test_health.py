@@ -2,9 +2,12 @@
 
 import socket
 import struct
+import sys
 import threading
 from dataclasses import dataclass
+from http.server import ThreadingHTTPServer
 
+import httpx2
 import pytest
 
 from deadwatch.runtime.health import Health, HealthSettings
@@ -58,7 +61,10 @@ def test_it_answers_over_http_and_tells_nothing_else() -> None:
         assert http.get(f"{url}/metrics").status_code == 404
         for path in ("/livez", "/readyz", "/metrics"):
             whole, head = http.get(f"{url}{path}"), http.head(f"{url}{path}")
-            assert (head.status_code, head.headers, head.content) == (whole.status_code, whole.headers, b"")
+            assert (head.status_code, head.headers) == (whole.status_code, whole.headers)
+        with socket.create_connection(("127.0.0.1", port)) as probe, probe.makefile("rb") as answered:
+            probe.sendall(b"HEAD /livez HTTP/1.1\r\n\r\n")
+            assert answered.read().endswith(b"\r\n\r\n"), "no body, which a client would not show"
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /liv"])
@@ -71,6 +77,16 @@ def test_a_probe_that_hangs_up_is_no_line_of_the_log(sent: bytes, capsys: pytest
         assert http.get(f"http://127.0.0.1:{port}/livez").status_code == 200, "after the probe"
         until(lambda: "process_request_thread" not in str(threading.enumerate()), "both are over")
     assert capsys.readouterr().err == ""
+
+
+def test_a_defect_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[BaseException | None] = []
+    monkeypatch.setattr(ThreadingHTTPServer, "handle_error", lambda *_: seen.append(sys.exception()))
+    monkeypatch.setattr(Health, "answer", lambda *_: 1 / 0)
+    port = free_port()
+    with Health(HealthSettings(port=port), "test"), pytest.raises(httpx2.RemoteProtocolError):
+        http.get(f"http://127.0.0.1:{port}/livez")
+    assert [type(error) for error in seen] == [ZeroDivisionError]
 
 
 def test_a_port_that_is_taken_ends_the_process_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
