@@ -13,7 +13,7 @@ from api.browsing.browser import RecordPage
 from api.browsing.payload import Format, Renderer, View
 from api.browsing.records import File, RecordRenderer, lines
 from api.errors import BrowseBusyError
-from api.routes.records import MOST_PAGES_READ
+from api.routes.records import MOST_PAGES_READ, Selecting
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
 from tests.caller import Caller
@@ -40,6 +40,8 @@ RECORDS = "/api/v1/dead-letters/records"
         ("?topic=dlq.a&limit=501", "422 invalid-request limit: "),
         ("?topic=dlq.a&order=random", "422 invalid-request order: "),
         ("?topic=dlq.a&from=2026-01-01T00:00:00", "422 invalid-request from: must have a time zone"),
+        ("?topic=dlq.a&to=2026-01-01T00:00:00", "422 invalid-request to: must have a time zone"),
+        ("?topic=dlq.a&to=2026-01-01T00:00:00+01:00", "422 invalid-request to: a time is written as"),
         (
             "?topic=dlq.a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
             "422 invalid-selection from: must be before 'to'",
@@ -57,6 +59,13 @@ RECORDS = "/api/v1/dead-letters/records"
 def test_a_wrong_request_is_one_problem(client: httpx2.Client, query: str, told: str) -> None:
     answer = client.get(RECORDS + query)
     assert f"{problem(answer)} {answer.json()['detail']}".startswith(told)
+
+
+def test_a_time_before_the_epoch_is_the_epoch_for_kafka() -> None:
+    """To whom -1 and -2 are the end and the beginning."""
+    times = {"from": "1969-12-31T23:59:59.999Z", "to": "1970-01-01T01:00:00.001+01:00"}
+    query = Selecting.model_validate({"topic": "dlq.a", **times}).query()
+    assert (query.from_ms, query.to_ms) == (0, 1)
 
 
 EVIL = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]

@@ -58,6 +58,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("GET /audit?whom=ann", None, INVALID),
     ("GET /audit?from=noon", None, INVALID),
     ("GET /audit?from=2026-11-21T12:00:00", None, INVALID),
+    ("GET /audit?to=2026-11-21T12:00:00", None, INVALID),
     ("GET /audit?who=%00", None, INVALID),
     (f"PUT {NOTE}/f9/note", {}, "404 unknown-group"),
     (f"GET {NOTE}/f9/note", None, "404 unknown-group"),

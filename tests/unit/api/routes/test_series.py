@@ -49,7 +49,7 @@ def test_a_counter_over_the_last_hour(get: Get) -> None:
 
 def test_labels_time_and_step_can_be_chosen(get: Get) -> None:
     query = {"from": "2027-01-15T07:00:00Z", "to": "2027-01-15T09:00:00+00:00", "step": "1h"}
-    body = get(**query, label=["application=app", "kafka_cluster=c"]).json()
+    body = get(**query, label=["application=app", "kafka_cluster=c", "application=app"]).json()
     points = [{"at": "2027-01-15T07:00:00Z", "value": 3}, {"at": "2027-01-15T08:00:00Z", "value": 1}]
     assert body["lines"] == [{"labels": {}, "total": 4, "points": points}]
     assert get(**query, label="task=none").json()["lines"] == []
@@ -63,6 +63,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a label without a value": ({"label": "task"}, "label: must be NAME=VALUE"),
     "a label with two values": ({"label": ["task=0_1", "task=0_2"]}, "label: 'task' cannot have two values"),
     "an unknown label to tell apart": ({"by": "topik"}, "by: 'topik' is no label"),
+    "a begin without a zone": ({"from": "2027-01-15T07:00:00"}, "from: must have a time zone"),
+    "an end without a zone": ({"to": "2027-01-15T07:00:00"}, "to: must have a time zone"),
     "an unknown step": ({"step": "7s"}, "step: Input should be '10s'"),
     "a step that is too narrow": ({**OLD, "step": "10s"}, "step: must be at least 1m"),
     "too many steps": ({"from": "2026-02-01T00:00:00Z", "step": "1h"}, "more than 2200 steps"),
