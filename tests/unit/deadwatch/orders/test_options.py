@@ -167,6 +167,7 @@ def test_a_setting_is_json_or_else_a_text() -> None:
         ({}, "say one of"),
         ({"all": True, "group": "f"}, "say one of"),
         ({"from": "2026-11-21T12:00:00"}, "should have timezone info"),
+        ({"to": "2026-11-21T12:00:00"}, "should have timezone info"),
         ({"from": "2026-11-21T12:00:00Z", "to": "2026-11-21T12:00:00Z"}, "from must be before to"),
         ({"offsets": {0: (2, 2)}}, "from below to"),
         ({"offsets": {0: (-1, 2)}}, "greater than or equal to 0"),
