@@ -19,6 +19,7 @@ from api.errors import STATUSES
 from api.routes import overview, redrives
 from api.routes.redrives import OrderId, Redrive
 from api.service import Searching, Service, Serving
+from api.signals.pipeline import source_rows, workforce
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.options import next_step, words
 from deadwatch.orders.order import OrderRequest, Selection
@@ -168,13 +169,12 @@ def _order(request: Request, service: Service, order: Redrive, problem: str, cod
     outcomes = (
         [] if order.dry_run else redrives.outcomes(service, order.id, PageQuery(limit=MAX_OUTCOMES)).items
     )
-    moves = order.status in MOVING
     return render(
         request,
         "redrive.html",
         code,
         order=order,
-        warning=overview.overview(service).redrives.warning if moves else None,
+        warning=_warning(service) if order.status in MOVING else "",
         outcomes=outcomes,
         meanings=MEANINGS,
         problem=problem,
@@ -183,6 +183,12 @@ def _order(request: Request, service: Service, order: Redrive, problem: str, cod
         also=from_order(order.request)["also"].splitlines(),
         command=command(order.request),
     )
+
+
+def _warning(service: Service) -> str:
+    """That no worker runs, and no more of the overview: the page is asked for every 2 s."""
+    with service.store.read() as connection:
+        return workforce(connection, source_rows(connection), service.moment).warning
 
 
 def from_order(request: OrderRequest) -> dict[str, str]:
