@@ -153,7 +153,10 @@ class RequestForm:
                 problems.setdefault(control.name, control.needed)
         if problems:
             raise FieldsError(problems)
-        return gathered(fields)
+        try:
+            return gathered(fields)
+        except ValueError as error:
+            raise FieldsError({ALSO: str(error)}) from None
 
     def filled(self, request: BaseModel, choices: Form) -> dict[str, str]:
         """The form as it asks for this request; ``choices`` are the values that ``when`` refers to."""
