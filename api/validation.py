@@ -26,7 +26,7 @@ ALLOWED: Final[Mapping[str, str]] = {
 
 KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("model_attributes_type", "model_type", "dict_type"), "this takes an object with fields"),
-    **dict.fromkeys(("tuple_type", "list_type"), "this takes a list"),
+    "tuple_type": "this takes a list",
     "timezone_aware": "must have a time zone, as in 2026-11-21T12:00:00Z",
 }
 """What is said of a value of another kind."""

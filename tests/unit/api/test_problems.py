@@ -40,9 +40,10 @@ def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(client: http
         (b"{bad", "422 invalid-request", "body: this is no JSON: Expecting property name .*, at character 1"),
         (b"[]", "422 invalid-request", "body: this takes an object with fields"),
         (
-            b'{"dlq_topics": "dlq.t"}',
+            b'{"target": {"kind": "map", "map": 3}, "retry": 5, "drop_headers": 3, "dlq_topics": 3}',
             "422 invalid-request",
-            "reason: Field required; dlq_topics: this takes a list",
+            "target.map.map: this takes an object with fields; retry: this takes an object with fields; "
+            "drop_headers: this takes a list; reason: Field required; dlq_topics: this takes a list",
         ),
         (b'{"reason": "\xff"}', "400 bad-request", "POST .*: There was an error parsing the body; /docs .*"),
     ],
