@@ -26,11 +26,13 @@ from deadwatch.runtime.clock import clock_ms
 from deadwatch.store import schema, series
 from deadwatch.store.write import audit
 from deadwatch.store.write.order_claims import OrderClaims
+from deadwatch.store.write.orders import OrderBook
 from tests import console_store
 from tests.unit.cli.terminal import Served, api_that
 
 # jobs tell of the present moment, which is another one in the next answer
 LISTS = ("topics", "groups", "findings", "policies list")
+ID = "0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a"
 EVERYTHING = (*LISTS, "jobs", "overview", "tasks", f"show {console_store.MAIN_GROUP}", "token whoami")
 
 
@@ -81,9 +83,14 @@ def test_an_order_alone_tells_why_it_stands_and_what_came_back_on_80_columns(
     assert claim is not None
     claims.settle(claim, Status.PAUSED, why, 1)
     add_series(series.REDRIVE_ORDERS, 6, order=order, outcome="bounced", outcome_reason="")
+    for reason, count in (("no_origin", 3), ("target_missing", 1)):
+        add_series(series.REDRIVE_ORDERS, count, order=order, outcome="skipped", outcome_reason=reason)
     told = " ".join(ok(served.run("jobs", order, columns=80)).replace("\u2502", " ").split())
     assert f"status_reason {why}" in told
     assert "bounced 6" in told
+    assert "progress 4 of 9 done" in told
+    assert "skip_reasons no_origin: 3, target_missing: 1" in told
+    assert not {"plan", "request", "cut_off", "dlq_topic_id"} & set(told.split())
     assert "not shown" not in told
 
 
@@ -191,22 +198,28 @@ def test_only_what_has_failed_has_a_time_since_when(served: Served, add_row: Cal
     assert not since["FAILED connectors"]
 
 
-@pytest.mark.usefixtures("order")
-def test_the_overview_says_that_no_worker_runs(served: Served) -> None:
-    assert "1 redrive waits and no worker runs" in ok(served.run("overview"))
+def test_the_overview_says_that_no_worker_runs_where_one_is_needed(
+    served: Served, order: str, store: Engine
+) -> None:
+    waits = ok(served.run("overview"))
+    assert "redrives  " in waits
+    assert "1 redrive waits and no worker runs" in waits
+    OrderBook(store).pause(order, "somebody")
+    assert "redrives  " not in ok(served.run("overview"))
 
 
-def test_an_id_is_not_broken_where_a_long_name_stands_beside_it() -> None:
+@pytest.mark.parametrize(("width", "whole"), [(70, ID), (50, "COMPLETE")])
+def test_an_id_is_broken_last_and_leaves_room_for_the_others(width: int, whole: str) -> None:
     order = {
-        "id": "0f8c2c0e-6d0b-4f5e-9a53-0c4f4d1f3b7a",
+        "id": ID,
         "state": "COMPLETED",
         "topic": "dlq.connect.orders.parked",
     }
     table = tables.of_items("Redrives", tables.named(" ".join(order)), {"items": [order]})
-    console = Console(width=70)
+    console = Console(width=width)
     with console.capture() as captured:
         console.print(table)
-    assert order["id"] in captured.get()
+    assert whole in captured.get()
 
 
 def test_a_title_is_one_line_above_a_narrow_table() -> None:

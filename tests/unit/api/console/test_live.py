@@ -1,13 +1,15 @@
-"""The parts of a page that renew themselves hold no control, and no link that would lose the focus."""
+"""What pages load later: what renews itself holds no control, and no link that would lose the focus."""
 
+import re
 from collections import Counter
 from typing import Final
 
 import pytest
+from fastapi import FastAPI
 
 from api.console.rendering import TEMPLATES
 from tests import console_store
-from tests.unit.api.console_visit import LIVE, Console, Elements
+from tests.unit.api.console_visit import LIVE, Console, Elements, OneRecord
 
 PAGES: Final = {
     "overview.html": "/",
@@ -33,3 +35,16 @@ def test_what_acts_stands_outside_of_what_is_renewed(reader: Console, path: str)
     ]
     assert "" not in focused, "htmx gives the focus back by the id"
     assert max(Counter(focused).values(), default=1) == 1
+
+
+def test_what_a_cause_loads_of_its_newest_records_is_on_their_pages(
+    app: FastAPI, operator: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.state.service, "browser", OneRecord())
+    cause = operator.get(f"/groups/{console_store.MAIN_GROUP}").text
+    loads = re.findall(r'hx-get="/console(/records/[^"]+)".*? hx-select="([^"]+)"', cause)
+    assert loads
+    for place, parts in loads:
+        assert parts == "#traces, #payload"
+        record = operator.get(place).text
+        assert [record.count(f'id="{name}"') for name in ("traces", "payload")] == [1, 1]

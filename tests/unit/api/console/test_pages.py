@@ -183,7 +183,8 @@ def test_a_stack_trace_is_folded_and_own_frames_are_marked(reader: Console) -> N
 
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize(
-    ("outcome", "told"), [("", "No redrive yet."), ("sent", "No redrive was of this cause alone")]
+    ("outcome", "told"),
+    [("", "No redrive yet."), *((one, "No redrive was of this cause alone") for one in ("sent", "parked"))],
 )
 def test_a_cause_whose_records_were_moved_with_others_does_not_say_that_nothing_was(
     console: Console, add_row: Add, add_series: Add, outcome: str, told: str
@@ -223,8 +224,11 @@ def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: 
 
 
 def test_an_order_that_no_worker_moves_says_so(console: Console, store: Engine) -> None:
-    order = OrderBook(store).create(suite.order("a"), Plan(to_move=9).model_dump_json()).order.id
-    assert "1 redrive waits and no worker runs" in console.get(f"/redrives/{order}").text
+    orders = OrderBook(store)
+    waits, stands = (orders.create(suite.order(name, f"dlq.{name}"), "{}").order.id for name in "ab")
+    orders.pause(stands, "somebody")
+    told = "1 redrive waits and no worker runs"
+    assert [told in console.get(f"/redrives/{order}").text for order in (waits, stands)] == [True, False]
 
 
 def test_a_reason_is_shown_with_what_it_means(operator: Console) -> None:

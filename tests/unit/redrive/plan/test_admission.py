@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from deadwatch.contract.errors import RequestError
 from deadwatch.deadletter.filter.errors import FilterError
-from deadwatch.orders.errors import ConfirmError, KafkaUnavailableError, RefusedOrderError
+from deadwatch.orders.errors import ConfirmError, KafkaUnavailableError, RefusedOrderError, UnreadHistoryError
 from deadwatch.orders.order import OrderRequest
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
@@ -206,7 +206,9 @@ def test_a_right_that_is_missing_is_named_and_for_whom(code: int, user: str | No
 
 def test_who_asks_for_what_was_moved_before_is_told_how_to_move_it_again() -> None:
     plan = Plan(skip_reasons={"already_moved": 1_190, "already_parked": 10})
-    with pytest.raises(RefusedOrderError, match=r'all 1200 .* moved or parked already.* say "again": true'):
+    how = 'say "again": true, or --again, '
+    with pytest.raises(RefusedOrderError, match=f"all 1200 .* moved or parked already.* {how}"):
         check_plan(request({}), plan, 10)
     with pytest.raises(RefusedOrderError, match="would be skipped: already_moved 3, no_origin 2"):
         check_plan(request({}), Plan(skip_reasons={"already_moved": 3, "no_origin": 2}), 10)
+    assert how in str(UnreadHistoryError("dlq.t", "nobody streams"))
