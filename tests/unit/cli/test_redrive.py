@@ -263,6 +263,7 @@ def test_where_nothing_would_be_done_nobody_is_asked_and_the_api_says_why(
     def answer(request: httpx2.Request) -> httpx2.Response:
         if json.loads(request.content)["dry_run"]:
             return httpx2.Response(202, json=READ | {"plan": Plan().model_dump(mode="json")})
+        assert json.loads(request.content)["confirm"] == 0, "what nobody was asked about is not moved"
         return httpx2.Response(422, json={"detail": "the selection matches none"})
 
     with pytest.raises(RefusedError, match=r"^the selection matches none$"):
