@@ -89,6 +89,8 @@ class LogGlob:
         saved = following.saved(pattern) or {}
         self._known = set[str](saved.get("paths", ()))
         self._had_any = bool(self._known) or bool(saved.get("had_any"))
+        self._empty = bool(saved.get("empty"))
+        """Whether the last look has found nothing."""
         starts, sources = saved.get("starts", {}), saved.get("sources", {})
         self._before = {
             path: Past(sources.get(path, path), ANY_DEVICE, inode, *starts.get(path, ()))
@@ -104,9 +106,12 @@ class LogGlob:
         found = without_links({path: at for path in paths if (at := look(path, self._looks.get(path)))})
         self._followed = {path for path in self._followed if self._follows(Path(path))}
         if not found:  # nothing is forgotten: a volume may only not be there for a moment
+            was_empty, self._empty = self._empty, True
             if self._followed:
-                return None
+                return None if was_empty else Chunk((), self._state())
             raise SourceDownError(NOTHING_MATCHES)
+        if self._empty:
+            self._keep_returned(found)
         self._known &= found.keys() | self._followed
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
@@ -121,7 +126,7 @@ class LogGlob:
             for path, seen in found.items()
             if self._is_decided(path, seen)
         }
-        moved, self._looks = self._before != before, found
+        moved, self._looks, self._empty = self._empty or self._before != before, found, False
         if moved:
             self._before, self._by_number = before, by_number(before)
         return Chunk((), self._state()) if begun or moved else None
@@ -136,7 +141,14 @@ class LogGlob:
             "starts": {path: past[3:] for path, past in self._before.items()},
             "sources": {path: past.source for path, past in self._before.items() if past.source != path},
             "had_any": self._had_any,
+            "empty": self._empty,
         }
+
+    def _keep_returned(self, found: Mapping[str, Look]) -> None:
+        """Forget what is not there again, not even rotated: a new file may have its number."""
+        names = found.keys() | {base_of(path) for path in found}
+        self._before = {path: past for path, past in self._before.items() if path in names}
+        self._by_number = by_number(self._before)
 
     def _is_new(self, path: str, found: Mapping[str, Look]) -> bool:
         if path in self._followed:

@@ -129,6 +129,24 @@ def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
 
 
 @pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("start", ["", "=" * START_BYTES + "\n"], ids=["empty", "banner"])
+def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
+    tmp_path: Path, collect: Collect, start: str, restart: bool
+) -> None:
+    collector, free = collect("*.log"), tmp_path / "free"
+    (tmp_path / "a.log").write_text(start)
+    collector.look()
+    (tmp_path / "a.log").rename(free)
+    collector.look()
+    if restart:
+        collector.start()
+    free.write_text(start + abandoned(1))
+    free.rename(tmp_path / "b.log")
+    collector.look(2)
+    assert collector.entries() == ["1"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_log_rotated_several_times_between_two_looks_is_read_once(
     collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
