@@ -129,21 +129,58 @@ def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
 
 
 @pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("returned", [False, True])
 @pytest.mark.parametrize("start", ["", "=" * START_BYTES + "\n"], ids=["empty", "banner"])
 def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
-    tmp_path: Path, collect: Collect, start: str, restart: bool
+    tmp_path: Path, collect: Collect, start: str, returned: bool, restart: bool
 ) -> None:
-    collector, free = collect("*.log"), tmp_path / "free"
-    (tmp_path / "a.log").write_text(start)
+    logs, free, kept = tmp_path / "logs", tmp_path / "free", tmp_path / "kept"
+    logs.mkdir()
+    collector = collect("logs/*.log")
+    (logs / "a.log").write_text(start)
+    (logs / "kept.log").write_text(abandoned(1))
     collector.look()
-    (tmp_path / "a.log").rename(free)
+    (logs / "a.log").rename(free)
+    (logs / "kept.log").rename(kept)
     collector.look()
+    if returned:
+        kept.rename(logs / "kept.log")
+        collector.look()
     if restart:
         collector.start()
-    free.write_text(start + abandoned(1))
-    free.rename(tmp_path / "b.log")
+    free.write_text(start + abandoned(2))
+    free.rename(logs / "b.log")
     collector.look(2)
-    assert collector.entries() == ["1"]
+    assert collector.entries() == ["1", "2"]
+
+
+def test_a_log_that_was_rotated_while_there_was_none_is_read_once(
+    tmp_path: Path, collect: Collect, writer: Writer
+) -> None:
+    collector = collect("x.log*")
+    collector.look()
+    writer.path.rename(tmp_path / "away")
+    collector.look()
+    (tmp_path / "away").rename(tmp_path / "x.log.1")
+    collector.look()
+    writer.write(LINES)
+    collector.look(2)
+    assert collector.entries() == writer.every()
+
+
+def test_a_log_that_is_renamed_between_two_starts_after_there_was_none_is_read_once(
+    tmp_path: Path, collect: Collect, writer: Writer
+) -> None:
+    collector, away = collect("*.log"), tmp_path / "away"
+    collector.look()
+    writer.path.rename(away)
+    collector.look()
+    away.rename(writer.path)
+    collector.look()
+    writer.path.rename(tmp_path / "y.log")
+    collector.start()
+    collector.look(2)
+    assert collector.entries() == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
