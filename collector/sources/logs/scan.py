@@ -47,6 +47,7 @@ MAX_IDENTITIES: Final = 256
 
 MAX_HEADER_CHARS: Final = 1_000
 MAX_HELD_BYTES: Final = 1 << 17
+MAX_HELD_PARTS: Final = 64
 """Of one line that was interrupted; a longer one is read as it is. It is saved with each position."""
 
 
@@ -203,7 +204,7 @@ class Block:
         lines = [*before, *lines]
         others = {one: held for one, held in memory.held.items() if one != stream}
         is_cut = stop < len(self.block) and self.form.continues(lines[-1])
-        if is_cut and sum(map(len, lines)) <= MAX_HELD_BYTES:
+        if is_cut and len(lines) <= MAX_HELD_PARTS and sum(map(len, lines)) <= MAX_HELD_BYTES:
             cut = tuple(line.decode("latin-1") for line in lines)
             return replace(memory, held={**others, stream: cut}), []
         memory = replace(memory, held=others)

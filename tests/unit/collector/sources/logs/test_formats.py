@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from collector.sources.logs.formats import detect
 from collector.sources.logs.layout import HEADER
-from collector.sources.logs.scan import TRIGGERS, Memory, Scanner
+from collector.sources.logs.scan import MAX_HELD_BYTES, MAX_HELD_PARTS, TRIGGERS, Memory, Scanner
 from tests.tables import named
 from tests.unit.collector.sources.logs import scanning
 from tests.unit.collector.sources.logs.scanning import LOGS, TRUTH, expect_provoked
@@ -182,6 +182,19 @@ def test_what_of_a_line_in_parts_is_there_is_read_at_the_end_of_its_file(interru
     memory, (found,) = Scanner().scan(memory, (part + other)[memory.offset :], final=True)
     assert (none, found.cause.identity[0]) == ([], "task_abandoned")
     assert not Scanner().scan(memory, b"", final=True)[1]
+
+
+@pytest.mark.parametrize(("part_bytes", "parts"), [(1, 1_000), (10_000, 50)])
+def test_an_interrupted_line_is_held_up_to_a_bound_and_then_read_as_it_is(
+    part_bytes: int, parts: int
+) -> None:
+    begin, other = b"2026-11-21T12:35:23.893Z stdout P ", b"2026-11-21T12:35:23.893Z stderr F x\n"
+    endless = begin + ABANDONED + other + (begin + b"." * part_bytes + b"\n" + other) * parts
+    memory, (found,) = Scanner().scan(Memory(), endless)
+    held = memory.held["stdout"]
+    assert found.cause.identity[0] == "task_abandoned"
+    assert len(held) <= MAX_HELD_PARTS
+    assert sum(map(len, held)) <= MAX_HELD_BYTES
 
 
 @pytest.mark.parametrize("format_", sorted(WRAPPERS))
