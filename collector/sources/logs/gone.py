@@ -24,17 +24,26 @@ def next_place(epochs: State | None, source: str) -> State | None:
 
 
 def shortened(saved: Mapping[str, State], epochs: State, now_ms: int) -> dict[str, State | None]:
-    """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``."""
+    """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``.
+
+    Earlier versions have not saved since when it is gone: they are taken to have found it now.
+    """
+    found_now: dict[str, State | None] = {
+        source: {**state, "whole": False, "gone_ms": now_ms}
+        for source, state in saved.items()
+        if state.get("whole")
+    }
     past = {
         source: state["epoch"] + (state["inode"] is not None)
         for source, state in saved.items()
-        if 0 < state.get("gone_ms", state.get("whole", 0)) <= now_ms - KEPT_MS
+        if 0 < state.get("gone_ms", 0) <= now_ms - KEPT_MS
     }
     if not past:
-        return {}
+        return found_now
     numbers = {_digest(source): epoch for source, epoch in past.items()}
     raised = {digest: max(epoch, epochs.get(digest, 0)) for digest, epoch in numbers.items()}
     return {
+        **found_now,
         **dict.fromkeys(past),
         **dict.fromkeys(f"{source}{STATUS}" for source in past),
         EPOCHS: {**epochs, **raised},

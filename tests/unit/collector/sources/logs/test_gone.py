@@ -22,7 +22,6 @@ GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
         ("gone for less", {**GONE, "gone_ms": NOW_MS - KEPT_MS + 1}, None),
         ("there", {**GONE, "gone_ms": 0}, None),
         ("gone before it was opened", {**GONE, "inode": None}, 2),
-        ("gone, by an earlier version", {"epoch": 2, "inode": 5, "whole": True}, 3),
         ("there, by an earlier version", {"epoch": 2, "inode": 5, "whole": False}, None),
         ("no log file", {"position_ms": 5}, None),
     ],
@@ -32,6 +31,23 @@ def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expe
     place = None if expected is None else {"epoch": expected}
     assert next_place(left.get(EPOCHS), name) == place
     assert left == ({} if place is None else {name: None, f"{name}#status": None, EPOCHS: left[EPOCHS]})
+
+
+@pytest.mark.parametrize("others", [{}, {"log:b": GONE}])
+def test_what_an_earlier_version_has_found_gone_is_kept_for_a_week_from_now(others: dict[str, State]) -> None:
+    left = shortened({"log:a": {"epoch": 2, "inode": 5, "whole": True}, **others}, {}, NOW_MS)
+    place = left["log:a"]
+    assert place is not None
+    assert shortened({"log:a": place}, {}, NOW_MS + KEPT_MS - 1) == {}
+    assert next_place(shortened({"log:a": place}, {}, NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
+
+
+def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
+    known, path = following(), tmp_path / "a.log"
+    source = replace(known, publishing=replace(known.publishing, collector="b")).source(path)
+    saved = {**shortened({source: GONE}, {}, NOW_MS), following().source(path): {"epoch": 0}}
+    named = replace(known.publishing, collector="b", saved=saved.get)
+    assert replace(known, publishing=named).saved(path) == {"epoch": 3}
 
 
 def test_a_number_never_falls_and_others_stay() -> None:
