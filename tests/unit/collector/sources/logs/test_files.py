@@ -191,16 +191,18 @@ def test_a_file_that_was_read_once_has_not_ended_where_we_may_not_look(
     assert source.poll() is None
 
 
+@pytest.mark.parametrize("read", [[], ["0"]])
 @pytest.mark.parametrize("call", ["fstat", "pread"])
 def test_a_file_whose_handle_is_stale_is_opened_again(
-    tmp_path: Path, follow: Open, monkeypatch: pytest.MonkeyPatch, call: str
+    tmp_path: Path, follow: Open, monkeypatch: pytest.MonkeyPatch, call: str, read: list[str]
 ) -> None:
-    """As after NFS has come back with another export."""
-    append(tmp_path / "a.log", abandoned(0))
+    """As after NFS has come back with another export; closing fails, too."""
+    append(tmp_path / "a.log", "".join(abandoned(int(task)) for task in read))
     source = follow(tmp_path / "a.log")
-    assert tasks_and_reasons(drain(source)[0]) == ["0"]
+    assert tasks_and_reasons(drain(source)[0]) == read
     with monkeypatch.context() as patched:
         patched.setattr(os, call, refusing(errno.ESTALE))
+        patched.setattr(os, "close", closing_with_an_error(os.close))
         with pytest.raises(SourceDownError, match="Stale file handle"):
             source.poll()
     append(tmp_path / "a.log", abandoned(1))
@@ -216,6 +218,14 @@ def recording(opened: list[Path], open_: Callable[[Path, int], int]) -> Callable
         return open_(path, flags)
 
     return record
+
+
+def closing_with_an_error(close: Callable[[int], None]) -> Callable[[int], None]:
+    def fail(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    return fail
 
 
 def refusing(number: int) -> Callable[..., NoReturn]:
