@@ -154,9 +154,10 @@ def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
     assert tasks_and_reasons(events) == ["0"]
     was_gone = {name: value for name, value in state.items() if name != "gone_ms"} | gone
     with closing(LogSource(path, following(was_gone), of_pattern=True)) as again:
-        events, state = drain(again)
-    assert state is not None
-    assert (events, state["gone_ms"]) == ([], 0)
+        chunk = again.poll()
+        assert chunk is not None
+        assert (chunk.events, chunk.ended, chunk.state["gone_ms"]) == ((), False, 0)
+        assert again.poll() is None
 
 
 def test_what_an_earlier_version_has_read_to_its_end_and_found_gone_is_no_gap(tmp_path: Path) -> None:
