@@ -4,7 +4,8 @@ A file that was renamed, or copied and cut (``copytruncate``), is read to its en
 successor begins. A log that was rotated several times while nobody read it is read through all its rotations,
 in the order in which they were last written; where the file that was left is gone, from the first that was
 written after it. ``x.log.2``, ``x.log.2026-11-21`` and ``x-2026-11-21.log`` are rotations of ``x.log``, and
-``x-1.log`` is another log. Those of a link are beside the file that it points to, and called after either.
+``x-1.log`` is another log. Those of a link are beside the file that it points to, and called after that; or
+after the link, where that file is, too.
 """
 
 import os
@@ -192,7 +193,7 @@ class FollowedFile:
         return next(renamed, self._target)
 
     def _rotations(self) -> list[Path]:
-        names = {self._target.name, self.path.name}
+        names = {self._target.name} | ({self.path.name} & {rotated_from(self._target.name)})
         return [Path(entry.path) for entry in self._beside() if rotated_from(entry.name) in names]
 
     def _beside(self) -> list[os.DirEntry[str]]:

@@ -250,6 +250,21 @@ def test_a_link_to_each_days_file_is_followed_through_the_days(tmp_path: Path, r
     assert reader.tasks == ["21", "22", "23", "24"]
 
 
+def test_rotations_of_another_log_that_is_called_as_a_link_are_not_those_of_its_file(tmp_path: Path) -> None:
+    link, file, other = tmp_path / "x.log", tmp_path / "data" / "y.log", tmp_path / "data" / "x.log.1"
+    file.parent.mkdir()
+    link.symlink_to(file)
+    with closing(Reader(link)) as reader:
+        for second, path in enumerate((file, other, file), 1):
+            if path.exists():
+                path.rename(f"{path}.1")
+            path.write_text(abandoned(second))
+            os.utime(path, ns=(second * 10**9, second * 10**9))
+            if second != 2:
+                reader.drain()
+    assert reader.tasks == ["1", "3"]
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, restart: bool) -> None:
     """As those of /var/log/containers on Kubernetes."""
