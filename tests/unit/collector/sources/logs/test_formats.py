@@ -180,8 +180,21 @@ def test_what_of_a_line_in_parts_is_there_is_read_at_the_end_of_its_file(interru
     other = b"2026-11-21T12:35:23.893Z stderr F x\n" if interrupted else b""
     memory, none = Scanner().scan(Memory(), part + other)
     memory, (found,) = Scanner().scan(memory, (part + other)[memory.offset :], final=True)
-    assert (none, found.cause.identity[0]) == ([], "task_abandoned")
+    assert (none, found.cause.identity[0], memory.held) == ([], "task_abandoned", {})
     assert not Scanner().scan(memory, b"", final=True)[1]
+
+
+def test_an_interrupted_line_is_an_entry_with_the_time_of_its_first_part() -> None:
+    header, message = ABANDONED[:30], ABANDONED[30:]
+    log = (
+        b"2026-11-21T12:35:01.000Z stdout P " + header + b"\n"
+        b"2026-11-21T12:35:02.000Z stderr F [2026-11-21 12:35:02,000] INFO not stdout\n"
+        b"2026-11-21T12:35:03.000Z stdout P " + message[:30] + b"\n"
+        b"2026-11-21T12:35:04.000Z stderr F [2026-11-21 12:35:04,000] INFO nor stdout\n"
+        b"2026-11-21T12:35:05.000Z stdout F " + message[30:]
+    )
+    _, (found,) = Scanner().scan(Memory(), log)
+    assert (found.offset, found.at_ms) == (log.rindex(b"2026-11-21T12:35:05"), 1_795_264_501_000)
 
 
 @pytest.mark.parametrize(("part_bytes", "parts"), [(1, 1_000), (10_000, 50)])
