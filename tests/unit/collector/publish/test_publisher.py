@@ -68,6 +68,19 @@ def test_only_what_kafka_took_counts_as_published(
     assert ("log:a" in positions.load()) == (not failures)
 
 
+def test_a_transaction_takes_no_further_chunk_once_it_is_full(
+    positions: Positions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.publish.publisher.MAX_EVENTS", 2)
+    chunks, published = ChunkQueue(), list[int]()
+    publisher = publisher_of(Broker(), positions, chunks, Queue(), lambda: published.append(1))
+    for events in ((event(1),), (event(2), event(3))):
+        chunks.put(QueuedChunk(events, {}, lambda: None))
+    chunks.put(QueuedChunk((event(4),), {}, publisher.stop))
+    publisher.run()
+    assert len(published) == 2
+
+
 def test_a_fenced_publisher_ends_and_saves_nothing(positions: Positions) -> None:
     publisher = publish(Broker("fenced"), positions, *CHUNKS)
     assert "another collector with the same name" in publisher.failure

@@ -273,6 +273,14 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
     assert harness.runtime.runs("log:a")
 
 
+def test_a_source_that_has_read_nothing_yet_stands_where_it_was_saved(positions: Positions) -> None:
+    harness = Harness(positions, {"log:a": {"offset": 7}})
+    harness.begin(Scripted("log:a"))
+    saved = harness.runtime.saved("log:a")
+    harness.end()
+    assert saved == {"offset": 7}
+
+
 def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Positions) -> None:
     gone, status = {"epoch": 3, "inode": 7, "gone_ms": 1}, {"position_ms": 1, "ended": True}
     saved = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:b#status": {"position_ms": 1}}
