@@ -151,9 +151,9 @@ class Worker:
         times_ms = (settings.lease_ms, settings.poll_interval_ms)
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
-                if lease.wanted is Status.CANCELLING and claim.epoch > 1:
-                    self._fence(claim.order)
                 ending, well = (None, True) if lease.stopped.is_set() else self._attempt(claim, lease)
+                if ending is None and lease.wanted is Status.CANCELLING and claim.epoch > 1:
+                    self._fence(claim.order)  # after the attempt: it may have come to nothing
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
                 self._context.note(claim.order.request.dlq_topic, over)  # else some may go on for a moment
@@ -162,21 +162,21 @@ class Worker:
         except ClaimLostError:
             logger.warning("order %s is another worker's now", claim.order.id)
             return True
-        except GivenUpError:
+        except (GivenUpError, UnansweredError):
             logger.warning("order %s is cancelled once Kafka answers", claim.order.id)
             return False
         return well
 
     def _fence(self, order: Order) -> None:
-        """Whoever had the order may only be slow: what they have open must not be moved once it is over.
-
-        Raises ``GivenUpError`` where Kafka does not answer.
-        """
-        until_ms = monotonic_ms() + self._context.settings.request_timeout_ms
+        """Whoever had the order may only be slow: what they have open must not be moved once it is over."""
         try:
-            fence(self._context.settings, order, lambda: self._stop.is_set() or monotonic_ms() >= until_ms)
+            fence(self._context.settings, order, self._is_stopped)
         except (FencedError, KafkaException) as error:  # for them it is no better
             logger.warning("order %s: who had it is not fenced: %s", order.id, error)
+
+    def _is_stopped(self) -> bool:
+        self._context.beat()
+        return self._stop.is_set()
 
     def _refusal(self, claim: Claim) -> str:
         """Why the order can never be carried out: its deadlines contradict each other (KIP-91); else ""."""

@@ -24,7 +24,7 @@ from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import group_lag, topic_id
 from redrive.move.batch import POSITION_EPOCH, EventFields, source_of
-from redrive.move.failures import ForgottenError, MadeAnewError
+from redrive.move.failures import ForgottenError, GivenUpError, MadeAnewError
 from redrive.move.fetch import Fetcher
 from redrive.move.mover import Mover, Step, TaskContext
 from redrive.move.reader import Reader
@@ -163,18 +163,28 @@ class OrderTask:
         return now_ms - self._step_began_ms > request.task_timeout_ms + 2 * request.delivery_timeout_ms
 
 
-def fence(settings: RedriveSettings, order: Order, give_up: Callable[[], bool]) -> None:
+def fence(settings: RedriveSettings, order: Order, stopped: Callable[[], bool]) -> None:
     """Fence whoever works on the order, or on a part of it: what they have open is aborted.
 
-    Raises as ``TransactionalProducer.open``.
+    ``stopped`` is asked before each part, of which there may be a thousand, and while Kafka does not answer.
+    Raises as ``TransactionalProducer.open``; ``GivenUpError`` also where Kafka does not answer for one part
+    within ``request_timeout_ms``.
     """
     parts = [f"-{one}" for one in intervals(order)] if order.request.engine == "spark" else [""]
     for part in parts:
+        if stopped():
+            raise GivenUpError
+        until_ms = monotonic_ms() + settings.request_timeout_ms
+        give_up = partial(_is_over, stopped, until_ms)
         producer = _producer(settings, f"{order.id}{part}", order.request.delivery_timeout_ms, give_up)
         try:
             producer.open()
         finally:
             producer.close()
+
+
+def _is_over(stopped: Callable[[], bool], until_ms: int) -> bool:
+    return stopped() or monotonic_ms() >= until_ms
 
 
 def _connection(settings: RedriveSettings) -> Options:

@@ -18,12 +18,13 @@ from deadwatch.store.engine import reading
 from deadwatch.store.write import orders
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
-from redrive.move.failures import FencedError, GivenUpError, MadeAnewError, TruncatedError
+from redrive.move.failures import FencedError, GivenUpError, MadeAnewError, TruncatedError, UnansweredError
 from redrive.move.mover import Idle, Moved, Step
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import LeaseKeeper, Worker
 from tests.unit.redrive.orders import order
+from tests.waiting import until
 
 NOW_MS = 10_000
 REFUSED_BY_THE_CLIENT = RedriveSettings(linger_ms=1_000_000)
@@ -280,22 +281,50 @@ def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fen
     assert place.next(0) == "a"
     place.book.cancel("a", "mistake", 1)
     place.book.pause("b", "later")
-    answers: list[Exception] = [FencedError("a later one"), GivenUpError()]
+    answers: list[Exception] = [FencedError("a later one"), UnansweredError(), GivenUpError()]
 
-    def fence(_settings: object, asked: Order, _give_up: object) -> None:
+    def fence(_settings: object, asked: Order, _stopped: object) -> None:
         assert asked.id == "a"
         raise answers.pop()
 
     monkeypatch.setattr("redrive.worker.fence", fence)
-    for well, status in ((False, Status.CANCELLING), (True, Status.CANCELLED)):
+    for well, status in [(False, Status.CANCELLING)] * 2 + [(True, Status.CANCELLED)]:
         place.now_ms += LEASE_MS
         assert place.attempt(place.now_ms) is well
         assert place.book.get("a").status is status
     assert not answers
 
 
-def test_an_order_that_was_cancelled_meanwhile_is_not_begun(engine: Engine) -> None:
+def test_so_they_are_where_it_is_cancelled_while_the_next_attempt_waits_for_kafka(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, fenced = Place(engine), list[str]()
+    assert place.next(0) == "a"
+    place.book.pause("b", "later")
+    place.now_ms = LEASE_MS
+
+    class Opening(Waiting):
+        def __init__(
+            self, _context: object, _claim: object, stopped_since_ms: Callable[[], int | None]
+        ) -> None:
+            self._stopped_since_ms = stopped_since_ms
+
+        def __enter__(self) -> NoReturn:
+            place.book.cancel("a", "mistake", 1)
+            until(lambda: self._stopped_since_ms() is not None)
+            raise GivenUpError
+
+    monkeypatch.setattr("redrive.worker.OrderTask", Opening)
+    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
+    assert not place.attempt(LEASE_MS)
+    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
+
+
+def test_an_order_that_was_cancelled_meanwhile_is_not_begun(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = Place(engine)
+    monkeypatch.setattr("redrive.worker.fence", lambda *_: None)
     assert place.next(0) == "a"
     assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
     assert place.next(1) == "b"
