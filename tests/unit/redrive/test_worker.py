@@ -282,17 +282,19 @@ def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fen
     place.book.cancel("a", "mistake", 1)
     place.book.pause("b", "later")
     answers: list[Exception] = [FencedError("a later one"), UnansweredError(), GivenUpError()]
+    beats = list[int]()
 
-    def fence(_settings: object, asked: Order, _stopped: object) -> None:
-        assert asked.id == "a"
+    def fence(_settings: object, asked: Order, stopped: Callable[[], bool]) -> None:
+        assert (asked.id, stopped()) == ("a", False)
         raise answers.pop()
 
     monkeypatch.setattr("redrive.worker.fence", fence)
+    monkeypatch.setattr(place, "beat", lambda: beats.append(place.now_ms))
     for well, status in [(False, Status.CANCELLING)] * 2 + [(True, Status.CANCELLED)]:
         place.now_ms += LEASE_MS
         assert place.attempt(place.now_ms) is well
         assert place.book.get("a").status is status
-    assert not answers
+    assert beats == [NOW_MS + claims * LEASE_MS for claims in (1, 2, 3)]
 
 
 def test_so_they_are_where_it_is_cancelled_while_the_next_attempt_waits_for_kafka(
@@ -320,13 +322,16 @@ def test_so_they_are_where_it_is_cancelled_while_the_next_attempt_waits_for_kafk
     assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
 
 
+@pytest.mark.parametrize("had", [False, True], ids=["nobody had it", "another worker had it"])
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, had: bool
 ) -> None:
-    place = Place(engine)
-    monkeypatch.setattr("redrive.worker.fence", lambda *_: None)
-    assert place.next(0) == "a"
+    place, fenced = Place(engine), list[str]()
+    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
+    place.book.pause("b", "later")
+    assert not had or place.next(0) == "a"
+    claim = place.claims.claim("w", LEASE_MS, LEASE_MS)
+    assert claim is not None
     assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
-    assert place.next(1) == "b"
-    assert place.attempt()
-    assert place.book.get("a").status is Status.CANCELLED
+    assert place.worker.work(claim)
+    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"] * had)
