@@ -112,6 +112,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("a secret setting without key", {"collector.secretSettings": {"connect": {"name": "a"}}}, "'key'"),
     ("resources that are null", {"api.resources": None}, "at '/api': missing property 'resources'"),
     ("settings of comments alone", {"collector.settings": None}, "'/collector': missing property 'settings'"),
+    ("a volume's annotations that are null", {"collector.persistence.annotations": None}, "'annotations'"),
+    ("no volume", {"store.sqlite": None}, "at '/store': missing property 'sqlite'"),
     ("a process that is null", {"redrive": None}, "at '': missing property 'redrive'"),
     ("an image without repository", {"image.repository": None}, "missing property 'repository'"),
     ("a digest that is none", {"image.digest": "sha256:1"}, "/image/digest"),
@@ -171,6 +173,13 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("the least of everything", {"redrive.settings": {"lease_ms": 1000}}),
     ("a drain that leaves the last second of the grace period", {"api.drainSeconds": 29}),
     ("an IPv6 address", {"api.host": "::"}),
+    (
+        "what is null and not needed",
+        POSTGRESQL
+        | {"collector": {"enabled": False, "settings": None, "persistence": {"annotations": None}}}
+        | {"networkPolicy": {"enabled": False, "egress": None}, "store.sqlite": None}
+        | {"serviceAccount": {"create": False, "annotations": None}},
+    ),
 ]
 
 
