@@ -85,6 +85,11 @@ CASES = [
         backlog={"dlq.a": holds(10, topic_id="")},
     ),
     Case(
+        "it is shorter, and its broker knows ids only since",
+        part("dlq.a", p0=(0, 10)),
+        policy(positions={"dlq.a": {0: 11}}, topic_id=""),
+    ),
+    Case(
         "it was made anew without ids, and is empty",
         part("dlq.a", "", p0=(0, 0)),
         policy(positions={"dlq.a": {0: 11}}, topic_id=""),

@@ -75,14 +75,23 @@ def test_where_topics_have_no_ids_streaming_reports_that_one_was_recreated(
 
 @pytest.mark.parametrize("end", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3])
 def test_what_a_partition_has_lost_of_its_end_is_forgotten_once(
-    store: Store, book: HandledBook, end: int
+    store: Store, book: HandledBook, rows: Rows, end: int
 ) -> None:
-    store.apply(replace(batch(handled_event((0, 0, 2 * BLOCK + 3), (1, 0, 3))), offsets={(DLQ, 0): 200_000}))
+    other = handled_event((0, 0, 3), topic="dlq.other")
+    every = batch(handled_event((0, 0, 2 * BLOCK + 3), (1, 0, 3)), other)
+    store.apply(replace(every, offsets={(DLQ, 0): 200_000}))
     store.apply(batch(handled_event((0, BLOCK, BLOCK + 3), outcome="parked")))
     ended = Ended(DLQ, "topic_truncated", 0, {0: end}, {0: end})
     store.end_topics([ended], "c", 1)
     assert moved(book, upto=2 * BLOCK + 9) == list(range(end))
     assert moved(book, partition=1) == [0, 1, 2]
+    left = [(DLQ, 0, block) for block in range(3) for _ in range(1 + (block == 1)) if block * BLOCK < end]
+    assert rows(schema.redrive_handled, "dlq_topic partition block") == [
+        *left,
+        (DLQ, 1, 0),
+        ("dlq.other", 0, 0),
+    ]
+    assert book.handled("dlq.other", "one", [0]).reason(0, 2)
     store.apply(batch(handled_event((0, end, end + 1))))  # of a record that came since
     store.end_topics([ended], "c", 1)
     assert moved(book, upto=2 * BLOCK + 9) == list(range(end + 1))
