@@ -47,6 +47,11 @@ NO_CODEC = (
     "[CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION] The codec nope is not available. Consider to set the config"
     ' "spark.io.compression.codec" to "snappy". SQLSTATE: 56038'
 )
+NO_CLASS_THERE = (
+    "An error occurred\n: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage"
+    " 0.0 failed 4 times, most recent failure: Lost task 0.3: java.lang.ClassNotFoundException: x.Partition\n"
+    "\tat x\nCaused by: java.lang.ClassNotFoundException: x.Partition\n\tat z"
+)
 NO_HOST = ": java.lang.IllegalArgumentException: java.net.UnknownHostException: namenode\n\tat x"
 CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
@@ -66,6 +71,7 @@ CASES = {
     "a port that is none": ("local[3]", NO_PORT, process.REFUSED),
     "a number out of its range": ("local[3]", NO_FRACTION, process.REFUSED),
     "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
+    "a class that an executor does not have": ("local[3]", NO_CLASS_THERE, process.AGAIN),
     "a host that has no address yet": ("yarn", NO_HOST, process.AGAIN),
     "a master that is none": ("local[x]", NO_SUCH_MASTER, process.REFUSED),
 }
