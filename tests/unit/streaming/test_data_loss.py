@@ -63,6 +63,11 @@ ENDED = [
         Topics({"t": "1"}, {HERE: 3}),
         Ended("t", "topic_truncated", 5, {0: 3}),
     ),
+    End(
+        "it has lost what no leader has, and so has another topic",
+        Topics({"t": "1"}, {HERE: 3}, written={HERE: 4, ("u", 2): 1}),
+        Ended("t", "topic_truncated", 5, {0: 3}, {0: 4}),
+    ),
     End("another one", Topics({"t": "2"}, {HERE: 90}), RECREATED),
     End("another one, all was read", Topics({"t": "2"}, {}), replace(RECREATED, unread=0), 10),
     End("another one, never looked at", Topics({"t": "2"}, {}), replace(RECREATED, unread=0), None),

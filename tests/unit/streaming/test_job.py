@@ -86,14 +86,26 @@ def test_where_spark_has_ended_the_process_ends(
     assert len(attempts) == 1
 
 
-def test_so_it_does_while_spark_warms_up(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(*_: object) -> None:
-        raise ConnectionRefusedError
+@pytest.mark.parametrize(
+    ("lost", "raised"),
+    [
+        (ConnectionRefusedError("refused"), ConnectionRefusedError),
+        (Py4JNetworkError("ClassCastException"), SessionError),
+        (IllegalArgumentException("ClassCastException"), SessionError),
+    ],
+    ids=["no JVM", "it has gone", "it says why"],
+)
+def test_so_it_does_while_spark_warms_up(
+    job: Job, monkeypatch: pytest.MonkeyPatch, lost: Exception, raised: type[Exception]
+) -> None:
+    def run(*_: object) -> None:
+        raise lost
 
-    monkeypatch.setattr("streaming.warm_up.run", lost)
-    for stopped, raised in ((ConnectionRefusedError(), SessionError), (False, ConnectionRefusedError)):
-        with pytest.raises(raised):
-            job.warm_up(session(stopped))
+    monkeypatch.setattr("streaming.warm_up.run", run)
+    with pytest.raises(SessionError, match="Spark has ended"):
+        job.warm_up(session(ConnectionRefusedError()))
+    with pytest.raises(raised, match=str(lost)):
+        job.warm_up(session(stopped=False))
 
 
 def test_what_spark_does_not_take_may_show_only_while_it_warms_up(
