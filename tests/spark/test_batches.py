@@ -18,6 +18,7 @@ from deadwatch.store.store import Store
 from streaming import kafka_source, warm_up
 from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, Reader, refused_records
 from streaming.kernel import Context
+from streaming.kernel.partial import Partial
 from streaming.settings import StreamingSettings
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
@@ -131,10 +132,15 @@ def test_no_list_of_headers_is_null_which_would_cost_the_square_of_their_number(
 def test_a_batch_of_more_records_is_read_by_the_executors_and_so_is_the_next(
     kafka: Kafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    by_executors = list[DataFrame]()
-    monkeypatch.setattr(Reader, "_by_executors", lambda _, records, __: by_executors.append(records))
+    by_executors, read = list[DataFrame](), Reader._by_executors
+
+    def reading(reader: Reader, records: DataFrame, context: Context) -> Partial:
+        by_executors.append(records)
+        return read(reader, records, context)
+
+    monkeypatch.setattr(Reader, "_by_executors", reading)
     reader = Reader(2)
-    for count, large in ((2, 0), (3, 1), (1, 2)):
+    for count, large in ((2, 0), (3, 1), (1, 2), (1, 2)):
         reader.read(kafka([{}] * count))(Context(EVENTS, 1, 5))
         assert len(by_executors) == large
 

@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from deadwatch.store.address import DRIVERS, PORTS, checked_url
+from deadwatch.store.address import DRIVERS, checked_url
 from deadwatch.store.engine import parse_url
 
 BEGINNINGS = ("sqlite:///", "postgresql://", "postgres://", "postgresql+psycopg://", "mysql://", "")
+PORTS = {None, *range(1, 65_536)}
 PARTS = (
     *"/:@?[]# ",
     "://",
@@ -33,7 +34,7 @@ def read(text: str) -> str | None:
         url = make_url(text)
     except (ArgumentError, ValueError):
         return None
-    if url.drivername not in DRIVERS or "\0" in (url.database or "") or url.port not in {None, *PORTS}:
+    if url.drivername not in DRIVERS or "\0" in (url.database or "") or url.port not in PORTS:
         return None
     return url.database if url.database not in {"", ":memory:"} else None
 
@@ -49,6 +50,7 @@ def used(text: str) -> str | None:
 
 @settings(max_examples=500)
 @example("postgresql://", "user:secret@host:/db")
+@example("postgresql://", "host:0/db")
 @example("postgresql://", "host:65535/db")
 @example("postgresql://", "host:65536/db")
 @example("sqlite:///", "a%00b.db")
