@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from streaming import session
 from streaming.settings import StreamingSettings
+from tests.spark.conftest import SETTINGS
 from tests.waiting import WITHIN_S, until
 
 
@@ -73,6 +74,9 @@ def test_a_pattern_that_only_python_reads_is_a_wrong_setting(spark: SparkSession
             session.WrongSettingError, match=rf"dlq_topics: .*{re.escape(pattern)}': .* near index"
         ):
             session.refuse_pythons_own((r"dlq\..*", pattern), spark)
+    settings = StreamingSettings(master="local[1]", jars=("file:///none.jar",), spark=SETTINGS)
+    with pytest.raises(session.WrongSettingError, match="dlq_topics"):
+        session.start(settings.model_copy(update={"dlq_topics": ("a{,3}",)}))
 
 
 def test_no_secret_stands_in_the_command_line_of_the_jvm(spark: SparkSession) -> None:

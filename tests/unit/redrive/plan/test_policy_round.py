@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -183,6 +184,7 @@ class TwoTopics(Stopping):
 
     def read(self, create: CreateOrder, rules: TargetRules) -> tuple[Order, Plan]:
         if create.request.dlq_topic == "dlq.a":
+            self._answer("read")
             raise RefusedOrderError("another order is active")
         return super().read(create, rules)
 
@@ -193,8 +195,17 @@ def test_a_topic_of_which_no_order_can_be_made_takes_no_turn_of_the_others(
     look = looked_at(TwoTopics(""), engine, monkeypatch, "dlq.*")
     assert look.kept().status_reason == "another order is active"
     assert look.book.latest("a") is None
+    earlier = replace(look.kept(), version=0)
+    look.book.end_turn(earlier, "dlq.t")  # it was changed since
     assert look.look().positions.keys() == {"dlq.t"}
     assert look.book.latest("a") is not None
+
+
+def test_who_is_stopped_while_one_is_refused_ends_no_turn(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after = looked_at(TwoTopics("read"), engine, monkeypatch, "dlq.*").kept()
+    assert (after.last_topic, after.status_reason) == ("", "")
 
 
 def looked_at(
