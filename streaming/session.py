@@ -50,7 +50,7 @@ JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 WRONG = re.compile(
     r"SparkIllegalArgumentException: \[INVALID_|\[CODEC_NOT_AVAILABLE|Could not parse Master URL"
-    r"|IllegalArgumentException: (?:requirement failed: startPort|spark\.[\w.]+ (?:should|must)) "
+    r"|IllegalArgumentException: (?:requirement failed: )?(?:startPort|spark\.[\w.]+) (?:should|must) "
     r"|NumberFormatException|ClassNotFoundException|ClassCastException"
 )
 """What Spark says of a setting that it does not take."""

@@ -43,6 +43,10 @@ NO_PORT = (
 NO_FRACTION = (
     ": java.lang.IllegalArgumentException: spark.memory.fraction should be between 0 and 1 (was '2.0')."
 )
+NO_SIZE = (
+    ": java.lang.IllegalArgumentException: requirement failed: spark.memory.offHeap.size must be > 0 when"
+    " spark.memory.offHeap.enabled == true\n\tat x"
+)
 NO_CODEC = (
     "[CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION] The codec nope is not available. Consider to set the config"
     ' "spark.io.compression.codec" to "snappy". SQLSTATE: 56038'
@@ -70,6 +74,7 @@ CASES = {
     "a class of another kind": ("local[3]", OTHER_CLASS, process.REFUSED),
     "a port that is none": ("local[3]", NO_PORT, process.REFUSED),
     "a number out of its range": ("local[3]", NO_FRACTION, process.REFUSED),
+    "a setting that needs another": ("local[3]", NO_SIZE, process.REFUSED),
     "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
     "a class that an executor does not have": ("local[3]", NO_CLASS_THERE, process.AGAIN),
     "a host that has no address yet": ("yarn", NO_HOST, process.AGAIN),
