@@ -54,7 +54,7 @@ WRONG = re.compile(
     r"|NumberFormatException|ClassNotFoundException|ClassCastException"
 )
 """What Spark says of a setting that it does not take."""
-EXECUTOR = "Job aborted due to stage failure"  # whatever it has met, another one may not
+EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not
 ENDED = "Spark has ended; the lines before this one may say why"
 
 SQL = {
@@ -120,7 +120,7 @@ def explained(error: Exception, master: str) -> SessionError:
     thrown = JAVA.search(text)
     outermost = thrown["text"] if thrown else text.partition("\n")[0]
     why = ": ".join([outermost.rstrip(":"), *CAUSE.findall(text)[-1:]])
-    kind = WrongSettingError if EXECUTOR not in why and WRONG.search(why) else SessionError
+    kind = WrongSettingError if WRONG.search(why) and not EXECUTOR.search(why) else SessionError
     return kind(f"Spark does not start with master {master}: {why}")
 
 

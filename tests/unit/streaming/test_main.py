@@ -53,7 +53,8 @@ NO_CODEC = (
 )
 NO_CLASS_THERE = (
     "An error occurred\n: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage"
-    " 0.0 failed 4 times, most recent failure: Lost task 0.3: java.lang.ClassNotFoundException: x.Partition\n"
+    " 0.0 failed 4 times, most recent failure: Lost task 0.3 in stage 0.0 (TID 3) (10.0.0.7 executor 1):"
+    " java.lang.ClassNotFoundException: x.Partition\n"
     "\tat x\nCaused by: java.lang.ClassNotFoundException: x.Partition\n\tat z"
 )
 NO_HOST = ": java.lang.IllegalArgumentException: java.net.UnknownHostException: namenode\n\tat x"
@@ -77,6 +78,7 @@ CASES = {
     "a setting that needs another": ("local[3]", NO_SIZE, process.REFUSED),
     "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
     "a class that an executor does not have": ("local[3]", NO_CLASS_THERE, process.AGAIN),
+    "so does none": ("local[3]", NO_CLASS_THERE.replace("executor 1", "executor driver"), process.REFUSED),
     "a host that has no address yet": ("yarn", NO_HOST, process.AGAIN),
     "a master that is none": ("local[x]", NO_SUCH_MASTER, process.REFUSED),
 }
