@@ -2,7 +2,8 @@
 
 Its records have the columns of ``kafka_source.as_records``. A small batch is summed up in the driver, a
 large one in executors, by the same function. A batch is expected to be small after a small one; one that
-proves to be larger, or has a record that is too large to be fetched, is read by the executors.
+proves to be larger, or has a record that is too large to be fetched, is read by the executors. While a large
+batch is merged, the executors read the next one; batches are merged in their order.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
 Records of a dead letter topic are never refused, so that no record can go round in circles. An exception
@@ -13,7 +14,8 @@ import gc
 import logging
 import pickle
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
@@ -23,7 +25,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from deadwatch.contract import headers
-from deadwatch.contract.events import RedriveWritten
+from deadwatch.contract.events import Position, RedriveWritten
 from deadwatch.contract.quarantine import GROUP, MESSAGES
 from deadwatch.deadletter.dialects import reading
 from deadwatch.runtime.process import leave_records_alone
@@ -85,41 +87,69 @@ class Batches:
         self._complete, self._quarantine_refused = complete, quarantine_refused
         self._telemetry, self._stream = telemetry, stream
         self._reader = Reader(small)
-        self._busy = threading.Lock()
+        self._busy, self._merger = threading.Lock(), ThreadPoolExecutor(1, "merge")
+        self._merging: Future[None] | None = None
         self._stopping, self.applied = False, 0
         self.error: Exception | None = None
 
     def stop(self) -> None:
-        """Wait for the batch that is being merged; no other is begun."""
+        """Wait for the batches that are being read and merged; no other is begun."""
         self._stopping = True
         with self._busy:
-            return
+            self._merger.shutdown()
+
+    def settle(self) -> None:
+        """Wait until the last batch that was read is merged; raises what that has met."""
+        if self._merging is not None:
+            self._merging.result()
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
-        """Merge one batch of Kafka's records, once."""
+        """Read one batch of Kafka's records, and merge it once; a large one while the next one is read."""
         with self._busy:
             if self._stopping:
                 raise StoppedError
             try:
                 query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
-                batch = replace(self.read(records), query_id=query_id, batch_id=batch_id)
-                self.merge(self._complete(batch))
+                summary, began_ms = self._summarised(records)
+                self.settle()
             except Exception as error:
-                self.error = error
+                self.error = self.error or error
                 raise
-            self.applied += 1
-            if self.applied % LET_GO_AFTER == 0:
+            self._merging = self._merger.submit(self._merge, summary, began_ms, query_id, batch_id)
+            if self._reader.is_small:
+                self.settle()
+            if batch_id % LET_GO_AFTER == LET_GO_AFTER - 1:
                 gc.collect()
 
     def read(self, records: DataFrame) -> Batch:
         """What a batch of Kafka's records changes in the store."""
+        return self._batch(*self._summarised(records))
+
+    def _summarised(self, records: DataFrame) -> tuple[Partial, int]:
+        """What the kernel makes of a batch, and when that was begun, in ms since the epoch."""
         began_ms = self._clock_ms()
         settings = self._settings
         context = Context(settings.events_topic, began_ms, settings.samples_per_group, reading())
-        summary = summarise_once(self._reader.read(records), context, self._store.marks)
+        summary = summarise_once(self._reader.read(records), context, self._marks)
         if self._quarantine_refused and any(key.refused for key in summary.events.sums):
             write_refused(records, settings)
-        return self._batch(summary, began_ms)
+        return summary, began_ms
+
+    def _marks(self, sources: frozenset[str]) -> Mapping[str, Position]:
+        """Up to which positions these sources were counted, in the batch before this one too."""
+        if not sources:
+            return {}
+        self.settle()
+        return self._store.marks(sources)
+
+    def _merge(self, summary: Partial, began_ms: int, query_id: str, batch_id: int) -> None:
+        try:
+            batch = replace(self._batch(summary, began_ms), query_id=query_id, batch_id=batch_id)
+            self.merge(self._complete(batch))
+        except Exception as error:
+            self.error = error
+            raise
+        self.applied += 1
 
     def merge(self, batch: Batch) -> None:
         """Merge what was read; telemetry gets a batch that was merged before no second time."""
@@ -159,14 +189,17 @@ class Batches:
 
 
 class Reader:
-    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver."""
+    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver.
+
+    ``is_small`` says whether the last one had no more than these, and so what the next one is expected to be.
+    """
 
     def __init__(self, small: int) -> None:
-        self._small, self._is_small = small, True
+        self._small, self.is_small = small, True
 
     def read(self, records: DataFrame) -> Callable[[Context], Partial]:
         """A function that summarises the records of a batch at each call."""
-        fetched = self._fetched(records) if self._is_small else None
+        fetched = self._fetched(records) if self.is_small else None
         if fetched is not None:
             return partial(summarise, fetched)
         return partial(self._by_executors, records)
@@ -175,14 +208,14 @@ class Reader:
         """The records; None where they are too many or one of them is too large."""
         found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
         if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
-            self._is_small = False
+            self.is_small = False
             return None
         return found.select(RECORDS.names).cast(RECORDS)
 
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
         found = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).toArrow()
-        self._is_small = sum(found["records"].to_pylist()) <= self._small
+        self.is_small = sum(found["records"].to_pylist()) <= self._small
         parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
         return merge(parts, context)
 

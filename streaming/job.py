@@ -128,7 +128,7 @@ class Job:
                     logger.info("the queries run again, from where they were")
                 self._heartbeat.say(KAFKA, up=True)
                 self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
-                self._watch(running)
+                self._watch(running, started)
             finally:
                 for batches in started:
                     batches.stop()
@@ -153,29 +153,41 @@ class Job:
         writer = writer.option("checkpointLocation", (directory / name).as_uri())
         return writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds").start()
 
-    def _watch(self, running: Sequence[StreamingQuery]) -> None:
-        """Until ``stop`` is set; raises why one of the queries has ended before."""
-        while all(query.isActive for query in running) and not self._stop.wait(POLL_MS / 1_000):
+    def _watch(self, running: Sequence[StreamingQuery], started: Sequence[Batches]) -> None:
+        """Until ``stop`` is set; raises why one of the queries has ended before, or what a merge has met."""
+        errors: tuple[Exception | None, ...] = ()
+        while not any(errors) and all(query.isActive for query in running):
+            if self._stop.wait(POLL_MS / 1_000):
+                return
             self._beat()
-            self._track(running)
+            self._track(running, started)
+            errors = tuple(batches.error for batches in started)
         if not self._stop.is_set():
-            errors = (query.exception() for query in running)
-            raise next((error for error in errors if error), None) or RuntimeError("a query ended by itself")
+            errors += tuple(query.exception() for query in running)
+            raise next(filter(None, errors), None) or RuntimeError("a query ended by itself")
 
-    def _track(self, running: Sequence[StreamingQuery]) -> None:
+    def _track(self, running: Sequence[StreamingQuery], started: Sequence[Batches]) -> None:
         """Check the topics when it is time; if Kafka or the store does not answer, the batches report it."""
         now_ms = self._clock_ms()
         with contextlib.suppress(KafkaError, SQLAlchemyError):
             if abs(now_ms - self._checked_ms) >= self._settings.topics_poll_interval_ms:
                 self._checked_ms = now_ms
-                reports = [query.lastProgress for query in running]
+                reports = self._reports(running, started)
                 behind = self._tracker.check(end_offsets(reports))
                 figures = {BEHIND: behind, **self._tracker.lag.figures, **figures_of(reports)}
                 self._store.note_figures(figures)
                 self._telemetry.figures(figures)
             elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:
                 self._advanced_ms = now_ms
-                self._tracker.advance(end_offsets(query.lastProgress for query in running))
+                self._tracker.advance(end_offsets(self._reports(running, started)))
+
+    @staticmethod
+    def _reports(running: Sequence[StreamingQuery], started: Sequence[Batches]) -> list[Progress]:
+        """The last batch of each query that Spark has completed, when it is merged too."""
+        reports: list[Progress] = [query.lastProgress for query in running]
+        for batches in started:
+            batches.settle()
+        return reports
 
     def _failed(self, error: Exception, failures: int) -> None:
         failure = failure_of(error)

@@ -129,8 +129,8 @@ class Rebuild:
         progress(done, to_do)
         parts: list[Plan] = []
         self._retry(lambda: parts.extend(self._parts(work.plan)))
-        for number, part in enumerate(parts, 1):
-            self._retry(lambda: self._count(spark, shadow, part, number))  # noqa: B023 -- called at once
+        for part in parts:
+            self._retry(lambda: self._count(spark, shadow, part))  # noqa: B023 -- called at once
             if self._stop.is_set():
                 return False
             done += part.records
@@ -142,12 +142,11 @@ class Rebuild:
         with self._admin() as admin:
             return list(slices(plan, most, partial(cluster.offsets, admin, plan.begin), times_ms))
 
-    def _count(self, spark: SparkSession, shadow: Store, part: Plan, number: int) -> None:
+    def _count(self, spark: SparkSession, shadow: Store, part: Plan) -> None:
         records = kafka_source.records_between(spark, self._settings, part.begin, part.end, self._query_id)
-        complete = partial(self._completed, part)
         # refused events were written to our dead letter topic when they were read first
-        batches = Batches(self._settings, shadow, self._clock_ms, complete=complete, quarantine_refused=False)
-        batches(records, number)
+        batches = Batches(self._settings, shadow, self._clock_ms, quarantine_refused=False)
+        shadow.apply(self._completed(part, batches.read(records)))
 
     def _completed(self, part: Plan, batch: Batch) -> Batch:
         """The batch with its offsets and what was deleted unread; the age of old events is no lag."""

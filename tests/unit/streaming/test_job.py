@@ -3,12 +3,12 @@ finds none, nor what others keep there.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 from kafka.errors import KafkaConnectionError
@@ -16,11 +16,17 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # sh
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
+from deadwatch.store.batch import Offsets
 from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.store import Store
 from streaming.job import EARLIER_CHECKPOINT, Job, checkpoint_directory
 from streaming.session import SessionError, WrongSettingError
 from streaming.settings import StreamingSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from streaming.batches import Batches
 
 
 def session(stopped: bool | Exception) -> SparkSession:
@@ -149,3 +155,50 @@ def test_what_killed_queries_and_earlier_versions_have_left_is_removed_and_nothi
     with checkpoint_directory(tmp_path) as directory:
         assert names(tmp_path) == sorted([*kept, directory.name])
     assert names(tmp_path) == kept
+
+
+class FakeQuery:
+    """A query of Spark that has completed a batch up to offset 7, and says when it is asked for that."""
+
+    isActive = True  # noqa: N815 -- PySpark's name
+
+    def __init__(self, said: list[str]) -> None:
+        self._said = said
+
+    def exception(self) -> None:
+        """It has met nothing."""
+
+    @property
+    def lastProgress(self) -> dict[str, object]:  # noqa: N802 -- PySpark's name
+        """What Spark reports of its last batch."""
+        self._said.append("completed")
+        return {"numInputRows": 7, "durationMs": {}, "sources": [{"endOffset": '{"dlq.a": {"0": 7}}'}]}
+
+
+@pytest.mark.parametrize(("topics_poll_interval_ms", "told"), [(10_000, "advanced"), (1_000, "checked")])
+def test_topics_move_on_only_to_where_batches_are_merged(
+    job: Job, monkeypatch: pytest.MonkeyPatch, topics_poll_interval_ms: int, told: str
+) -> None:
+    said = list[str]()
+
+    def passed(name: str) -> Callable[[Offsets], dict[str, int]]:
+        def moved(offsets: Offsets) -> dict[str, int]:
+            said.append(f"{name} to {offsets['dlq.a', 0]}")
+            return {}
+
+        return moved
+
+    monkeypatch.setattr(job, "_clock_ms", lambda: 5_000)
+    settings = StreamingSettings(topics_poll_interval_ms=topics_poll_interval_ms)
+    monkeypatch.setattr(job, "_settings", settings)
+    monkeypatch.setattr(job._tracker, "advance", passed("advanced"))
+    monkeypatch.setattr(job._tracker, "check", passed("checked"))
+    batches = cast("Batches", SimpleNamespace(settle=lambda: said.append("merged"), error=None))
+    job._track([cast("StreamingQuery", FakeQuery(said))], [batches])
+    assert said == ["completed", "merged", f"{told} to 7"]
+
+
+def test_a_merge_that_fails_ends_the_queries_although_spark_knows_nothing_of_it(job: Job) -> None:
+    failed = cast("Batches", SimpleNamespace(settle=lambda: None, error=KafkaConnectionError("gone")))
+    with pytest.raises(KafkaConnectionError, match="gone"):
+        job._watch([cast("StreamingQuery", FakeQuery([]))], [failed])

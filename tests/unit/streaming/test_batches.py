@@ -1,0 +1,203 @@
+"""A large batch is merged while the next one is read, in their order, and no failure is passed over."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame
+
+from deadwatch.contract.events import Position, TaskTimeout, encode
+from deadwatch.contract.topics import EVENTS
+from deadwatch.store.batch import Batch
+from deadwatch.store.store import Store
+from streaming import warm_up
+from streaming.batches import Batches, StoppedError
+from streaming.kernel import Context
+from streaming.kernel.partial import RECORDS, Partial, summarise
+from streaming.settings import StreamingSettings
+from tests.waiting import WITHIN_S
+
+TOPIC = ("deadwatch.events", 0)
+
+
+class Records(SimpleNamespace):
+    """A batch of Spark with one record at ``offset``: an event of its source, or a dead letter.
+
+    ``is_read`` is set when it is summarised; without an offset that fails.
+    """
+
+    def __init__(self, offset: int | None, position: int, topic: str) -> None:
+        context = SimpleNamespace(getLocalProperty=lambda _: "q")
+        super().__init__(sparkSession=SimpleNamespace(sparkContext=context), is_read=threading.Event())
+        self.offset, self.position, self.topic = offset, position, topic
+
+
+class FakeReader:
+    """Summarises the batches of ``Records``."""
+
+    def __init__(self, small: int) -> None:
+        self.is_small = small > 0
+
+    def read(self, records: Records) -> Callable[[Context], Partial]:
+        """A function that summarises the batch."""
+        return partial(_summarised, records)
+
+
+def _summarised(records: Records, context: Context) -> Partial:
+    assert records.offset is not None, "it cannot be read"
+    position = Position(1, records.position)
+    key, value = encode(replace(warm_up.example(TaskTimeout), position=position, source="s"))
+    row = {"topic": records.topic, "partition": 0, "offset": records.offset, "timestamp_ms": 1, "key": key}
+    sizes = {"key_bytes": 1, "value_bytes": 1, "headers": []}
+    found = summarise(pa.Table.from_pylist([{**row, **sizes, "value": value}], schema=RECORDS), context)
+    records.is_read.set()
+    return found
+
+
+def batch(offset: int | None, position: int | None = None, topic: str = EVENTS) -> DataFrame:
+    """``Records``, as Spark hands them over; the event is the one of its offset where none is named."""
+    return cast("DataFrame", Records(offset, (offset or 0) if position is None else position, topic))
+
+
+def is_read(records: DataFrame) -> bool:
+    """Whether the batch is summarised, within the time of a test."""
+    return bool(cast("Records", records).is_read.wait(WITHIN_S))
+
+
+class Merging:
+    """Stands where the tracker completes a batch: says that one has come, and lets it go on when it may."""
+
+    def __init__(self) -> None:
+        self.come, self.go_on = threading.Semaphore(0), threading.Semaphore(0)
+        self.error: Exception | None = None
+        self.offsets = list[int]()
+
+    def __call__(self, batch: Batch) -> Batch:
+        self.come.release()
+        assert self.go_on.acquire(timeout=WITHIN_S)
+        if self.error:
+            raise self.error
+        self.offsets.append(batch.first_offsets[TOPIC])
+        return replace(batch, begins=batch.first_offsets if len(self.offsets) > 1 else {})
+
+
+@pytest.fixture
+def merging() -> Merging:
+    return Merging()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
+        yield opened
+
+
+Made = Callable[[int], Batches]
+
+
+@pytest.fixture
+def made(store: Store, merging: Merging, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    monkeypatch.setattr("streaming.batches.Reader", FakeReader)
+    all_made = list[Batches]()
+
+    def make(small: int) -> Batches:
+        all_made.append(Batches(StreamingSettings(), store, lambda: 1, complete=merging, small=small))
+        return all_made[-1]
+
+    yield make
+    merging.go_on.release(10)
+    for batches in all_made:
+        batches.stop()
+
+
+@pytest.fixture
+def thread() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as one:
+        yield one
+
+
+def test_a_large_batch_is_merged_while_the_next_is_read_which_waits_for_it(
+    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+) -> None:
+    batches = made(0)
+    batches(batch(0), 0)
+    assert merging.come.acquire(timeout=WITHIN_S)
+    next_one = batch(1)
+    second = thread.submit(batches, next_one, 1)
+    assert is_read(next_one)
+    assert (store.offsets(), batches.applied) == ({}, 0)
+    merging.go_on.release(2)
+    second.result(WITHIN_S)
+    batches.settle()
+    assert merging.offsets == [0, 1]
+    assert (store.offsets(), batches.applied) == ({TOPIC: 2}, 2)
+
+
+def test_a_small_batch_is_merged_before_the_next_is_begun(made: Made, merging: Merging, store: Store) -> None:
+    merging.go_on.release()
+    made(1)(batch(0), 0)
+    assert store.offsets() == {TOPIC: 1}
+
+
+def test_what_a_large_batch_has_counted_is_known_when_the_next_is_read(
+    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+) -> None:
+    batches = made(0)
+    batches(batch(0), 0)
+    again = batch(1, position=0)
+    second = thread.submit(batches.read, again)
+    assert is_read(again)
+    merging.go_on.release()
+    assert second.result(WITHIN_S).records == 0
+    assert store.offsets() == {TOPIC: 1}
+
+
+@pytest.mark.parametrize("topic", [EVENTS, "dlq.a"])
+def test_after_a_merge_that_failed_no_other_batch_is_merged(
+    made: Made, merging: Merging, store: Store, topic: str
+) -> None:
+    batches, merging.error = made(0), OSError("the store is full")
+    merging.go_on.release(2)
+    batches(batch(0, topic=topic), 0)
+    with pytest.raises(OSError, match="the store is full"):
+        batches(batch(1, topic=topic), 1)
+    assert (batches.error, batches.applied, store.offsets()) == (merging.error, 0, {})
+    assert merging.come.acquire(timeout=WITHIN_S)
+    assert not merging.come.acquire(blocking=False)
+
+
+def test_a_failure_of_reading_is_kept_and_hides_none_of_merging(made: Made, merging: Merging) -> None:
+    batches = made(0)
+    with pytest.raises(AssertionError):
+        batches(batch(None), 0)
+    assert isinstance(batches.error, AssertionError)
+    batches, merging.error = made(0), OSError("the store is full")
+    batches(batch(0), 0)
+    merging.go_on.release()
+    with pytest.raises(OSError, match="full"):
+        batches.settle()
+    with pytest.raises(AssertionError):
+        batches(batch(None), 1)
+    assert batches.error is merging.error
+
+
+def test_the_end_waits_for_the_merge_and_lets_no_other_begin(
+    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+) -> None:
+    batches = made(0)
+    batches(batch(0), 0)
+    assert merging.come.acquire(timeout=WITHIN_S)
+    ending = thread.submit(batches.stop)
+    assert not ending.done()
+    merging.go_on.release()
+    ending.result(WITHIN_S)
+    assert store.offsets() == {TOPIC: 1}
+    with pytest.raises(StoppedError):
+        batches(batch(1), 1)
