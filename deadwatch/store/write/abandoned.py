@@ -5,9 +5,9 @@ runs now: if more runs than before, more was abandoned since; an instance that i
 Between two snapshots an instance may end and another be abandoned, so the snapshots' total is a lower bound.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
 
 from sqlalchemy import Connection, delete, select
 
@@ -19,35 +19,17 @@ from deadwatch.contract.events import (
     WorkerSnapshot,
     WorkerStarted,
 )
-from deadwatch.store.schema import abandoned, instances
+from deadwatch.store.engine import Values
+from deadwatch.store.schema import abandoned as table
+from deadwatch.store.schema import instances
 from deadwatch.store.storable import MAX_INTEGER, storable_values
-from deadwatch.store.write.states import RowLimits, StateTable
+from deadwatch.store.write.states import RowLimits, States
 
+Key = tuple[str, str, str, str]
+"""A cluster, a worker of Connect, a connector and a task; without task it is the connector itself."""
 
-class InstanceKey(NamedTuple):
-    """An instance of a connector or task on a worker; ``task`` is empty for the connector itself."""
-
-    kafka_cluster: str
-    worker: str
-    connector: str
-    task: str
-
-
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """One row of the table ``abandoned``: counts by the log (``logged``) and by snapshots (``seen``)."""
-
-    first_ms: int
-    last_ms: int
-    logged_total: int = 0
-    logged_current: int = 0
-    seen_total: int = 0
-    seen_current: int = 0
-    seen: bool = False
-    message: str = ""
-
-
-States = Mapping[InstanceKey, Abandoned]
+NOTHING: Final = dict.fromkeys(("logged_total", "logged_current", "seen_total", "seen_current"), 0)
+"""The counts of an instance that was never abandoned: by the log, and by snapshots."""
 
 
 def following(states: States, event: Event) -> States:
@@ -60,7 +42,7 @@ def following(states: States, event: Event) -> States:
         case AbandonedEnded():
             return _ended(states, event)
         case WorkerStarted():
-            own = {key: replace(states[key], logged_current=0) for key in _of(states, event)}
+            own = {key: {**states[key], "logged_current": 0} for key in _of(states, event)}
             return {**states, **own}
         case WorkerSnapshot(threads_known=True):
             return _seen(states, event)
@@ -68,60 +50,60 @@ def following(states: States, event: Event) -> States:
             return states
 
 
-def _of(states: States, event: WorkerStarted | WorkerSnapshot) -> set[InstanceKey]:
+def _of(states: States, event: WorkerStarted | WorkerSnapshot) -> set[Key]:
     return {key for key in states if key[:2] == (event.kafka_cluster, event.worker)}
 
 
 def _logged(states: States, event: TaskAbandoned | ConnectorAbandoned, task: str) -> States:
-    key = InstanceKey(event.kafka_cluster, event.worker, event.connector, task)
-    state = states.get(key) or Abandoned(event.happened_at_ms, event.happened_at_ms)
-    after = replace(
-        state,
-        logged_total=state.logged_total + 1,
-        logged_current=state.logged_current + 1,
-        last_ms=max(state.last_ms, event.happened_at_ms),
-        message=event.message,
-    )
+    key = (event.kafka_cluster, event.worker, event.connector, task)
+    state = states.get(key) or _new(event)
+    after = {
+        **state,
+        "logged_total": state["logged_total"] + 1,
+        "logged_current": state["logged_current"] + 1,
+        "last_ms": max(state["last_ms"], event.happened_at_ms),
+        "message": event.message,
+    }
     return {**states, key: after}
 
 
+def _new(event: Event) -> Values:
+    at_ms = event.happened_at_ms
+    return {**NOTHING, "seen": False, "message": "", "first_ms": at_ms, "last_ms": at_ms}
+
+
 def _ended(states: States, event: AbandonedEnded) -> States:
-    key = InstanceKey(event.kafka_cluster, event.worker, event.connector, event.task)
+    key = (event.kafka_cluster, event.worker, event.connector, event.task)
     state = states.get(key)
     if state is None:
         return states
-    return {**states, key: replace(state, logged_current=max(0, state.logged_current - 1))}
+    return {**states, key: {**state, "logged_current": max(0, state["logged_current"] - 1)}}
 
 
 def _seen(states: States, event: WorkerSnapshot) -> States:
     counts = {
-        InstanceKey(event.kafka_cluster, event.worker, one.connector, one.task): one.abandoned
-        for one in event.instances
+        (event.kafka_cluster, event.worker, one.connector, one.task): one.abandoned for one in event.instances
     }
     touched = _of(states, event) | {key for key, count in counts.items() if count > 0}
-    seen = {key: _counted(states.get(key), counts.get(key, 0), event) for key in touched}
+    seen = {key: _counted(states.get(key) or _new(event), counts.get(key, 0), event) for key in touched}
     return {**states, **seen}
 
 
-def _counted(state: Abandoned | None, count: int, event: WorkerSnapshot) -> Abandoned:
-    before = state or Abandoned(event.happened_at_ms, event.happened_at_ms)
-    more = max(0, count - before.seen_current)
-    return replace(
-        before,
-        seen=True,
-        seen_current=count,
-        seen_total=min(MAX_INTEGER, before.seen_total + more),
-        last_ms=max(before.last_ms, event.happened_at_ms) if more else before.last_ms,
-    )
-
-
-STATES: Final = StateTable(abandoned, abandoned.c.worker, InstanceKey, Abandoned)
+def _counted(before: Values, count: int, event: WorkerSnapshot) -> Values:
+    more = max(0, count - before["seen_current"])
+    return {
+        **before,
+        "seen": True,
+        "seen_current": count,
+        "seen_total": min(MAX_INTEGER, before["seen_total"] + more),
+        "last_ms": max(before["last_ms"], event.happened_at_ms) if more else before["last_ms"],
+    }
 
 
 def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
     """Apply the events in their order."""
     workers = {worker for event in events if (worker := getattr(event, "worker", None)) is not None}
-    STATES.follow(connection, workers, events, following, caps)
+    caps.follow(connection, table.c.worker, workers, events, following)
     latest = {(one.kafka_cluster, one.worker): one for one in events if isinstance(one, WorkerSnapshot)}
     for snapshot in latest.values():
         _replace_instances(connection, snapshot, caps)

@@ -5,9 +5,9 @@ tasks. A later start, or a counter that is less than it was, means that it began
 since. What was counted between the last snapshot and the end of a process is not known to anybody.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
 
 from sqlalchemy import Connection, update
 
@@ -27,7 +27,7 @@ from deadwatch.store.schema import (
     share_groups,
 )
 from deadwatch.store.storable import MAX_INTEGER, storable_values
-from deadwatch.store.write.states import RowLimits, StateTable
+from deadwatch.store.write.states import RowLimits, States
 
 METERS: Final = ("records", "produce_requests", "failed_produce_requests")
 """What a broker counts of a share group."""
@@ -35,86 +35,50 @@ ABSENT: Final[Values] = {"state": "", "judged": False, "stalled_since_ms": 0, "s
 """What changes of a task of Connect that is missing from its cluster's snapshot: it keeps its totals."""
 
 
-class MeterKey(NamedTuple):
-    """A share group on one broker."""
-
-    kafka_cluster: str
-    consumergroup: str
-    broker: str
-
-
-@dataclass(frozen=True, slots=True)
-class Meters:
-    """One row of the table ``share_groups``."""
-
-    started_at_ms: int = 0
-    records: int = 0
-    produce_requests: int = 0
-    failed_produce_requests: int = 0
-    records_total: int = 0
-    produce_requests_total: int = 0
-    failed_produce_requests_total: int = 0
-    observed_at_ms: int = 0
-
-
-class CountKey(NamedTuple):
-    """One count of one collector."""
-
-    kafka_cluster: str
-    collector: str
-    name: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """One row of ``collector_counts``; ``counted`` counts since the process began, ``total`` over all."""
-
-    started_at_ms: int = 0
-    current: int = 0
-    counted: int = 0
-    total: int = 0
-    observed_at_ms: int = 0
-
-
-OF_BROKERS: Final = StateTable(share_groups, share_groups.c.broker, MeterKey, Meters)
-OF_COLLECTORS: Final = StateTable(collector_counts, collector_counts.c.collector, CountKey, Counted)
+NO_METERS: Final = dict.fromkeys(("started_at_ms", *METERS, *(f"{name}_total" for name in METERS)), 0)
+NO_COUNT: Final = {"started_at_ms": 0, "counted": 0, "total": 0}
 
 
 def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
     """Apply the snapshots in their order."""
     of_brokers = [one for one in events if isinstance(one, BrokerSnapshot)]
-    OF_BROKERS.follow(connection, {one.broker for one in of_brokers}, of_brokers, meters_after, caps)
+    brokers = {one.broker for one in of_brokers}
+    caps.follow(connection, share_groups.c.broker, brokers, of_brokers, meters_after)
     of_collectors = [one for one in events if isinstance(one, CollectorSnapshot)]
     collectors = {one.collector for one in of_collectors}
-    OF_COLLECTORS.follow(connection, collectors, of_collectors, counts_after, caps)
+    caps.follow(connection, collector_counts.c.collector, collectors, of_collectors, counts_after)
     for event in events:
         if isinstance(event, ConnectTasksSnapshot):
             _replace_tasks(connection, event, caps)
 
 
-def meters_after(before: Mapping[MeterKey, Meters], event: BrokerSnapshot) -> Mapping[MeterKey, Meters]:
+def meters_after(before: States, event: BrokerSnapshot) -> States:
     """The meters after a snapshot; a group that it does not name keeps its meters."""
     after = dict(before)
     for one in event.share_groups:
-        key = MeterKey(event.kafka_cluster, one.consumergroup, event.broker)
-        old = asdict(before.get(key, Meters()))
-        now = {name: getattr(one, name) for name in METERS}
+        key = (event.kafka_cluster, one.consumergroup, event.broker)
+        old, now = before.get(key, NO_METERS), {name: getattr(one, name) for name in METERS}
         totals = _totals(old, now, METERS, anew=event.started_at_ms != old["started_at_ms"])
-        after[key] = Meters(event.started_at_ms, **now, **totals, observed_at_ms=event.observed_at_ms)
+        after[key] = {**now, **totals, **_times(event)}
     return after
 
 
-def counts_after(before: Mapping[CountKey, Counted], event: CollectorSnapshot) -> Mapping[CountKey, Counted]:
+def counts_after(before: States, event: CollectorSnapshot) -> States:
     """The counts after a snapshot; a count that it does not name has no current value any more."""
     mine = (event.kafka_cluster, event.collector)
-    after = {key: replace(old, current=0) if key[:2] == mine else old for key, old in before.items()}
+    after = {key: {**old, "current": 0} if key[:2] == mine else old for key, old in before.items()}
     for one in event.collector_counts:
-        key = CountKey(*mine, one.name, one.subject)
-        old = before.get(key, Counted())
-        total = grown(old.total, old.counted, one.total, anew=event.started_at_ms != old.started_at_ms)
-        after[key] = Counted(event.started_at_ms, one.current, one.total, total, event.observed_at_ms)
+        key = (*mine, one.name, one.subject)
+        old = before.get(key, NO_COUNT)
+        total = grown(
+            old["total"], old["counted"], one.total, anew=event.started_at_ms != old["started_at_ms"]
+        )
+        after[key] = {"current": one.current, "counted": one.total, "total": total, **_times(event)}
     return after
+
+
+def _times(event: BrokerSnapshot | CollectorSnapshot) -> dict[str, int]:
+    return {"started_at_ms": event.started_at_ms, "observed_at_ms": event.observed_at_ms}
 
 
 def task_after(before: Values | None, now: ConnectTask) -> Values:

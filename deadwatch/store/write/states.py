@@ -4,9 +4,8 @@ States cannot be added up: beyond the bound of their table they get no row, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Column, Connection, Table, select
 
@@ -14,6 +13,8 @@ from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.store import schema
 from deadwatch.store.engine import Values, count, rows_with, upsert
 from deadwatch.store.storable import storable_values
+
+E = TypeVar("E")
 
 MAX_ROWS: Final[Mapping[str, int]] = {
     schema.marks.name: 100_000,
@@ -30,6 +31,9 @@ MAX_ROWS: Final[Mapping[str, int]] = {
     schema.share_returns.name: 100_000,
     schema.redrive_handled.name: 1_000_000,
 }
+
+States = Mapping[tuple[Any, ...], Values]
+"""Rows of a table by their primary keys; a new one needs the other columns alone."""
 
 
 class RowLimits:
@@ -71,52 +75,19 @@ class RowLimits:
             self.beyond[table.name] = self.beyond.get(table.name, 0) + refused
         return kept
 
-
-K = TypeVar("K", bound=tuple[Any, ...])
-S = TypeVar("S")
-E = TypeVar("E")
-
-
-@dataclass(frozen=True, slots=True)
-class StateTable(Generic[K, S]):
-    """A table whose primary key is a ``key`` and whose other columns are the fields of a ``state``.
-
-    States are read by the column ``by``. The fields of a key are in the order of the table's.
-    """
-
-    table: Table
-    by: Column[str]
-    key: Callable[..., K]
-    state: Callable[..., S]
-
     def follow(
         self,
         connection: Connection,
+        by: Column[str],
         values: Iterable[str],
         events: Iterable[E],
-        following: Callable[[Mapping[K, S], E], Mapping[K, S]],
-        caps: RowLimits,
+        following: Callable[[States, E], States],
     ) -> None:
-        """Apply the events in their order to the states whose column ``by`` has one of these values."""
-        before = self._read(connection, set(values))
+        """Apply the events in their order to the rows whose column ``by`` has one of these values."""
+        names = by.table.primary_key.columns.keys()
+        stored = [row._asdict() for row in rows_with(connection, by, set(values))]
+        before: States = {tuple(row[name] for name in names): row for row in stored}
         after = reduce(following, events, before)
-        rows = [self._row(key, state) for key, state in after.items() if before.get(key) != state]
-        caps.upsert(connection, self.table, rows)
-
-    def _read(self, connection: Connection, values: Iterable[str]) -> Mapping[K, S]:
-        names, fields = self._names()
-        stored = (row._asdict() for row in rows_with(connection, self.by, values))
-        return {
-            self.key(*(row[name] for name in names)): self.state(**{name: row[name] for name in fields})
-            for row in stored
-        }
-
-    def _row(self, key: K, state: S) -> dict[str, object]:
-        names, fields = self._names()
-        values = {name: getattr(state, name) for name in fields}
-        return storable_values({**dict(zip(names, key, strict=True)), **values})
-
-    def _names(self) -> tuple[list[str], list[str]]:
-        """The columns of the key, and the others."""
-        names = [column.name for column in self.table.primary_key.columns]
-        return names, [column.name for column in self.table.columns if not column.primary_key]
+        rows = {key: {**row, **dict(zip(names, key, strict=True))} for key, row in after.items()}
+        changed = [storable_values(row) for key, row in rows.items() if before.get(key) != row]
+        self.upsert(connection, by.table, changed)

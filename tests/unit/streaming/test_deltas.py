@@ -17,7 +17,8 @@ from deadwatch.store import series
 from deadwatch.store.batch import SeriesDelta, combined
 from deadwatch.store.series import CARDINALITY_LIMITED, DEAD_LETTERS, QUARANTINED, TASK_TIMEOUTS
 from deadwatch.store.write.buckets import TIERS, Cell, cell, split
-from deadwatch.store.write.task_timers import States, following
+from deadwatch.store.write.states import States
+from deadwatch.store.write.task_timers import following
 from streaming import deltas, warm_up
 from streaming.deltas import DeadLetters
 from streaming.kernel.events import EventCounts
@@ -326,8 +327,8 @@ def test_a_timeout_ends_the_timers_that_were_started_before_it() -> None:
         ("task_timer_ended", 40),
         ("task_timer_started", 50),
     ]
-    running = [timer.since_ms for timer in reduce(following, changes, EMPTY).values() if timer.running]
-    assert running == [1_050]
+    timers = reduce(following, changes, EMPTY).values()
+    assert [row["since_ms"] for row in timers if row["running"]] == [1_050]
 
 
 S, HOUR, DAY = 1_000, 3_600_000, 86_400_000

@@ -14,11 +14,12 @@ from deadwatch.contract.events import (
     WorkerSnapshot,
     WorkerStarted,
 )
-from deadwatch.store.write.abandoned import Abandoned, InstanceKey, States, following
+from deadwatch.store.write.abandoned import NOTHING, following
+from deadwatch.store.write.states import States
 from tests.unit.deadwatch.store.suite import origin
 
-NOTHING: States = {}
-TASK, CONNECTOR = InstanceKey("c", "w", "sink", "0"), InstanceKey("c", "w", "sink", "")
+EMPTY: States = {}
+TASK, CONNECTOR = ("c", "w", "sink", "0"), ("c", "w", "sink", "")
 ORIGIN = {**origin(at_ms=7), "worker": "w"}
 
 
@@ -59,9 +60,9 @@ CASES: dict[str, tuple[Sequence[Event], tuple[int, int], tuple[int, int]]] = {
 def test_what_is_abandoned(
     events: Sequence[Event], logged: tuple[int, int], threads: tuple[int, int]
 ) -> None:
-    state = reduce(following, events, NOTHING)[TASK]
-    assert (state.logged_current, state.logged_total) == logged
-    assert (state.seen_current, state.seen_total) == threads
+    state = reduce(following, events, EMPTY)[TASK]
+    assert (state["logged_current"], state["logged_total"]) == logged
+    assert (state["seen_current"], state["seen_total"]) == threads
 
 
 @pytest.mark.parametrize("event", [seen(0), ENDED], ids=["healthy", "an end that nobody saw begin"])
@@ -71,9 +72,10 @@ def test_what_is_not_abandoned_has_no_row(event: Event) -> None:
 
 def test_a_connector_is_the_instance_without_task() -> None:
     event = ConnectorAbandoned(**ORIGIN, connector="sink", message="m")
-    assert following({}, event) == {CONNECTOR: Abandoned(7, 7, logged_total=1, logged_current=1, message="m")}
+    counts = {**NOTHING, "logged_total": 1, "logged_current": 1, "seen": False}
+    assert following({}, event) == {CONNECTOR: {**counts, "message": "m", "first_ms": 7, "last_ms": 7}}
 
 
 def test_a_snapshot_with_threads_covers_what_was_only_logged() -> None:
-    states = reduce(following, [LOGGED, seen(None)], NOTHING)
-    assert states[TASK].seen
+    states = reduce(following, [LOGGED, seen(None)], EMPTY)
+    assert states[TASK]["seen"]

@@ -1,6 +1,5 @@
 """Counters that begin anew with their process: of brokers, of collectors, of Connect's tasks."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -17,23 +16,15 @@ from deadwatch.contract.events import (
 from deadwatch.store import schema
 from deadwatch.store.storable import MAX_INTEGER
 from deadwatch.store.store import Store
-from deadwatch.store.write.restarts import (
-    Counted,
-    CountKey,
-    MeterKey,
-    Meters,
-    counts_after,
-    meters_after,
-    task_after,
-)
+from deadwatch.store.write.restarts import counts_after, meters_after, task_after
+from deadwatch.store.write.states import States
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import Rows, apply, origin
 
 store, rows = suite.store, suite.rows
-GROUP = MeterKey("c", "g", "b1")
-COUNT = CountKey("c", "one", "abandoned_tasks", "log:a")
-NO_METERS: Mapping[MeterKey, Meters] = {}
-NO_COUNTS: Mapping[CountKey, Counted] = {}
+GROUP = ("c", "g", "b1")
+COUNT = ("c", "one", "abandoned_tasks", "log:a")
+EMPTY: States = {}
 
 
 def meters(records: int, started_at_ms: int = 1, *, group: str = "g", broker: str = "b1") -> BrokerSnapshot:
@@ -61,14 +52,14 @@ METERS: dict[str, tuple[tuple[BrokerSnapshot, ...], int]] = {
 
 @pytest.mark.parametrize(("events", "total"), METERS.values(), ids=METERS)
 def test_totals_of_meters_never_go_back(events: tuple[BrokerSnapshot, ...], total: int) -> None:
-    found = reduce(meters_after, events, NO_METERS)[GROUP]
-    assert found.records_total == found.produce_requests_total == total
-    assert found.failed_produce_requests_total == 0
+    found = reduce(meters_after, events, EMPTY)[GROUP]
+    assert found["records_total"] == found["produce_requests_total"] == total
+    assert found["failed_produce_requests_total"] == 0
 
 
 def test_a_group_that_is_not_named_keeps_its_total() -> None:
-    found = meters_after(meters_after({}, meters(10)), replace(meters(0, 2), share_groups=()))
-    assert found[GROUP] == Meters(1, 10, 10, 0, 10, 10, 0, 5)
+    found = meters_after({}, meters(10))
+    assert meters_after(found, replace(meters(0, 2), share_groups=())) == found
 
 
 def test_totals_of_meters_go_on_over_batches(store: Store, rows: Rows) -> None:
@@ -78,7 +69,7 @@ def test_totals_of_meters_go_on_over_batches(store: Store, rows: Rows) -> None:
 
 
 def abandoned(current: int, total: int, life: int = 1) -> CollectorSnapshot:
-    count = CollectorCount(name=COUNT.name, subject=COUNT.subject, current=current, total=total)
+    count = CollectorCount(name=COUNT[2], subject=COUNT[3], current=current, total=total)
     return replace(anew(life), collector_counts=(count,))
 
 
@@ -104,8 +95,8 @@ COUNTS: dict[str, tuple[tuple[CollectorSnapshot, ...], int, int]] = {
 def test_current_and_total_of_an_abandoned_source(
     events: tuple[CollectorSnapshot, ...], current: int, total: int
 ) -> None:
-    counted = reduce(counts_after, events, NO_COUNTS)[COUNT]
-    assert (counted.current, counted.total) == (current, total)
+    counted = reduce(counts_after, events, EMPTY)[COUNT]
+    assert (counted["current"], counted["total"]) == (current, total)
 
 
 TASK = ConnectTask(

@@ -11,7 +11,8 @@ from deadwatch.store import schema
 from deadwatch.store.batch import AHEAD_MS
 from deadwatch.store.store import Store
 from deadwatch.store.write import task_timers
-from deadwatch.store.write.task_timers import SILENT_MS, States, following
+from deadwatch.store.write.states import States
+from deadwatch.store.write.task_timers import SILENT_MS, following
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import Rows, apply, origin
 
@@ -102,9 +103,9 @@ CASES: dict[str, tuple[tuple[Event, ...], Running]] = {
 def test_which_timers_run(events: tuple[Event, ...], running: Running) -> None:
     after = reduce(following, events, EMPTY)
     found = [
-        (key.task or key.thread, timer.call, timer.since_ms, timer.deadline_ms)
+        (key[2] or key[3], timer["call"], timer["since_ms"], timer["deadline_ms"])
         for key, timer in after.items()
-        if timer.running
+        if timer["running"]
     ]
     assert tuple(found) == running
 
