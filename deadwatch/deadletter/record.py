@@ -17,7 +17,7 @@ from deadwatch.contract.events import MAX_TEXT_CHARS
 from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, fingerprint
 from deadwatch.deadletter.dialects import DIALECTS, UNKNOWN, Dialect, reading
 from deadwatch.deadletter.dialects.dialect import CAUSES, NUMBERS, TEXTS
-from deadwatch.deadletter.thrown import Exceptions, printed_causes, thrown
+from deadwatch.deadletter.thrown import printed_causes, thrown
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -131,8 +131,8 @@ def parse_record(  # noqa: PLR0917 -- in the order of every Kafka client
     wrapper = texts["error_class"] if texts["error_class"] in dialect.wrappers else ""
     if wrapper:
         name, message, trace = (_text(_raw(counting, dialect.names(name))) for name in CAUSES)
-        found = Exceptions(wrapper, texts["message"], name, message, printed_causes(trace))
-        texts["error_class"], texts["message"] = thrown(found, dialect.wrappers)
+        found, why = thrown(wrapper, name, message, printed_causes(trace), dialect.wrappers)
+        texts |= {"error_class": found, "message": texts["message"] if why is None else why}
     source_topic, consumergroup, connector, message, error_class = (storable(texts[name]) for name in TEXTS)
     whole_message = storable(texts["message"], MAX_MESSAGE_CHARS)
     is_binary = dialect.binary_numbers

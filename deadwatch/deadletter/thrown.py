@@ -9,7 +9,7 @@ stack trace (``Throwable.printStackTrace``), else that of the wrapper stays.
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import Final
 
 CAUSED_BY: Final = "\nCaused by: "
 FRAMES: Final = "\n\t"
@@ -17,40 +17,25 @@ FRAMES: Final = "\n\t"
 _CLASS: Final = re.compile(r"[\w.$/-]+")
 
 
-class Exceptions(NamedTuple):
-    """What the headers of a record say of its exceptions; what they do not have is empty."""
-
-    error_class: str
-    message: str
-    cause_class: str = ""
-    cause_message: str = ""
-    causes: Sequence[str] = ()
-    """``printed_causes`` of the stack trace."""
-
-
 def printed_causes(stacktrace: str) -> Sequence[str]:
     """What a stack trace prints of each exception behind the first one: ``Throwable.toString``."""
     return [part.partition(FRAMES)[0] for part in stacktrace.split(CAUSED_BY)[1:]]
 
 
-def thrown(found: Exceptions, wrappers: AbstractSet[str]) -> tuple[str, str]:
-    """Class and message of the thrown exception; those of the wrapper where no other one is named."""
-    others = (found.cause_class, found.cause_message, found.causes)
-    name, message = named(found.error_class, *others, wrappers)
-    return name, found.message if message is None else message
-
-
-def named(
-    error_class: str, cause_class: str, cause_message: str, causes: Sequence[str], wrappers: AbstractSet[str]
+def thrown(
+    wrapper: str, cause_class: str, cause_message: str, causes: Sequence[str], wrappers: AbstractSet[str]
 ) -> tuple[str, str | None]:
-    """As ``thrown``, of the fields of ``Exceptions`` but for the message; None: it is that message."""
+    """Class and message of the exception that ``wrapper`` is around; None: the wrapper's message stays.
+
+    ``causes`` are ``printed_causes`` of the stack trace. Where no other exception is named it is the wrapper.
+    """
     read = [_class_and_message(printed) for printed in causes]
     name, message = cause_class, cause_message
     if not name or name in wrappers:
         direct = (cause for cause in read if _CLASS.fullmatch(cause[0]) and cause[0] not in wrappers)
         name, message = next(direct, ("", ""))
     if not _CLASS.fullmatch(name):
-        return error_class, None
+        return wrapper, None
     return name, message or next((text for cause, text in read if cause == name), None)
 
 

@@ -26,7 +26,7 @@ from deadwatch.contract.headers import (
 from deadwatch.deadletter.dialects import UNKNOWN, Reading
 from deadwatch.deadletter.dialects.dialect import CAUSES
 from deadwatch.deadletter.record import INT_BYTES, LONG_BYTES, OURS, REPLACEMENT, is_utf8, number_of
-from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, named
+from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, thrown
 
 TEXTS: Final = ("source_topic", "consumergroup", "connector", "error_class", "message")
 NUMBERS: Final = {"source_partition": INT_BYTES, "source_offset": LONG_BYTES}
@@ -217,7 +217,7 @@ class _Parser:
         seen = pl.DataFrame([self._dialect[rows], classes.gather(rows), names, why, traces], schema=_SEEN)
         distinct = seen.unique()
         of_trace = distinct.with_columns(_printed_causes(distinct["trace"])).rows()
-        read = [named(one, by, why, printed, wrappers[number]) for number, one, by, why, printed in of_trace]
+        read = [thrown(one, by, why, printed, wrappers[number]) for number, one, by, why, printed in of_trace]
         columns = pl.DataFrame(read, schema=_NAMED, orient="row")
         found = seen.join(distinct.hstack(columns), on=seen.columns, how="left", maintain_order="left")
         message = found["thrown_message"].fill_null(messages.gather(rows))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deadwatch.deadletter.thrown import Exceptions, printed_causes, thrown
+from deadwatch.deadletter.thrown import printed_causes, thrown
 from tests.tables import named
 
 TRACE = (
@@ -17,7 +17,7 @@ def test_a_stack_trace_prints_the_causes_behind_the_first_exception() -> None:
     assert printed_causes("w.Wrapper: outer\n\tat a.B.c") == []
 
 
-MIDDLE, OUTER = ("y.Middle", "middle"), ("w.Wrapper", "outer")
+MIDDLE, OUTER = ("y.Middle", "middle"), ("w.Wrapper", None)
 CASES = [
     ("the first cause of the trace", "", "", PRINTED, MIDDLE),
     ("the first one that is no wrapper", "", "", ["w.Other: too", *PRINTED], MIDDLE),
@@ -26,11 +26,11 @@ CASES = [
     ("in whatever order they are printed", "y.Middle", "", PRINTED[::-1], MIDDLE),
     ("the header has the message, too", "y.Middle", "of the header", PRINTED, ("y.Middle", "of the header")),
     (
-        "a class that is not printed keeps the wrapper's message",
+        "a class not printed keeps the wrapper's message",
         "z.Unprinted",
         "",
         PRINTED,
-        ("z.Unprinted", "outer"),
+        ("z.Unprinted", None),
     ),
     ("the header names another wrapper", "w.Other", "", PRINTED, MIDDLE),
     ("the message of that wrapper is not its cause's", "w.Other", "of the header", PRINTED, MIDDLE),
@@ -42,7 +42,6 @@ CASES = [
 
 @pytest.mark.parametrize(("cause_class", "cause_message", "causes", "found"), named(CASES))
 def test_the_thrown_exception(
-    cause_class: str, cause_message: str, causes: list[str], found: tuple[str, str]
+    cause_class: str, cause_message: str, causes: list[str], found: tuple[str, str | None]
 ) -> None:
-    seen = Exceptions("w.Wrapper", "outer", cause_class, cause_message, causes)
-    assert thrown(seen, WRAPPERS) == found
+    assert thrown("w.Wrapper", cause_class, cause_message, causes, WRAPPERS) == found
