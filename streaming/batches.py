@@ -24,9 +24,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from deadwatch.contract import headers
+from deadwatch.contract import quarantine
 from deadwatch.contract.events import Position, RedriveWritten
-from deadwatch.contract.quarantine import GROUP, MESSAGES
 from deadwatch.deadletter.dialects import reading
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
@@ -279,14 +278,9 @@ def _refuse_task(copies: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def _refused(row: dict[str, Any], reason: str, copies: bool) -> dict[str, object]:
-    context = {
-        headers.SHARE_TOPIC: str(row["topic"]),
-        headers.SHARE_PARTITION: str(row["partition"]),
-        headers.SHARE_OFFSET: str(row["offset"]),
-        headers.SHARE_GROUP: GROUP,
-        headers.SHARE_MESSAGE: MESSAGES[reason],
-    }
+    place = {name: row[name] for name in ("topic", "partition", "offset")}
+    headers = quarantine.Context(**place, message=quarantine.MESSAGES[reason]).headers()
     names = ("key", "value")
     copied = copies and sum(len(row[name] or b"") for name in names) <= MAX_COPIED_BYTES
     content = {name: row[name] if copied else None for name in names}
-    return {**content, "headers": [{"key": name, "value": text.encode()} for name, text in context.items()]}
+    return {**content, "headers": [{"key": name, "value": text} for name, text in headers]}
