@@ -13,8 +13,6 @@ from deadwatch.store.columns import columns
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "audit": {"sqlite_autoincrement": True},

@@ -6,8 +6,6 @@ from deadwatch.store.columns import columns
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
