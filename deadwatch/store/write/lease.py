@@ -96,15 +96,8 @@ def _by_the_clock(pid: int) -> str:
     return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}|"
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """The lease of another owner, as it was when we first looked."""
-
-    holder: str
-    epoch: int
-    beats: int
-    ttl_ms: int
-    since_ms: int
+Watch = tuple[Row[Any], int]
+"""The lease of another owner, as it was when we first looked, and when that was."""
 
 
 def acquire(
@@ -138,12 +131,11 @@ def claim(
     row = _locked(connection)
     if not row.process or owner.is_gone(row.process):
         return _taken(connection, row.epoch + 1, owner, ttl_ms)
-    if before is None:
-        return Watch(row.holder, row.epoch, row.beats, row.ttl_ms, now_ms)
-    if (row.epoch, row.beats) != (before.epoch, before.beats):
+    seen, since_ms = before or (row, now_ms)
+    if (row.epoch, row.beats) != (seen.epoch, seen.beats):
         raise HeldError(row.holder)
-    if now_ms - before.since_ms < before.ttl_ms:
-        return before
+    if before is None or now_ms - since_ms < seen.ttl_ms:
+        return seen, since_ms
     return _taken(connection, row.epoch + 1, owner, ttl_ms)
 
 
