@@ -29,8 +29,11 @@ OWN = (
         cause_message="y-why",
         stacktrace="y-trace",
         others=("y-other",),
-        wrappers=frozenset({"7", "Offset rejected by client."}),
-        from_topic={"source_topic": FromTopic(r"dlq\.(.*)", r"\1"), "error_class": FromTopic(".*", "7")},
+        wrappers=("7", "Offset rejected by client."),
+        from_topic={
+            "source_topic": FromTopic(topic=r"dlq\.(.*)", value=r"\1"),
+            "error_class": FromTopic(topic=".*", value="7"),
+        },
         newest_first=True,
     ),
 )

@@ -4,16 +4,10 @@ By default those that would make the record fail in another way than it did befo
 in ``retry_topic-attempts``, and gives a record up at once that comes back with them.
 """
 
-from typing import Annotated
-
-from pydantic import Field
-
 from deadwatch.deadletter.dialects import reading
 from deadwatch.deadletter.record import OURS, Headers
 
 Patterns = tuple[str, ...]
-HeaderPattern = Annotated[str, Field(pattern=r"^[^*\x00-\x1f]{0,249}\*?$", min_length=1)]
-"""The name of a header, or the beginning of names with ``*`` behind it."""
 
 
 class HeaderRule:

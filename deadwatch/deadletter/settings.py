@@ -1,15 +1,12 @@
 """How the headers of dead letters are read: settings that streaming, redrive and api have in common."""
 
-import re
 from collections import Counter
-from typing import Annotated, Any, Final, Self
+from typing import Final, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from deadwatch.contract.topics import refuse_broken
 from deadwatch.deadletter.dialects import DIALECTS, UNKNOWN, Dialect, Reading
-from deadwatch.deadletter.dialects.dialect import CAUSES, NUMBERS, TEXTS, FromTopic
-from deadwatch.deadletter.dropped import HeaderPattern
+from deadwatch.deadletter.dialects.dialect import TEXTS, FromTopic, HeaderNames
 from deadwatch.runtime.settings import ProcessSettings
 
 BUILT_IN = frozenset(dialect.name for dialect in DIALECTS)
@@ -17,60 +14,12 @@ RESERVED = frozenset({UNKNOWN, "other"})
 ANY_TOPIC: Final = ".*"
 
 
-def _listed(value: Any) -> Any:  # noqa: ANN401 -- before it is validated
-    return ((value,) if value else ()) if isinstance(value, str) else value
-
-
-Headers = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])]
-"""A header, or several: the first that a record has counts."""
-
-
-class Derived(BaseModel, frozen=True, extra="forbid"):
-    """A text made of the dead letter topic's name."""
-
-    topic: str = Field(description="A regular expression that the name matches as a whole.")
-    value: str = Field(description=r"The text; `\1` is what the first group of the expression matched.")
-
-    @model_validator(mode="after")
-    def _refuse_broken(self) -> Self:
-        refuse_broken((self.topic,))
-        try:
-            re.compile(f"(?:{self.topic})|").fullmatch("").expand(self.value)  # type: ignore[union-attr]  # matches ""
-        except (re.error, IndexError) as error:
-            raise ValueError(f"{self.value!r} cannot be made of {self.topic!r}: {error}") from None
-        return self
-
-
-class HeaderNames(BaseModel, frozen=True, extra="forbid"):
+class OwnDialect(HeaderNames):
     """A dialect of a user's own: the header of each field of a dead letter, or several, the best first."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="What the label `dialect` says.")
     instead_of: tuple[str, ...] = Field((), description="Dialects that are built in, and are not read then.")
-    source_topic: Headers = Field(
-        (), description="Where the record was read; a redrive to the origin needs it."
-    )
-    source_partition: Headers = ()
-    source_offset: Headers = ()
-    consumergroup: Headers = ()
-    connector: Headers = ()
-    error_class: Headers = ()
-    message: Headers = ()
-    wrappers: tuple[str, ...] = Field(
-        (), description="Classes that only wrap the exception that was thrown, which is looked up then."
-    )
-    cause_class: Headers = Field((), description="The class of the exception in such a wrapper.")
-    cause_message: Headers = ()
-    stacktrace: Headers = Field(
-        (), description="Its first `Caused by:` of no wrapper is used where no header has the cause."
-    )
     constants: dict[str, str] = Field({}, description="Texts of fields for which a record has no header.")
-    derived: dict[str, Derived] = Field({}, description="The same, made of the dead letter topic's name.")
-    drop_headers: tuple[HeaderPattern, ...] = Field(
-        (), description="Headers that a redrive leaves out, unless its order says otherwise."
-    )
-    binary_numbers: bool = Field(
-        False, description="Partition and offset are 4 and 8 bytes big-endian, not text."
-    )
+    derived: dict[str, FromTopic] = Field({}, description="The same, made of the dead letter topic's name.")
 
     @model_validator(mode="after")
     def _refuse_contradictions(self) -> Self:
@@ -117,23 +66,17 @@ class HeaderNames(BaseModel, frozen=True, extra="forbid"):
     def dialect(self) -> Dialect:
         """The dialect with these headers."""
         constants = {
-            field: FromTopic(ANY_TOPIC, text.replace("\\", r"\\")) for field, text in self.constants.items()
+            field: FromTopic(topic=ANY_TOPIC, value=text.replace("\\", r"\\"))
+            for field, text in self.constants.items()
         }
-        derived = {field: FromTopic(made.topic, made.value) for field, made in self.derived.items()}
-        return Dialect(
-            name=self.name,
-            wrappers=frozenset(self.wrappers),
-            from_topic={**constants, **derived},
-            drop_headers=self.drop_headers,
-            binary_numbers=self.binary_numbers,
-            **{field: getattr(self, field) for field in (*TEXTS, *NUMBERS, *CAUSES)},
-        )
+        named = {field: getattr(self, field) for field in HeaderNames.model_fields}
+        return Dialect(**named, from_topic={**constants, **self.derived})
 
 
 class DeadLetterSettings(ProcessSettings):
     """Settings of a process that reads dead letters."""
 
-    dialects: tuple[HeaderNames, ...] = Field(
+    dialects: tuple[OwnDialect, ...] = Field(
         (), description="Dialects of your own: `name`, and the header of each field (docs/dialects.md)."
     )
     first_header_counts: bool = Field(

@@ -7,8 +7,7 @@ stack trace (``Throwable.printStackTrace``), else that of the wrapper stays.
 """
 
 import re
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Sequence
 from typing import Final
 
 CAUSED_BY: Final = "\nCaused by: "
@@ -23,7 +22,7 @@ def printed_causes(stacktrace: str) -> Sequence[str]:
 
 
 def thrown(
-    wrapper: str, cause_class: str, cause_message: str, causes: Sequence[str], wrappers: AbstractSet[str]
+    wrapper: str, cause_class: str, cause_message: str, causes: Sequence[str], wrappers: Collection[str]
 ) -> tuple[str, str | None]:
     """Class and message of the exception that ``wrapper`` is around; None: the wrapper's message stays.
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, Protocol, Self
 
 from pydantic import AwareDatetime, BaseModel, Field, model_validator
 
-from deadwatch.deadletter.dropped import HeaderPattern
+from deadwatch.deadletter.dialects.dialect import HeaderPattern
 from deadwatch.runtime.kafka import Topic
 from deadwatch.runtime.logs import LINE
 

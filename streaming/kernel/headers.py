@@ -205,7 +205,7 @@ class _Parser:
         """Class and message of the thrown exceptions; those that another one wraps are read one by one, once
         for all records that differ in their message alone.
         """
-        none = frozenset[str]()
+        none: tuple[str, ...] = ()
         wrappers = [none, *(dialect.wrappers for dialect in self._dialects)]
         wrapped = np.zeros(len(self._dialect), dtype=bool)
         for number in filter(wrappers.__getitem__, range(len(wrappers))):

@@ -2,8 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cached_property
+from typing import Annotated, Any, Final, Self
+
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+
+from deadwatch.contract.topics import refuse_broken
 
 TEXTS: Final = ("source_topic", "consumergroup", "connector", "message", "error_class")
 CAUSES: Final = ("cause_class", "cause_message", "stacktrace")
@@ -11,27 +15,70 @@ CAUSES: Final = ("cause_class", "cause_message", "stacktrace")
 NUMBERS: Final = ("source_partition", "source_offset")
 """The fields of a dialect that name a header, by the type of its value."""
 
-Names = str | tuple[str, ...]
-"""The header of a field, or several: the first one that the record has counts. Empty for none."""
+HeaderPattern = Annotated[str, Field(pattern=r"^[^*\x00-\x1f]{0,249}\*?$", min_length=1)]
+"""The name of a header, or the beginning of names with ``*`` behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FromTopic:
-    """A text made of the name of the dead letter topic, where the pattern matches it as a whole."""
+def _listed(value: Any) -> Any:  # noqa: ANN401 -- before it is validated
+    return ((value,) if value else ()) if isinstance(value, str) else value
 
-    pattern: str
-    value: str
-    """A template of ``re``: ``\\1`` is the pattern's first group."""
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])]
+"""The header of a field, or several: the first that a record has counts. Empty for none."""
+
+
+class FromTopic(BaseModel, frozen=True, extra="forbid"):
+    """A text made of the dead letter topic's name."""
+
+    topic: str = Field(description="A regular expression that the name matches as a whole.")
+    value: str = Field(description=r"The text; `\1` is what the first group of the expression matched.")
+
+    @model_validator(mode="after")
+    def _refuse_broken(self) -> Self:
+        refuse_broken((self.topic,))
+        try:
+            re.compile(f"(?:{self.topic})|").fullmatch("").expand(self.value)  # type: ignore[union-attr]  # matches ""
+        except (re.error, IndexError) as error:
+            raise ValueError(f"{self.value!r} cannot be made of {self.topic!r}: {error}") from None
+        return self
 
     def of(self, topic: str) -> str:
-        """The text; empty where the pattern does not match."""
-        match = re.fullmatch(self.pattern, topic)
+        """The text; empty where the expression does not match."""
+        match = re.fullmatch(self.topic, topic)
         return match.expand(self.value) if match else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The headers of every field of a dead letter; a field without header is empty.
+class HeaderNames(BaseModel, frozen=True, extra="forbid"):
+    """The header of each field of a dead letter, or several, the best first; one without header is empty."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="What the label `dialect` says.")
+    source_topic: Names = Field(
+        (), description="Where the record was read; a redrive to the origin needs it."
+    )
+    source_partition: Names = ()
+    source_offset: Names = ()
+    consumergroup: Names = ()
+    connector: Names = ()
+    error_class: Names = ()
+    message: Names = ()
+    wrappers: tuple[str, ...] = Field(
+        (), description="Classes that only wrap the exception that was thrown, which is looked up then."
+    )
+    cause_class: Names = Field((), description="The class of the exception in such a wrapper.")
+    cause_message: Names = ()
+    stacktrace: Names = Field(
+        (), description="Its first `Caused by:` of no wrapper is used where no header has the cause."
+    )
+    drop_headers: tuple[HeaderPattern, ...] = Field(
+        (), description="Headers that a redrive leaves out, unless its order says otherwise."
+    )
+    binary_numbers: bool = Field(
+        False, description="Partition and offset are 4 and 8 bytes big-endian, not text."
+    )
+
+
+class Dialect(HeaderNames):
+    """The names of a dialect's headers, and what is made of them.
 
     A header belongs to the dialect if it begins with one of the prefixes, or is named here where there is no
     prefix. Two entries may have one name if their prefixes differ: families of one dialect.
@@ -42,38 +89,19 @@ class Dialect:
     with ``*`` at the end a beginning is meant.
     """
 
-    name: str
     prefix: Names = ()
-    source_topic: Names = ()
-    source_partition: Names = ()
-    source_offset: Names = ()
-    message: Names = ()
-    consumergroup: Names = ()
-    connector: Names = ()
-    error_class: Names = ()
-    cause_class: Names = ()
-    cause_message: Names = ()
-    stacktrace: Names = ()
     others: tuple[str, ...] = ()
     """Headers of the dialect that no field is read from, where it has no prefix."""
-    wrappers: frozenset[str] = frozenset()
-    error_classes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    from_topic: Mapping[str, FromTopic] = field(default_factory=dict, hash=False)
-    drop_headers: tuple[str, ...] = ()
-    binary_numbers: bool = False
+    error_classes: Mapping[str, str] = {}
+    from_topic: Mapping[str, FromTopic] = {}
     newest_first: bool = False
     """Who writes its headers puts them before those that were there; others put them behind."""
-    headers: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """The names of the dialect's headers, without repetition."""
 
-    def __post_init__(self) -> None:
-        """Make a tuple of each name that stands alone, and one of all names."""
-        for name in ("prefix", *TEXTS, *CAUSES, *NUMBERS):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                object.__setattr__(self, name, (value,) if value else ())
+    @cached_property
+    def headers(self) -> tuple[str, ...]:
+        """The names of the dialect's headers, without repetition."""
         named = (name for of in (*TEXTS, *CAUSES, *NUMBERS) for name in self.names(of))
-        object.__setattr__(self, "headers", tuple(dict.fromkeys((*named, *self.others))))
+        return tuple(dict.fromkeys((*named, *self.others)))
 
     def names(self, of: str) -> tuple[str, ...]:
         """The headers of a field, the one that counts before others first."""

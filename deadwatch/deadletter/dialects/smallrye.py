@@ -10,11 +10,9 @@ from typing import Final
 
 from deadwatch.deadletter.dialects.dialect import Dialect
 
-WRAPPERS: Final = frozenset(
-    {
-        "io.smallrye.reactive.messaging.providers.ProcessingException",
-        "java.lang.reflect.InvocationTargetException",
-    }
+WRAPPERS: Final = (
+    "io.smallrye.reactive.messaging.providers.ProcessingException",
+    "java.lang.reflect.InvocationTargetException",
 )
 
 

@@ -16,12 +16,10 @@ from deadwatch.contract.headers import SPRING, SPRING_DLT, SPRING_RETRY
 from deadwatch.deadletter.dialects.dialect import Dialect
 
 LISTENER_FAILED: Final = "org.springframework.kafka.listener.ListenerExecutionFailedException"
-WRAPPERS: Final = frozenset(
-    {
-        LISTENER_FAILED,
-        "org.springframework.kafka.listener.TimestampedException",
-        "org.springframework.kafka.support.serializer.DeserializationException",
-    }
+WRAPPERS: Final = (
+    LISTENER_FAILED,
+    "org.springframework.kafka.listener.TimestampedException",
+    "org.springframework.kafka.support.serializer.DeserializationException",
 )
 
 
@@ -68,6 +66,6 @@ CLOUD_STREAM: Final = Dialect(
     message=EXCEPTION + "message",
     stacktrace=EXCEPTION + "stacktrace",
     others=(ORIGINAL + "timestamp", ORIGINAL + "timestamp-type"),
-    wrappers=frozenset({LISTENER_FAILED, "org.springframework.messaging.MessageHandlingException"}),
+    wrappers=(LISTENER_FAILED, "org.springframework.messaging.MessageHandlingException"),
     binary_numbers=True,
 )

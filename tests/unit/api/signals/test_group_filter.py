@@ -79,7 +79,11 @@ def test_a_filter_says_the_same_of_a_group_and_of_its_record(
     "both",
     [
         Dialect(name="own", consumergroup="x-group", connector="x-connector"),
-        Dialect(name="own", consumergroup="x-group", from_topic={"connector": FromTopic("other", "c")}),
+        Dialect(
+            name="own",
+            consumergroup="x-group",
+            from_topic={"connector": FromTopic(topic="other", value="c")},
+        ),
     ],
     ids=["by headers", "by a header and a topic"],
 )

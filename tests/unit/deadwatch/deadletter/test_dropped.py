@@ -4,7 +4,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from deadwatch.contract.headers import REDRIVE_ATTEMPTS
-from deadwatch.deadletter.dropped import HeaderPattern, HeaderRule, without
+from deadwatch.deadletter.dialects.dialect import HeaderPattern
+from deadwatch.deadletter.dropped import HeaderRule, without
 from deadwatch.deadletter.record import Headers
 
 HEADERS: Headers = (("a", b"b"), ("ab", None), ("b", b"a"), ("retry_topic-attempts", b"3"), ("b", b"again"))
