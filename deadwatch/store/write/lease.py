@@ -96,10 +96,6 @@ def _by_the_clock(pid: int) -> str:
     return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}|"
 
 
-Watch = tuple[Row[Any], int]
-"""The lease of another owner, as it was when we first looked, and when that was."""
-
-
 def acquire(
     engine: Engine, owner: Owner, *, ttl_ms: int, stop: Event, now_ms: Callable[[], int]
 ) -> int | None:
@@ -109,34 +105,21 @@ def acquire(
 
     Raises ``HeldError``: its owner is alive.
     """
-    watch: Watch | None = None
+    watched, since_ms = None, 0
     while not stop.is_set():
         seen_ms = now_ms()
         with engine.begin() as connection:
-            found = claim(connection, owner, ttl_ms, watch, seen_ms)
-        if isinstance(found, int):
-            return found
-        watch = found
+            row = _locked(connection)
+            if not row.process or owner.is_gone(row.process):
+                return _taken(connection, row.epoch + 1, owner, ttl_ms)
+            if watched is None:
+                watched, since_ms = row, seen_ms
+            elif (row.epoch, row.beats) != (watched.epoch, watched.beats):
+                raise HeldError(row.holder)
+            elif seen_ms - since_ms >= watched.ttl_ms:
+                return _taken(connection, row.epoch + 1, owner, ttl_ms)
         stop.wait(LOOK_MS / 1_000)
     return None
-
-
-def claim(
-    connection: Connection, owner: Owner, ttl_ms: int, before: Watch | None, now_ms: int
-) -> int | Watch:
-    """Take the lease and return its epoch, or watch it; call again with the watch.
-
-    Raises ``HeldError``: its owner is alive.
-    """
-    row = _locked(connection)
-    if not row.process or owner.is_gone(row.process):
-        return _taken(connection, row.epoch + 1, owner, ttl_ms)
-    seen, since_ms = before or (row, now_ms)
-    if (row.epoch, row.beats) != (seen.epoch, seen.beats):
-        raise HeldError(row.holder)
-    if before is None or now_ms - since_ms < seen.ttl_ms:
-        return seen, since_ms
-    return _taken(connection, row.epoch + 1, owner, ttl_ms)
 
 
 def beat(connection: Connection, epoch: int) -> None:
