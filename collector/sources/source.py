@@ -121,8 +121,8 @@ class Snapshots:
         self._position_ms = int(self.saved.get("position_ms", 0))
         self._latest: dict[str, tuple[int, object]] = {}
 
-    def due(self, content: object, make: Callable[..., E], part: str = "") -> tuple[E, ...]:
-        """The snapshot that ``make`` makes with the fields of every event; none if nothing is due."""
+    def due(self, make: Callable[..., E], part: str = "", /, **content: object) -> tuple[E, ...]:
+        """The snapshot that ``make`` makes of ``content``; none if nothing is due."""
         now_ms = self._publishing.clock()
         latest_ms, latest = self._latest.get(part, (None, None))
         heartbeat_ms = self._publishing.heartbeat_interval_ms
@@ -136,6 +136,7 @@ class Snapshots:
             happened_at_ms=now_ms,
             observed_at_ms=now_ms,
             kafka_cluster=self._publishing.kafka_cluster,
+            **content,
         )
         return (snapshot,)
 

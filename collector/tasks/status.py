@@ -82,7 +82,7 @@ class Announcement:
 
     def publish(self, **content: object) -> bool:
         """Publish the content, if that is due; false where that is still to be done."""
-        events = self._snapshots.due(content, partial(self._make, **content))
+        events = self._snapshots.due(self._make, **content)
         state = {**self._snapshots.state(), ENDED: bool(content.get(ENDED))}
         if events and not self._channel.offer(events, {self._source: state}):
             self._snapshots.forget()

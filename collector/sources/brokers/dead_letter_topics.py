@@ -13,7 +13,6 @@ What it asks serves the findings too: see ``findings``.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Final
 
 from kafka import KafkaAdminClient
@@ -58,8 +57,7 @@ class DeadLetterTopicsSource:
         kept = tuple(topics[:MAX_TOPICS])
         left_out, found = self._findings.due()
         troubles += left_out
-        snapshot = partial(DeadLetterTopicsSnapshot, dead_letter_topics=kept)
-        events = (*self._snapshots.due(kept, snapshot), *found)
+        events = (*self._snapshots.due(DeadLetterTopicsSnapshot, dead_letter_topics=kept), *found)
         return self._snapshots.chunk(events, troubles, **self._names.state(), **self._findings.state())
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ findings; an area that is gone has none.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Final
 
 from kafka import KafkaAdminClient
@@ -103,7 +102,7 @@ class FindingsWatch:
         """What is left out, and the snapshot if it is due."""
         kept, left_out = bounded(self._findings)
         troubles = [f"there are {left_out} findings more than one event holds"] if left_out else []
-        return troubles, self._snapshots.due(kept, partial(FindingsSnapshot, findings=kept))
+        return troubles, self._snapshots.due(FindingsSnapshot, findings=kept)
 
     def state(self) -> dict[str, object]:
         """The state to save with the snapshot: what was found, and the suspected groups."""

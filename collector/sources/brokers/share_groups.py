@@ -16,7 +16,6 @@ rejected, hide as many: so this notices too little rather than too much.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import httpx2
@@ -54,15 +53,8 @@ _REJECTIONS_REQUEST: Final[Request] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Meters:
-    """The share groups of one broker since it was started."""
-
-    started_at_ms: int
-    groups: tuple[ShareGroup, ...]
-
-
-def _meters(answers: list[Answer]) -> Meters:
+def _meters(answers: list[Answer]) -> tuple[int, tuple[ShareGroup, ...]]:
+    """When the broker was started, and its share groups since then."""
     *meters, start = answers
     counts: dict[str, dict[str, int]] = {}
     for field, answer in zip(METERS, meters, strict=True):
@@ -70,7 +62,7 @@ def _meters(answers: list[Answer]) -> Meters:
             group = counts.setdefault(properties["group"], dict.fromkeys(METERS, 0))
             group[field] = int(attributes["Count"])
     groups = tuple(ShareGroup(consumergroup=name, **counts[name]) for name in sorted(counts))
-    return Meters(int(start["value"]), groups)
+    return int(start["value"]), groups
 
 
 def label(settings: BrokerSettings) -> str:
@@ -95,20 +87,17 @@ class BrokerSource:
         """The snapshot, if it is due."""
         try:
             url = self._settings.jolokia_url
-            meters = jolokia.ask(self._client, url, _METERS_REQUEST, _meters, "of a broker")
+            started_at_ms, groups = jolokia.ask(self._client, url, _METERS_REQUEST, _meters, "of a broker")
         except JolokiaError as error:
             text = f"Jolokia of the broker {error}: its share-group meters are not known; {_CHECK}"
             if isinstance(error, JolokiaTimeoutError):
                 raise SourceTimeoutError("reading Jolokia", text) from None
             raise SourceDownError(text) from None
-        snapshot = partial(
-            BrokerSnapshot,
-            broker=label(self._settings),
-            started_at_ms=meters.started_at_ms,
-            share_groups=meters.groups[:MAX_GROUPS],
+        broker, kept = label(self._settings), groups[:MAX_GROUPS]
+        due = self._snapshots.due(
+            BrokerSnapshot, broker=broker, started_at_ms=started_at_ms, share_groups=kept
         )
-        troubles = [_TOO_MANY] if len(meters.groups) > MAX_GROUPS else []
-        return self._snapshots.chunk(self._snapshots.due(meters, snapshot), troubles)
+        return self._snapshots.chunk(due, [_TOO_MANY] if len(groups) > MAX_GROUPS else [])
 
     def close(self) -> None:
         """Close all connections that are open."""

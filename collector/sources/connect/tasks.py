@@ -7,7 +7,6 @@ which counts threads, and it asks Kafka too: so it is a source of its own and de
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from collector.settings import ConnectSettings
@@ -69,10 +68,8 @@ class ConnectTasksSource:
         if len(described) > MAX_TASKS:
             troubles.append(f"there are more than {MAX_TASKS} tasks; those beyond are not published")
         cluster, kept = self._settings.name or cluster_url(self._settings), described[:MAX_TASKS]
-        snapshot = partial(ConnectTasksSnapshot, connect_cluster=cluster, connect_tasks=kept)
-        return self._snapshots.chunk(
-            self._snapshots.due(kept, snapshot), troubles, timers=self._watch.state()
-        )
+        due = self._snapshots.due(ConnectTasksSnapshot, connect_cluster=cluster, connect_tasks=kept)
+        return self._snapshots.chunk(due, troubles, timers=self._watch.state())
 
     def close(self) -> None:
         """Close all connections that are open."""

@@ -215,8 +215,8 @@ class ConnectSource:
     ) -> tuple[WorkerSnapshot, ...]:
         worker = self._workers.pop(name) if gone else self._workers[name]
         instances = () if gone else worker.instances(states, threads_known=threads_known)
-        snapshot = partial(WorkerSnapshot, worker=name, threads_known=threads_known, instances=instances)
-        due = self._snapshots.due((threads_known, instances), snapshot, part=name)
+        content = {"worker": name, "threads_known": threads_known, "instances": instances}
+        due = self._snapshots.due(WorkerSnapshot, name, **content)
         if gone:
             self._snapshots.forget(name)
         return due
