@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from collector.settings import ConnectSettings
 from collector.sources.connect.interfaces import Key, Progress
 
 
@@ -72,17 +73,10 @@ class Timer(NamedTuple):
 Timers = Mapping[Clue, Timer]
 
 
-@dataclass(frozen=True, slots=True)
-class StallLimits:
-    """How long nothing may move before a task counts as stalled."""
-
-    stalled_after_ms: int
-    offset_flush_interval_ms: int
-
-    def of(self, clue: Clue) -> int:
-        """The limit of a clue in ms, with the commits' interval if a commit is the sign of progress."""
-        flush_ms = self.offset_flush_interval_ms if clue in {Clue.UNFINISHED, Clue.UNCOMMITTED} else 0
-        return self.stalled_after_ms + flush_ms
+def limit_ms(settings: ConnectSettings, clue: Clue) -> int:
+    """How long nothing may move; with the commits' interval if a commit is the sign of progress."""
+    flush_ms = settings.offset_flush_interval_ms if clue in {Clue.UNFINISHED, Clue.UNCOMMITTED} else 0
+    return settings.stalled_after_ms + flush_ms
 
 
 def next_timers(timers: Timers, observation: TaskObservation, now_ms: int) -> Timers:
@@ -96,14 +90,6 @@ def next_timers(timers: Timers, observation: TaskObservation, now_ms: int) -> Ti
         clue: timers[clue] if clue in timers and timers[clue].motion == motion else Timer(now_ms, motion)
         for clue, motion in _waiting(observation).items()
     }
-
-
-def due(timers: Timers, limits: StallLimits, now_ms: int) -> list[tuple[Clue, int]]:
-    """The clues that have exceeded their limit, and since when; the longest first."""
-    over = [
-        (timer.since_ms, clue) for clue, timer in timers.items() if now_ms - timer.since_ms >= limits.of(clue)
-    ]
-    return [(clue, since_ms) for since_ms, clue in sorted(over)]
 
 
 def proven(timer: Timer, a_record_waits: bool | None, now_ms: int) -> tuple[Timer, bool]:
@@ -158,8 +144,8 @@ class Verdict(NamedTuple):
 class StallWatch:
     """The running timers of every task; ``saved`` are those of an earlier ``state``."""
 
-    def __init__(self, limits: StallLimits, saved: Iterable[list[Any]] = ()) -> None:
-        self._limits = limits
+    def __init__(self, settings: ConnectSettings, saved: Iterable[list[Any]] = ()) -> None:
+        self._settings = settings
         self._timers: dict[Key, Timers] = {}
         self._verdicts: dict[Key, Verdict] = {}
         for connector, task, clue, since_ms, motion, *empty in saved:
@@ -176,9 +162,10 @@ class StallWatch:
         """
         timers = dict(next_timers(self._timers.get(key, {}), observation, now_ms))
         before, self._timers[key] = self._verdicts.pop(key, None), timers
-        for clue, since_ms in due(timers, self._limits, now_ms):
+        for since_ms, clue in sorted((timer.since_ms, clue) for clue, timer in timers.items()):
             verdict = Verdict(judged=True, since_ms=since_ms, because=clue.value)
-            if clue in OF_BEANS and observation.progress is None:
+            early = now_ms - since_ms < limit_ms(self._settings, clue)
+            if early or (clue in OF_BEANS and observation.progress is None):
                 continue
             if clue in OF_KAFKA and observation.extents is None:
                 stalled = verdict == before

@@ -13,7 +13,7 @@ from collector.settings import ConnectSettings
 from collector.sources.connect import interfaces, sink_groups
 from collector.sources.connect.interfaces import ERRORS, RUNNING, Beans, Key, Progress, Task
 from collector.sources.connect.sink_groups import Group, SinkGroups
-from collector.sources.connect.stalled import StallLimits, StallWatch, TaskObservation, Verdict
+from collector.sources.connect.stalled import StallWatch, TaskObservation, Verdict
 from collector.sources.connect.workers import cluster_url
 from collector.sources.jolokia import JolokiaError
 from collector.sources.source import Chunk, Publishing, Snapshots
@@ -51,9 +51,8 @@ class ConnectTasksSource:
         self._clock = publishing.clock
         self._client = http_client.client(settings.request_timeout_ms)
         self._groups = SinkGroups(connection)
-        limits = StallLimits(settings.stalled_after_ms, settings.offset_flush_interval_ms)
         self._snapshots = Snapshots(self.name, publishing)
-        self._watch = StallWatch(limits, self._snapshots.saved.get("timers", ()))
+        self._watch = StallWatch(settings, self._snapshots.saved.get("timers", ()))
 
     def poll(self) -> Chunk | None:
         """The snapshot, if it is due."""

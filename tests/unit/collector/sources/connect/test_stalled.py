@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import pytest
 from kafka import TopicPartition
 
+from collector.settings import ConnectSettings
 from collector.sources.connect.interfaces import Key, Progress
 from collector.sources.connect.sink_groups import Group, of_task
-from collector.sources.connect.stalled import Clue, Extent, StallLimits, StallWatch, TaskObservation, Verdict
+from collector.sources.connect.stalled import Clue, Extent, StallWatch, TaskObservation, Verdict
 from tests.tables import named
 
 KEY = Key("c", "0")
-LIMITS = StallLimits(stalled_after_ms=60, offset_flush_interval_ms=40)
+LIMITS = ConnectSettings(url="http://c:8083", stalled_after_ms=60, offset_flush_interval_ms=40)
 IDLE = Progress(records=10, passed=10, held=0, turns=5)
 BUSY = Progress(records=10, passed=5, held=5, turns=5)
 DONE, BEHIND = (Extent(10, 10),), (Extent(10, 20),)
