@@ -85,11 +85,7 @@ class FindingsWatch:
         ids, brokers = _brokers(admin)
         return ClusterConfiguration(
             now_ms=self._clock(),
-            warning_ms=self._settings.dlq_expiry_warning_ms,
-            kafka_cluster=self._settings.kafka_cluster,
-            bootstrap_servers=self._settings.kafka.bootstrap_servers,
-            patterns=self._settings.dlq_topics,
-            deny=self._settings.dlq_topics_deny,
+            settings=self._settings,
             share_version=kafka_admin.share_version(admin),
             brokers=brokers,
             broker_ids=ids,

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from collector.settings import CollectorSettings
 from deadwatch.contract.events import Finding
 from deadwatch.contract.events.findings import FindingKind
-from deadwatch.contract.topics import DLQ_PATTERNS, is_dead_letter_topic
+from deadwatch.contract.topics import is_dead_letter_topic
 
 DLQ: Final = "errors.deadletterqueue.topic.name"
 """The setting of a share group (KIP-1191), and also of a connector (KIP-298)."""
@@ -67,11 +68,7 @@ class ClusterConfiguration:
     """
 
     now_ms: int
-    warning_ms: int
-    kafka_cluster: str = "default"
-    bootstrap_servers: str = "127.0.0.1:9092"
-    patterns: tuple[str, ...] = DLQ_PATTERNS
-    deny: tuple[str, ...] = ()
+    settings: CollectorSettings
     share_version: int | None = 2
     brokers: Mapping[int, Broker | None] = field(default_factory=dict)
     broker_ids: tuple[int, ...] = (1,)
@@ -89,12 +86,16 @@ class ClusterConfiguration:
 
     def is_read(self, topic: str) -> bool:
         """Whether its dead letters are read by streaming."""
-        return is_dead_letter_topic(topic, self.patterns, self.deny)
+        return is_dead_letter_topic(topic, self.settings.dlq_topics, self.settings.dlq_topics_deny)
+
+    def tool(self, name: str) -> str:
+        """How the command of one of Kafka's tools begins."""
+        return f"kafka-{name}.sh --bootstrap-server {self.settings.kafka.bootstrap_servers}"
 
     def configure(self, kind: str, name: str, setting: str) -> str:
         """The command that gives a ``kind`` of entity a setting."""
         return (
-            f"kafka-configs.sh --bootstrap-server {self.bootstrap_servers} --alter --entity-type {kind} "
+            f"{self.tool('configs')} --alter --entity-type {kind} "
             f"--entity-name {shlex.quote(name)} --add-config {shlex.quote(setting)}"
         )
 

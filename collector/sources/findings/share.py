@@ -30,10 +30,9 @@ def of_cluster(configuration: ClusterConfiguration) -> tuple[Finding, ...] | Non
         FindingKind.SHARE_VERSION,
         f"share.version is {configuration.share_version}: brokers write no dead letters for share "
         f"groups, although {listed(users)} should have them; what is rejected is lost",
-        f"kafka-features.sh --bootstrap-server {configuration.bootstrap_servers} upgrade "
-        f"--feature share.version={_DLQ_VERSION}",
+        f"{configuration.tool('features')} upgrade --feature share.version={_DLQ_VERSION}",
     )
-    return report(f"cluster:{configuration.kafka_cluster}", [problem])
+    return report(f"cluster:{configuration.settings.kafka_cluster}", [problem])
 
 
 def of_group(
@@ -75,8 +74,7 @@ def _problems(
             FindingKind.SHARE_DLQ_MISSING,
             f"its dead letter queue {queue} does not exist, and brokers do not create it "
             f"(errors.deadletterqueue.auto.create.topics.enable): {_LOST}",
-            f"kafka-topics.sh --bootstrap-server {cluster.bootstrap_servers} --create "
-            f"--topic {shlex.quote(queue)} --config {GROUP_ENABLE}=true",
+            f"{cluster.tool('topics')} --create --topic {shlex.quote(queue)} --config {GROUP_ENABLE}=true",
         )
     if topic is not None and (topic.settings or {}).get(GROUP_ENABLE) != "true":
         yield (
@@ -111,4 +109,5 @@ def of_rejections(configuration: ClusterConfiguration) -> tuple[Finding, ...] | 
         f"{listed(found)}",
         configuration.configure("groups", group, f"{DLQ}=dlq.{group}"),
     )
-    return report(f"sharegroup:{group}" if alone else f"cluster:{configuration.kafka_cluster}", [problem])
+    subject = f"sharegroup:{group}" if alone else f"cluster:{configuration.settings.kafka_cluster}"
+    return report(subject, [problem])

@@ -54,9 +54,8 @@ def _of_replicas(name: str, topic: Topic, configuration: ClusterConfiguration) -
             FindingKind.DLQ_REPLICATION,
             f"it has partitions with one replica on a cluster of {configuration.cluster_size} brokers: dead "
             "letters are lost with that broker, and cannot be written while it is down",
-            f"kafka-reassign-partitions.sh --bootstrap-server {configuration.bootstrap_servers} --execute "
-            "--reassignment-json-file FILE, with this in FILE: "
-            f"{_reassignment(name, topic, alone, configuration)}",
+            f"{configuration.tool('reassign-partitions')} --execute --reassignment-json-file FILE, "
+            f"with this in FILE: {_reassignment(name, topic, alone, configuration)}",
         )
 
 
@@ -106,21 +105,22 @@ def _of_retention(
 ) -> Iterator[Problem]:
     if retention_ms < 0:
         return
-    longer_ms = max(_MONTH_MS, 2 * (retention_ms + configuration.warning_ms))
+    warning_ms = configuration.settings.dlq_expiry_warning_ms
+    longer_ms = max(_MONTH_MS, 2 * (retention_ms + warning_ms))
     change = configuration.configure("topics", name, f"{RETENTION_MS}={longer_ms}")
     goes_ms = oldest_at_ms + retention_ms
-    if oldest_at_ms and goes_ms - configuration.now_ms < configuration.warning_ms:
+    if oldest_at_ms and goes_ms - configuration.now_ms < warning_ms:
         yield (
             FindingKind.DLQ_EXPIRING,
             f"its oldest dead letter is of {_time(oldest_at_ms)}: retention.ms={retention_ms} lets "
             f"Kafka delete it from {_time(goes_ms)} on, handled or not",
             f"handle it before, or {change}",
         )
-    elif retention_ms < configuration.warning_ms:
+    elif retention_ms < warning_ms:
         yield (
             FindingKind.DLQ_RETENTION_SHORT,
             f"retention.ms={retention_ms} lets Kafka delete a dead letter within the time that "
-            f"dlq_expiry_warning_ms={configuration.warning_ms} leaves for handling it",
+            f"dlq_expiry_warning_ms={warning_ms} leaves for handling it",
             change,
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from collector.settings import CollectorSettings
 from collector.sources.findings.configuration import Broker, ClusterConfiguration, Connector, Topic
 
 DAY_MS = 86_400_000
@@ -22,7 +23,10 @@ SINK = {
     "errors.deadletterqueue.topic.replication.factor": "3",
 }
 CLEAN = ClusterConfiguration(
-    now_ms=NOW_MS, warning_ms=DAY_MS, brokers=BROKERS, topics={"dlq.a": Topic(settings=GOOD)}
+    now_ms=NOW_MS,
+    settings=CollectorSettings(dlq_expiry_warning_ms=DAY_MS),
+    brokers=BROKERS,
+    topics={"dlq.a": Topic(settings=GOOD)},
 )
 
 
