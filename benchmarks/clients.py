@@ -113,6 +113,6 @@ CONFLUENT: Final = (
 
 def rows() -> Iterator[Row]:
     """Every way to send that applications use."""
-    with Lab(sasl=False) as lab:
+    with Lab() as lab:
         yield from kafka_python(lab.bootstrap_servers)
         yield from confluent(lab.bootstrap_servers)

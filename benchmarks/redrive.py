@@ -245,7 +245,7 @@ def move_small(servers: str, records: int) -> None:
 def rows() -> Iterator[Row]:
     """Both peers, the limit, what is refused, and memory."""
     leave_records_alone()
-    with Lab(sasl=False) as lab:
+    with Lab() as lab:
         servers = lab.bootstrap_servers
         fill(servers)
         for peer, loop, records, goal in (

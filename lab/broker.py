@@ -19,7 +19,7 @@ import jars
 from lab import certificates
 from lab.jvm import Jvm, Properties, answers, launcher, write_properties
 from lab.ports import free_ports
-from lab.processes import LabError, Process, Processes, read
+from lab.processes import Process, Processes, read
 from lab.proxy import Proxy
 
 _STARTED: Final = "Kafka Server started"
@@ -61,29 +61,22 @@ class SaslSsl:
 class Broker:
     """The broker of a lab; start it with ``launch`` and use it after ``wait``.
 
-    ``proxied`` adds a listener whose clients are told the address of a proxy.
+    ``settings`` are its own, beside those that every broker of the lab has.
     """
 
     def __init__(
-        self, java: Path, directory: Path, log: Path, ports: Ports, *, with_sasl: bool, proxied: bool = False
+        self, java: Path, directory: Path, log: Path, ports: Ports, settings: Properties | None = None
     ) -> None:
         self.bootstrap_servers = f"127.0.0.1:{ports.broker}"
         self.jolokia_url = f"http://127.0.0.1:{ports.broker_jolokia}/jolokia/"
         address = f"127.0.0.1:{ports.broker_sasl_ssl}"
-        self._sasl_ssl = SaslSsl(address, directory / "ca.pem", secrets.token_hex(16)) if with_sasl else None
+        self.sasl_ssl = SaslSsl(address, directory / "ca.pem", secrets.token_hex(16))
+        """How a client reaches the encrypted listener."""
         self.process: Process
-        self._settings: Properties = {}
-        self._proxied = proxied
+        self._settings = settings or {}
         self._java, self._directory, self._ports = java, directory, ports
         self._jvm = Jvm(java, "kafka", 384, log, jolokia_port=ports.broker_jolokia)
         self._starts = 0
-
-    @property
-    def sasl_ssl(self) -> SaslSsl:
-        """How a client reaches the encrypted listener. Raises ``LabError`` when the broker has none."""
-        if self._sasl_ssl is None:
-            raise LabError("the broker has no encrypted listener: make it with sasl=True")
-        return self._sasl_ssl
 
     def launch(self, processes: Processes) -> None:
         """Make certificates, format the log directory, start the process."""
@@ -116,37 +109,26 @@ class Broker:
             self.process.popen.send_signal(signal.SIGCONT)
 
     def _properties(self) -> Properties:
-        properties = server_properties(
-            self._ports, self._directory, with_sasl=self._sasl_ssl is not None, proxied=self._proxied
-        )
-        properties |= self._settings
-        if self._sasl_ssl is None:
-            return properties
+        properties = server_properties(self._ports, self._directory) | self._settings
         store = self._directory / "server.p12"
-        password = certificates.make(self._sasl_ssl.ca_file, store)
-        return properties | listener_properties(store, password, self._sasl_ssl.password)
+        password = certificates.make(self.sasl_ssl.ca_file, store)
+        return properties | listener_properties(store, password, self.sasl_ssl.password)
 
     def _format(self, processes: Processes, config: Path) -> None:
         command = [*launcher(self._java, "kafka", 128), "kafka.tools.StorageTool", "format", "--standalone"]
         cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")  # it may begin with a dash
-        command += [f"--cluster-id={cluster_id}", "--config", config]
-        if self._sasl_ssl is not None:
-            user, password = self._sasl_ssl.username, self._sasl_ssl.password
-            command += ["--add-scram", f"SCRAM-SHA-512=[name={user},password={password}]"]
+        scram = f"SCRAM-SHA-512=[name={self.sasl_ssl.username},password={self.sasl_ssl.password}]"
+        command += [f"--cluster-id={cluster_id}", "--config", config, "--add-scram", scram]
         processes.run("format", command, self._directory)
 
 
-def server_properties(
-    ports: Ports, directory: Path, *, with_sasl: bool = False, proxied: bool = False
-) -> Properties:
-    """The broker's settings without the secrets of the encrypted listener."""
-    advertised = [f"PLAINTEXT://127.0.0.1:{ports.broker}"]
-    if with_sasl:
-        advertised.append(f"SASL_SSL://127.0.0.1:{ports.broker_sasl_ssl}")
-    listeners = [*advertised, f"CONTROLLER://127.0.0.1:{ports.controller}"]
-    if proxied:
-        advertised.append(f"PROXIED://127.0.0.1:{ports.proxy}")
-        listeners.append(f"PROXIED://127.0.0.1:{ports.proxied}")
+def server_properties(ports: Ports, directory: Path) -> Properties:
+    """The broker's settings without the secrets of the encrypted listener.
+
+    Clients of the listener PROXIED are told the address of a proxy.
+    """
+    both = f"PLAINTEXT://127.0.0.1:{ports.broker},SASL_SSL://127.0.0.1:{ports.broker_sasl_ssl}"
+    inner = f"CONTROLLER://127.0.0.1:{ports.controller},PROXIED://127.0.0.1:{ports.proxied}"
     protocols = "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT"
     return {
         "process.roles": "broker,controller",
@@ -154,8 +136,8 @@ def server_properties(
         "controller.quorum.bootstrap.servers": f"127.0.0.1:{ports.controller}",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
-        "listeners": ",".join(listeners),
-        "advertised.listeners": ",".join(advertised),
+        "listeners": f"{both},{inner}",
+        "advertised.listeners": f"{both},PROXIED://127.0.0.1:{ports.proxy}",
         "listener.security.protocol.map": protocols,
         "log.dirs": directory / "data",
         "group.initial.rebalance.delay.ms": 0,
@@ -184,19 +166,12 @@ def listener_properties(store: Path, store_password: str, user_password: str) ->
 
 
 class LoneBroker(Broker):
-    """A broker as a context, which leaves nothing behind. ``bootstrap_servers`` stays over every restart.
+    """A broker as a context, which leaves nothing behind. ``bootstrap_servers`` stays over every restart."""
 
-    ``settings`` are the broker's own, beside those that every broker of the lab has; ``sasl`` adds the
-    encrypted listener, ``proxied`` one whose clients are told the address of ``proxy``.
-    """
-
-    def __init__(
-        self, settings: Properties | None = None, *, sasl: bool = False, proxied: bool = False
-    ) -> None:
+    def __init__(self, settings: Properties | None = None) -> None:
         self._place = Path(tempfile.gettempdir()) / f"deadwatch-broker-{uuid.uuid4().hex}"
         java, log, ports = jars.find_java().path, self._place / "broker.log", Ports.choose()
-        super().__init__(java, self._place / "broker", log, ports, with_sasl=sasl, proxied=proxied)
-        self._settings = settings or {}
+        super().__init__(java, self._place / "broker", log, ports, settings)
 
     def __enter__(self) -> Self:
         """Start the broker; when that fails, nothing is left."""
@@ -217,8 +192,6 @@ class LoneBroker(Broker):
     @property
     def proxy(self) -> Proxy:
         """A proxy between clients and the proxied listener, not started yet."""
-        if not self._proxied:
-            raise LabError("the broker has no proxied listener: make it with proxied=True")
         return Proxy(self._ports.proxy, self._ports.proxied)
 
     def kill(self) -> None:

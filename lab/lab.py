@@ -15,7 +15,7 @@ from typing import Final, Self
 
 import jars
 from lab import drops, share, spring
-from lab.broker import Broker, Ports, SaslSsl
+from lab.broker import Broker, Ports
 from lab.connect import FILESINK_DLQ, FILESINK_TOPIC, Connect
 from lab.processes import LabError, PortTakenError, Processes, read
 from lab.streams import INPUT, OUTPUT, Streams, feeding
@@ -43,8 +43,7 @@ class Lab:
     ``stalls`` tells from when until when the broker was stopped, in milliseconds since the epoch.
     """
 
-    def __init__(self, *, sasl: bool = True) -> None:
-        self._with_sasl = sasl
+    def __init__(self) -> None:
         self._abandoned: Counter[str] = Counter()
         self._abandoned_total = 0
         self._dead_letters: Counter[str] = Counter()
@@ -78,8 +77,8 @@ class Lab:
         logs = directory / "logs"
         logs.mkdir()
         self.logs = Logs(*(logs / f"{name}.log" for name in ("broker", "connect", "streams")))
-        self._broker = Broker(java, directory / "broker", self.logs.broker, ports, with_sasl=self._with_sasl)
-        self.bootstrap_servers = self._broker.bootstrap_servers
+        self._broker = Broker(java, directory / "broker", self.logs.broker, ports)
+        self.bootstrap_servers, self.sasl_ssl = self._broker.bootstrap_servers, self._broker.sasl_ssl
         self.broker_jolokia_url = self._broker.jolokia_url
         self._connect = Connect(java, directory / "connect", self.logs.connect, ports)
         self.connect_url, self.connect_jolokia_url = self._connect.url, self._connect.jolokia_url
@@ -108,7 +107,7 @@ class Lab:
         """A line for each address and each log file."""
         rows = {
             "Kafka": self.bootstrap_servers,
-            "Kafka, SASL_SSL": self.sasl_ssl.bootstrap_servers if self._with_sasl else "off",
+            "Kafka, SASL_SSL": self.sasl_ssl.bootstrap_servers,
             "Connect": self.connect_url,
             "Jolokia, broker": self.broker_jolokia_url,
             "Jolokia, Connect": self.connect_jolokia_url,
@@ -117,11 +116,6 @@ class Lab:
             "log of Streams": self.logs.streams,
         }
         return "\n".join(f"{name:<19}{value}" for name, value in rows.items())
-
-    @property
-    def sasl_ssl(self) -> SaslSsl:
-        """The encrypted listener of the same broker. Raises ``LabError`` when it has none."""
-        return self._broker.sasl_ssl
 
     @property
     def truth(self) -> Truth:

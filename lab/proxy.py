@@ -1,6 +1,6 @@
 """A proxy that understands requests of Kafka's protocol, and lets faults happen to them (``lab.faults``).
 
-A client that is told of the proxy's address by the broker (``LoneBroker(proxied=True)``) makes all its
+A client that is told of the proxy's address by the broker (``LoneBroker.proxy``) makes all its
 connections to it. Bytes are forwarded as they are; only the header of each request is read.
 """
 

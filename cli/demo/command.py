@@ -80,7 +80,7 @@ def run(*, once: bool, port: int, picture: Path | None = None) -> int:
     try:
         with process.interruptible(), TemporaryDirectory(prefix="deadwatch-demo-") as directory:
             print("starting Kafka, Connect and Streams", flush=True)
-            with Lab(sasl=False) as lab:
+            with Lab() as lab:
                 return _serve(lab, Path(directory), once=once, port=port, picture=picture)
     except (LabError, JarsError, JavaError) as error:
         raise RefusedError(str(error)) from error

@@ -37,7 +37,7 @@ SETTINGS = {"REDRIVE_REQUEST_TIMEOUT_MS": str(REQUEST_TIMEOUT_MS)}
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[tuple[LoneBroker, Proxy]]:
-    with LoneBroker(proxied=True) as broker, broker.proxy as proxy:
+    with LoneBroker() as broker, broker.proxy as proxy:
         yield broker, proxy
 
 

@@ -60,7 +60,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def broker() -> Iterator[LoneBroker]:
     """One of the module's own, before which a proxy may stand."""
-    with LoneBroker(proxied=True) as running:
+    with LoneBroker() as running:
         yield running
 
 

@@ -47,9 +47,9 @@ def test_the_description_names_every_address(lab: Lab) -> None:
 
 
 OWNERS = {
-    "interrupted while it starts": ("with Lab(sasl=False): pass", psutil.STATUS_SLEEPING, signal.SIGINT),
+    "interrupted while it starts": ("with Lab(): pass", psutil.STATUS_SLEEPING, signal.SIGINT),
     "killed while the broker is stopped": (
-        "with Lab(sasl=False) as lab: lab.stall_broker(600)",
+        "with Lab() as lab: lab.stall_broker(600)",
         psutil.STATUS_STOPPED,
         signal.SIGKILL,
     ),
@@ -87,7 +87,7 @@ def test_a_start_that_fails_names_the_process_and_leaves_nothing(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     expected = r"^broker: the process ended with status 3\n.*broker\.out.*\n  \| no broker today$"
-    with pytest.raises(LabError, match=expected), Lab(sasl=False):
+    with pytest.raises(LabError, match=expected), Lab():
         pass
     assert not programs_of(tmp_path)
     assert [left.name for left in tmp_path.iterdir()] == ["jdk"]

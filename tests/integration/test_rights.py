@@ -74,7 +74,7 @@ def listed() -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(STRICT, sasl=True) as running:
+    with LoneBroker(STRICT) as running:
         yield running
 
 

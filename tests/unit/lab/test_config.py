@@ -15,14 +15,11 @@ def test_a_properties_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_the_encrypted_listener_exists_only_where_it_is_wanted() -> None:
-    plain = server_properties(PORTS, Path("lab"), with_sasl=False)
-    both = server_properties(PORTS, Path("lab"), with_sasl=True)
-    assert plain["advertised.listeners"] == f"PLAINTEXT://127.0.0.1:{PORTS.broker}"
-    encrypted = f"SASL_SSL://127.0.0.1:{PORTS.broker_sasl_ssl}"
-    assert both["advertised.listeners"] == f"{plain['advertised.listeners']},{encrypted}"
-    controller = f"CONTROLLER://127.0.0.1:{PORTS.controller}"
-    assert both["listeners"] == f"{both['advertised.listeners']},{controller}", "all on loopback"
+def test_every_listener_is_on_loopback() -> None:
+    properties = server_properties(PORTS, Path("lab"))
+    for name in ("listeners", "advertised.listeners"):
+        addresses = [listener.partition("://")[2] for listener in str(properties[name]).split(",")]
+        assert all(address.startswith("127.0.0.1:") for address in addresses)
 
 
 def test_a_password_does_not_show_when_the_connection_is_printed() -> None:
