@@ -188,28 +188,24 @@ class RawRecord(NamedTuple):
     value: bytes | None
 
 
-class Line(NamedTuple):
-    """The log record to scan, None if there is none, and what was wrong with it."""
+def line_of(raw: RawRecord, *, json_only: bool, as_it_is: bool) -> tuple[LogRecord | None, str]:
+    """The line in a record, None for none, and what is wrong with it.
 
-    record: LogRecord | None
-    trouble: str = ""
-
-
-def line_of(raw: RawRecord, *, json_only: bool, as_it_is: bool) -> Line:
-    """The line in a record; ``json_only``: what is no object is trouble, ``as_it_is``: objects are lines."""
+    ``json_only``: what is no object is wrong, ``as_it_is``: objects are lines.
+    """
     if raw.value is None:
-        return Line(None, NO_VALUE)
+        return None, NO_VALUE
     text = text_of(raw.value)
     if len(text) > MAX_RECORD_CHARS:
-        return Line(None, RECORD_TOO_LONG)
+        return None, RECORD_TOO_LONG
     found = None if as_it_is or not text.startswith("{") else parsed(text)
     if found is None:
-        return Line(_record(raw, {}, text), NOT_JSON if json_only else "")
+        return _record(raw, {}, text), NOT_JSON if json_only else ""
     fields = dict(_fields(found))
     message, trace = first_of(fields, MESSAGE), first_of(fields, STACK_TRACE)
     if message and (isinstance(found.get("log"), str) or any(fields.get(name) for name in PLACE)):
         text = f"{message}\n{trace}" if trace else message
-    return Line(_record(raw, fields, text))
+    return _record(raw, fields, text), ""
 
 
 def _record(raw: RawRecord, fields: Mapping[str, str], text: str) -> LogRecord:

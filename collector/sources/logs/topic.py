@@ -224,15 +224,16 @@ class LogTopicSource:
 
     def _read(self, places: dict[int, PartitionPlace], raw: RawRecord, now_ms: int) -> Iterator[Event]:
         """The events of a record; the place of its partition moves behind it."""
-        place, line = places[raw.partition], line_of(raw, json_only=self._json_only, as_it_is=self._as_it_is)
+        place = places[raw.partition]
+        record, trouble = line_of(raw, json_only=self._json_only, as_it_is=self._as_it_is)
         resources, found = place.resources, list[Found]()
-        if line.record is not None:
-            resources, found = scan(resources, line.record, now_ms, scanner=self._scanner, new=self._new)
+        if record is not None:
+            resources, found = scan(resources, record, now_ms, scanner=self._scanner, new=self._new)
         places[raw.partition] = replace(place, offset=raw.offset + 1, resources=resources)
         causes = [(hit.cause, hit.at_ms) for hit in found]
-        if line.trouble:
+        if trouble:
             excerpt = text_of((raw.value or b"")[:EXCERPT_BYTES])
-            causes.append((unread(line.trouble, excerpt), raw.at_ms))
+            causes.append((unread(trouble, excerpt), raw.at_ms))
         for ordinal, (cause, at_ms) in enumerate(causes):
             position = Position(place.epoch, raw.offset, ordinal)
             yield self._event(cause, raw.partition, position, at_ms)
