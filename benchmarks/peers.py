@@ -1,10 +1,5 @@
-"""What people write instead: one Python process, a consumer and a JSON parser, counting into SQLite.
+"""What people write instead: one Python process, a consumer and a JSON parser, counting into SQLite."""
 
-orjson parses; where it is not installed the standard library's json, and the row says so.
-"""
-
-import importlib
-import importlib.util
 import json
 import subprocess
 import time
@@ -13,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import orjson
 from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
@@ -81,13 +77,8 @@ def quix(how: str, servers: str, topic: str, truth: Totals, file: Path) -> float
     return truth["events"] / float(found["seconds"])
 
 
-def parser() -> str:
-    """The module that parses: orjson where it is installed."""
-    return "orjson" if importlib.util.find_spec("orjson") else "json"
-
-
 def _run(file: Path, poll: Callable[[], Records], truth: Totals) -> float:
-    loop = Loop(file, importlib.import_module(parser()).loads)
+    loop = Loop(file, orjson.loads)
     took_s = seconds(poll, loop.add, loop.commit, truth["events"])
     totals = loop.close()
     if totals != truth:

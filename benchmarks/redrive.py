@@ -42,8 +42,8 @@ IN_FLIGHT: Final = 10_000
 RATE: Final = 500.0
 WITHIN: Final = 0.02
 SMALL: Final = "bench-redrive-small"
-SIZES: Final = "BENCH_REDRIVE_SIZES"
-"""Records of the orders whose memory is compared, separated by commas; ten million take some minutes."""
+SIZES: Final = (10_000, 1_000_000)
+"""Records of the orders whose memory is compared."""
 FLAT: Final = 0.8
 REFUSED: Final = "bench-redrive-refused"
 RECORDS_OF_REFUSED: Final = 12_000
@@ -221,12 +221,10 @@ def fill_refused(servers: str, large: int) -> None:
 
 def flat(servers: str) -> Row:
     """The most memory that a worker needs for the largest order, beside that for the smallest."""
-    sizes = sorted(int(size) for size in os.environ.get(SIZES, "10000,100000,1000000").split(","))
     Topics(servers).create(SMALL, f"dlq.{SMALL}", partitions=WIDTH)
-    produce(servers, SMALL, f"dlq.{SMALL}", (b"%d" % number for number in range(sizes[-1])))
-    peaks = [peak_mib(servers, size) for size in sizes]
-    work = f"redrive of {sizes[0]} and of {sizes[-1]} records, MiB at most"
-    return Row.fewer(work, peaks[-1], peaks[0], FLAT)
+    produce(servers, SMALL, f"dlq.{SMALL}", (b"%d" % number for number in range(SIZES[-1])))
+    small, large = (peak_mib(servers, size) for size in SIZES)
+    return Row.fewer(f"redrive of {SIZES[0]} and of {SIZES[-1]} records, MiB at most", large, small, FLAT)
 
 
 def peak_mib(servers: str, records: int) -> float:

@@ -118,10 +118,9 @@ def _round(
 
 
 def _peers() -> list[Peer]:
-    into = f"{peers.parser()} into SQLite"
     return [
-        Peer(f"confluent-kafka and {into}", 1.5, peers.confluent),
-        Peer(f"kafka-python and {into}", 2.5, peers.kafka_python),
+        Peer("confluent-kafka and orjson into SQLite", 1.5, peers.confluent),
+        Peer("kafka-python and orjson into SQLite", 2.5, peers.kafka_python),
         Peer("Quix Streams' state into SQLite", 4.5, partial(peers.quix, "state")),
         Peer("a sink of Quix Streams into SQLite", 2.5, partial(peers.quix, "sink")),
         Peer(
