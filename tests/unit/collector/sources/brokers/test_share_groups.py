@@ -12,7 +12,7 @@ import pytest
 from collector.settings import BrokerSettings
 from collector.sources.brokers import share_groups
 from collector.sources.brokers.share_groups import BrokerSource, label
-from collector.sources.source import Publishing, SourceDownError, SourceTimeoutError, State
+from collector.sources.source import Publishing, SourceDownError, SourceTimeoutError
 from deadwatch.contract.events import BrokerSnapshot, Event, ShareGroup
 from tests.http_server import Serve
 from tests.paths import DATA
@@ -86,9 +86,9 @@ class Agent:
     request_timeout_ms: int = 20_000
     opened: ExitStack = field(default_factory=ExitStack)
 
-    def source(self, saved: State | None = None) -> BrokerSource:
+    def source(self) -> BrokerSource:
         settings = BrokerSettings(jolokia_url=self.url, name="1", request_timeout_ms=self.request_timeout_ms)
-        publishing = Publishing(lambda _: saved, "c", 5_000, lambda: self.now_ms)
+        publishing = Publishing(lambda _: None, "c", 5_000, lambda: self.now_ms)
         return self.opened.enter_context(closing(BrokerSource(settings, publishing)))
 
 
@@ -133,14 +133,6 @@ def test_a_snapshot_is_published_at_every_change_and_as_a_heartbeat(agent: Agent
     assert snapshot.position > (1_000, 0, 0)
     agent.now_ms += 5_000
     assert len(events(source)) == 1
-
-
-def test_positions_grow_over_a_restart_with_the_clock_set_back(agent: Agent) -> None:
-    first = agent.source().poll()
-    assert first is not None
-    agent.now_ms = 5
-    (snapshot,) = events(agent.source(first.state))
-    assert snapshot.position > first.events[0].position
 
 
 def test_more_groups_than_an_event_holds_are_said_every_time(agent: Agent) -> None:

@@ -115,16 +115,6 @@ def test_a_thousand_failed_tasks_fit_into_an_event(cluster: Cluster, watch: Watc
     assert len(encode(event)[1]) < 500_000
 
 
-def test_only_changes_and_heartbeats_are_published(cluster: Cluster, watch: Watch) -> None:
-    cluster.connectors = {"pipe": []}
-    source = watch.source()
-    assert snapshot(source).worker == cluster.worker
-    watch.now_ms += 4_999
-    assert source.poll() is None
-    watch.now_ms += 1
-    assert snapshot(source).position == (6_000, 0, 0)
-
-
 def test_positions_grow_over_a_restart_even_when_the_clock_does_not(cluster: Cluster, watch: Watch) -> None:
     cluster.connectors, cluster.threads = {"pipe": []}, ["task-thread-pipe-0"]
     chunk = watch.source().poll()

@@ -96,11 +96,6 @@ def test_a_cause_counts_as_soon_as_its_line_is_complete() -> None:
     assert len(scan(data)) == 1
 
 
-def test_the_last_line_of_a_finished_file_counts_without_its_newline() -> None:
-    _, found = Scanner().scan(Memory(), LINES[7].rstrip(), final=True)
-    assert [one.cause.identity[0] for one in found] == ["task_abandoned"]
-
-
 def test_a_block_full_of_hits_is_left_in_portions() -> None:
     data = LINES[7] * (MAX_FOUND + 1)
     memory, found = Scanner().scan(Memory(), data)
