@@ -80,8 +80,8 @@ class Lab:
         self._broker = Broker(java, directory / "broker", self.logs.broker, ports)
         self.bootstrap_servers, self.sasl_ssl = self._broker.bootstrap_servers, self._broker.sasl_ssl
         self.broker_jolokia_url = self._broker.jolokia_url
-        self._connect = Connect(java, directory / "connect", self.logs.connect, ports)
-        self.connect_url, self.connect_jolokia_url = self._connect.url, self._connect.jolokia_url
+        self.connect = Connect(java, directory / "connect", self.logs.connect, ports)
+        self.connect_url, self.connect_jolokia_url = self.connect.url, self.connect.jolokia_url
         self._streams = Streams(java, directory / "streams", self.logs.streams, self.bootstrap_servers)
         self._spring = spring.Spring(java, directory / "spring", logs / "spring.log", self.bootstrap_servers)
         self.drops_log = logs / "drops.log"
@@ -90,13 +90,13 @@ class Lab:
 
     def _launch(self) -> None:
         """Start everything, in parallel as far as possible, and return when everything can be used."""
-        self._connect.launch(self._processes)  # takes longest and waits for the broker by itself
+        self.connect.launch(self._processes)  # takes longest and waits for the broker by itself
         self._broker.launch(self._processes)
         self._broker.wait()
         self._topics.create(INPUT, OUTPUT, share.TOPIC, FILESINK_TOPIC)
         self._streams.launch(self._processes)
         share.configure(self.bootstrap_servers)
-        self._connect.wait()
+        self.connect.wait()
         self._streams.wait(self._processes)
 
     def __exit__(self, *exception: object) -> None:
@@ -139,19 +139,19 @@ class Lab:
 
     def abandon_task(self, connector: str = "pipe") -> None:
         """One more task that Connect gives up on; its thread stays."""
-        self._connect.abandon_task(connector)
+        self.connect.abandon_task(connector)
         self._count_abandoned(connector)
 
     def release_task(self, connector: str = "pipe") -> None:
         """Let every abandoned thread of the connector end; its tasks are abandoned no longer."""
         if not self._abandoned[connector]:
             raise LabError(f"no task of {connector!r} is abandoned: call abandon_task({connector!r}) first")
-        self._connect.release_tasks(connector)
+        self.connect.release_tasks(connector)
         del self._abandoned[connector]
 
     def delete_connector(self, connector: str = "pipe") -> None:
         """Remove the connector of ``abandon_task``: its live task is abandoned too, all its threads stay."""
-        self._connect.delete(connector)
+        self.connect.delete(connector)
         self._count_abandoned(connector)
 
     def _count_abandoned(self, connector: str) -> None:
@@ -164,28 +164,20 @@ class Lab:
         Tasks that wait for a pipe do not stop: the worker gives each up before it ends.
         """
         before = len(abandonments(read(self.logs.connect)))
-        self._connect.restart(self._processes)
+        self.connect.restart(self._processes)
         self._abandoned.clear()
         self._abandoned_total += len(abandonments(read(self.logs.connect))) - before
 
-    def lose_task_thread(self, connector: str) -> None:
-        """Connect's REST calls the FAILED task of the connector RUNNING, and no thread runs it."""
-        self._connect.lose_thread(connector)
-
     @contextmanager
-    def another_connect(self, group: str = "connect-2") -> Iterator[Connect]:
+    def another_connect(self) -> Iterator[Connect]:
         """A context with a second Connect cluster, of one worker, on the same broker; not in ``truth``."""
-        connect = self._connect.another(group)
+        connect = self.connect.another("connect-2")
         connect.launch(self._processes)
         try:
             connect.wait()
             yield connect
         finally:
             connect.end(self._processes)
-
-    def abandonments(self, connector: str) -> int:
-        """How often Connect's log says that it gave up on the task of the connector."""
-        return self._connect.abandonments(connector)
 
     def stall_broker(self, seconds: float = 16) -> None:
         """Stop the broker while records flow through Streams: tasks time out, batches expire.
@@ -219,7 +211,7 @@ class Lab:
 
     def break_connect_records(self, count: int) -> None:
         """A sink meets ``count`` records that are not JSON, and as many that are."""
-        self._connect.deploy_file_sink("filesink")
+        self.connect.deploy_file_sink("filesink")
         pairs = ((b'{"order":%d}' % number, b'{"order":%d' % number) for number in range(count))
         with self._dead_letters_arrive(FILESINK_DLQ, count):
             self._topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))

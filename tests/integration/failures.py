@@ -221,7 +221,7 @@ class Failures:
             return str(http.get(status).json()["tasks"][0]["state"])
 
         until(lambda: state() == "FAILED", lambda: f"the task is {state()}")
-        self.lab.lose_task_thread("lost")
+        self.lab.connect.lose_thread("lost")
 
     def _fail_connector(self) -> None:
         """A connector whose setting, kept in a file, is no number any more when it is restarted."""

@@ -93,7 +93,7 @@ def test_current_and_total_are_right_at_each_step_from_both_evidences(lab: Lab, 
     lab.restart_connect()  # the live task of A, which has been released, stops in time
     known = way.until({A: (0, 2), B: (0, 2)})
     assert {name: (one.current, one.total) for name, one in known.items()} == {A: (0, 2), B: (0, 2)}
-    assert (lab.abandonments(A), lab.abandonments(B)) == (2, 2)
+    assert (lab.connect.abandonments(A), lab.connect.abandonments(B)) == (2, 2)
     assert lab.truth.abandoned_tasks_current == 0
 
 

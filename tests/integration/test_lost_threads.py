@@ -58,7 +58,7 @@ def task(lab: Lab, tmp_path: Path) -> Iterator[Task]:
 def test_a_task_without_a_thread_is_told_until_it_runs_again(lab: Lab, task: Task, tmp_path: Path) -> None:
     until(lambda: task.by_rest() == "FAILED", task.by_rest)
     task.until("FAILED")
-    lab.lose_task_thread(SINK)
+    lab.connect.lose_thread(SINK)
     task.until(THREADLESS)
     assert task.by_rest() == "RUNNING"
     tolerant = json_sink(tmp_path / "out") | {"topics": SINK}
