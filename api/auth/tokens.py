@@ -46,7 +46,8 @@ class EndedSessions:
         self._store, self._now_ms = store, now_ms
         self._ended: dict[str, int] = {}
         self._read_ms: int | None = None
-        self._turns = 0
+        self._begun = self._failed = 0
+        """How many readings have."""
         self._lock = threading.Lock()
 
     def check(self, session: Session) -> None:
@@ -60,22 +61,22 @@ class EndedSessions:
             self._ended[session] = self._now_ms()
 
     def _known(self) -> Mapping[str, int]:
-        now_ms, turns = self._now_ms(), self._turns
+        now_ms, before = self._now_ms(), (self._begun, self._failed)
         with self._lock:
             fresh = self._read_ms is not None and 0 <= now_ms - self._read_ms < FRESH_MS
-            if not fresh and turns == self._turns:
+            if not fresh and before == (self._begun, self._failed):
                 self._read(now_ms)
             return self._ended
 
     def _read(self, now_ms: int) -> None:
         """Read the newest ends; the others wait meanwhile, for nobody may be let in before they are known."""
-        self._turns += 1
+        self._begun += 1
         known_ms = now_ms - LONGEST_MS if self._read_ms is None else min(self._read_ms, now_ms) - OVERLAP_MS
         try:
             with self._store.read() as connection:
                 found = audit.subjects(connection, SIGN_OUT, known_ms)
         except ApiError:
-            self._turns += 1
+            self._failed += 1
             return
         kept = {name: at_ms for name, at_ms in self._ended.items() if at_ms > now_ms - LONGEST_MS}
         self._ended, self._read_ms = {**kept, **found}, now_ms
