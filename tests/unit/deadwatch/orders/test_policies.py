@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import pytest
@@ -156,18 +156,14 @@ CASES = [
     Case(
         "it had failed before the change", part("dlq.a", p0=(0, 10)), latest=Latest("o", Status.FAILED, 499)
     ),
+    Case("after a failure it waits", None, replace(policy(), next_at_ms=NOW_MS + 1)),
+    Case("to the millisecond", part("dlq.a", p0=(0, 10)), replace(policy(), next_at_ms=NOW_MS)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_next_order(case: Case) -> None:
     assert due(case.policy, case.latest, case.backlog, NOW_MS, case.most) == case.due
-
-
-@pytest.mark.parametrize(("at_ms", "waits"), [(NOW_MS + 1, True), (NOW_MS, False)])
-def test_after_a_failure_it_waits_to_the_millisecond(at_ms: int, waits: bool) -> None:
-    one = Policy("p", 1, request(), "me", 1, 1, next_at_ms=at_ms)
-    assert (due(one, None, {"dlq.a": holds(1)}, NOW_MS, 9) is None) is waits
 
 
 def test_order_after_order_covers_every_offset_once() -> None:
