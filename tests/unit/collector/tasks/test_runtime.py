@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import NoReturn
+from typing import NoReturn, Self
 
 import pytest
 
@@ -79,6 +79,12 @@ class Harness:
         self.runtime = Runtime(settings, chunks, publisher, context, saved or {})
         self.thread = threading.Thread(target=lambda: self.failure.append(self.runtime.run(self.stop)))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
     def begin(self, *sources: Scripted) -> None:
         for source in sources:
             self.runtime.start(partial(Scripted.itself, source))
@@ -98,9 +104,8 @@ class Harness:
 @pytest.fixture
 def harness(positions: Positions, caplog: pytest.LogCaptureFixture) -> Iterator[Harness]:
     caplog.handler.addFilter(add_context)
-    harness = Harness(positions)
-    yield harness
-    harness.end()
+    with Harness(positions) as harness:
+        yield harness
 
 
 def contextual(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -134,15 +139,14 @@ def test_events_are_published_in_order_and_positions_follow(harness: Harness, po
 def test_a_position_without_events_is_saved_in_time_though_nothing_comes_after_it(
     positions: Positions, tmp_path: Path
 ) -> None:
-    harness = Harness(positions, save_interval_ms=5_000)
-    source = Scripted("log:a", [lambda: Chunk((), {"offset": 1})])
-    harness.begin(source)
-    until(lambda: not source.script)
-    with Positions(tmp_path / "positions.sqlite") as on_disk:
-        assert "log:a" not in on_disk.load()
-        harness.now_ms += 5_000
-        until(lambda: on_disk.load().get("log:a") == {"offset": 1})
-    harness.end()
+    with Harness(positions, save_interval_ms=5_000) as harness:
+        source = Scripted("log:a", [lambda: Chunk((), {"offset": 1})])
+        harness.begin(source)
+        until(lambda: not source.script)
+        with Positions(tmp_path / "positions.sqlite") as on_disk:
+            assert "log:a" not in on_disk.load()
+            harness.now_ms += 5_000
+            until(lambda: on_disk.load().get("log:a") == {"offset": 1})
 
 
 def test_a_source_goes_down_and_comes_back_one_line_each(
@@ -274,10 +278,9 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
 
 
 def test_a_source_that_has_read_nothing_yet_stands_where_it_was_saved(positions: Positions) -> None:
-    harness = Harness(positions, {"log:a": {"offset": 7}})
-    harness.begin(Scripted("log:a"))
-    saved = harness.runtime.saved("log:a")
-    harness.end()
+    with Harness(positions, {"log:a": {"offset": 7}}) as harness:
+        harness.begin(Scripted("log:a"))
+        saved = harness.runtime.saved("log:a")
     assert saved == {"offset": 7}
 
 
@@ -285,22 +288,21 @@ def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Posi
     gone, status = {"epoch": 3, "inode": 7, "gone_ms": 1}, {"position_ms": 1, "ended": True}
     saved = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:b#status": {"position_ms": 1}}
     positions.save(saved)
-    harness = Harness(positions, saved)
-    harness.begin(Scripted("log:b", [chunk("log:b", 1)]))
-    until(lambda: harness.runtime.runs("log:b"))
-    harness.now_ms = KEPT_MS
-    harness.runtime.shorten()
-    assert "log:a" in positions.load()
-    harness.now_ms += 1
-
-    def shortens() -> bool:  # the queue may have no room at first
+    with Harness(positions, saved) as harness:
+        harness.begin(Scripted("log:b", [chunk("log:b", 1)]))
+        until(lambda: harness.runtime.runs("log:b"))
+        harness.now_ms = KEPT_MS
         harness.runtime.shorten()
-        return harness.runtime.saved("log:a") is None
+        assert "log:a" in positions.load()
+        harness.now_ms += 1
 
-    until(shortens)
-    assert next_place(harness.runtime.saved(EPOCHS), "log:a") == {"epoch": 4}
-    assert next_place(harness.runtime.saved(EPOCHS), "log:b") is None, "it is read again"
-    harness.end()
+        def shortens() -> bool:  # the queue may have no room at first
+            harness.runtime.shorten()
+            return harness.runtime.saved("log:a") is None
+
+        until(shortens)
+        assert next_place(harness.runtime.saved(EPOCHS), "log:a") == {"epoch": 4}
+        assert next_place(harness.runtime.saved(EPOCHS), "log:b") is None, "it is read again"
     left = positions.load()
     assert next_place(left[EPOCHS], "log:a") == {"epoch": 4}
     assert not {"log:a", "log:a#status"} & left.keys()
@@ -311,11 +313,10 @@ def test_what_is_kept_of_logs_is_shortened_while_the_collector_runs(
     positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime, "SHORTEN_MS", 0)
-    harness = Harness(positions, {"log:a": {"epoch": 3, "inode": 7, "gone_ms": 1}})
-    harness.now_ms = KEPT_MS + 1
-    harness.begin()
-    until(lambda: harness.runtime.saved("log:a") is None)
-    harness.end()
+    with Harness(positions, {"log:a": {"epoch": 3, "inode": 7, "gone_ms": 1}}) as harness:
+        harness.now_ms = KEPT_MS + 1
+        harness.begin()
+        until(lambda: harness.runtime.saved("log:a") is None)
 
 
 def test_a_log_is_shortened_only_once_the_queue_has_room(positions: Positions) -> None:
@@ -332,10 +333,9 @@ def test_a_log_is_shortened_only_once_the_queue_has_room(positions: Positions) -
 def test_sources_that_are_read_no_more_are_told_of_once_after_a_start(positions: Positions) -> None:
     at = {"position_ms": 5}
     saved = {"log:a#status": at, "log:b#status": at, "log:c#status": {**at, "ended": True}, "log:d": at}
-    harness = Harness(positions, {**saved, "collector:test#status": at})
-    harness.begin(Scripted("log:a", [chunk("log:a", 1)]))
-    until(lambda: harness.kafka.holds('"subject":"log:b"', '"ended":true'))
-    harness.end()
+    with Harness(positions, {**saved, "collector:test#status": at}) as harness:
+        harness.begin(Scripted("log:a", [chunk("log:a", 1)]))
+        until(lambda: harness.kafka.holds('"subject":"log:b"', '"ended":true'))
     told = [value.decode() for _, value in harness.kafka.committed if b'"ended":true' in value]
     assert [json.loads(one)["subject"] for one in told] == ["log:b"]
     assert positions.load()["log:b#status"]["ended"]
