@@ -27,6 +27,7 @@ from collector.sources.brokers.share_groups import BrokerSource
 from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.connect.workers import ConnectSource
 from collector.sources.logs.files import Following, LogSource
+from collector.sources.logs.gone import shortened
 from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
@@ -64,7 +65,7 @@ def run(
             log.warning("%s", warning)
         chunks = ChunkQueue()
         publishing = publisher(settings, positions, context, chunks, health.work_done)
-        runtime = Runtime(settings, chunks, publishing, context, positions.load())
+        runtime = Runtime(settings, chunks, publishing, context, positions.load(), shortened=shortened)
         Sources(runtime, settings, clock, pause).start(chunks)
         sources = (settings.logs, settings.log_topics, settings.connect, settings.brokers)
         if not any(sources) and not settings.receiver.enabled:

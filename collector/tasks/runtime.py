@@ -12,7 +12,6 @@ from typing import Final
 
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
 from collector.settings import CollectorSettings
-from collector.sources.logs.gone import EPOCHS, shortened
 from collector.sources.source import Publishing, Source, State
 from collector.tasks.status import Abandonments, counts_of, self_reports, source_status, untold
 from collector.tasks.task import Task, TaskContext
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 
 TICK_MS: Final = 500
 SHORTEN_MS: Final = 3_600_000
-"""Not at once: the sources of files that are there have to be found first."""
+"""Not at once: sources that other sources start have to be found first."""
 PUBLISHER_SHARE: Final = 5
 """The n-th part of the total time to stop is reserved for the publisher."""
 
@@ -40,6 +39,8 @@ class Runtime:
         publisher: Publisher,
         context: TaskContext,
         saved: Mapping[str, State],
+        *,
+        shortened: Callable[[Mapping[str, State], int], Mapping[str, State | None]],
     ) -> None:
         self.abandoned = Abandonments(settings.graceful_timeout_ms)
         self._settings = settings
@@ -47,6 +48,7 @@ class Runtime:
         self._publisher = publisher
         self._context = context
         self._saved = saved
+        self._shortened = shortened
         self.tasks: dict[str, Task] = {}
         """The tasks that have been started, by their source; others may be added meanwhile."""
         self._starting = threading.Lock()
@@ -123,10 +125,10 @@ class Runtime:
             del self.tasks[task.name]
 
     def shorten(self) -> None:
-        """Keep less of logs whose files have long been gone."""
+        """Keep less of sources that are not read: what ``shortened`` makes of their states by this time."""
         with self._starting:
             left = {name: state for name, state in self._saved.items() if name not in self.tasks}
-            changes = shortened(left, self._saved.get(EPOCHS, {}), self._context.clock())
+            changes = self._shortened(left, self._context.clock())
             if changes and self._channel.offer((), changes):
                 after = {**self._saved, **changes}
                 self._saved = {name: state for name, state in after.items() if state is not None}

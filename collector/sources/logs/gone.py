@@ -23,7 +23,7 @@ def next_place(epochs: State | None, source: str) -> State | None:
     return None if epoch is None else {"epoch": epoch}
 
 
-def shortened(saved: Mapping[str, State], epochs: State, now_ms: int) -> dict[str, State | None]:
+def shortened(saved: Mapping[str, State], now_ms: int) -> dict[str, State | None]:
     """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``.
 
     Earlier versions have not saved since when it is gone: they are taken to have found it now.
@@ -40,6 +40,7 @@ def shortened(saved: Mapping[str, State], epochs: State, now_ms: int) -> dict[st
     }
     if not past:
         return found_now
+    epochs = saved.get(EPOCHS, {})
     numbers = {_digest(source): epoch for source, epoch in past.items()}
     raised = {digest: max(epoch, epochs.get(digest, 0)) for digest, epoch in numbers.items()}
     return {

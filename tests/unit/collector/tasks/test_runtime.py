@@ -15,7 +15,7 @@ import pytest
 from collector.positions import Positions
 from collector.publish.publisher import CHUNKS_PER_SOURCE, ChunkQueue
 from collector.settings import CollectorSettings
-from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place
+from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place, shortened
 from collector.sources.source import Chunk, SourceDownError, SourceTimeoutError, State
 from collector.tasks import runtime
 from collector.tasks.runtime import Runtime
@@ -76,7 +76,7 @@ class Harness:
             task_timeout_ms=TASK_TIMEOUT_MS,
         )
         publisher = publisher_of(self.kafka, positions, chunks, Queue())
-        self.runtime = Runtime(settings, chunks, publisher, context, saved or {})
+        self.runtime = Runtime(settings, chunks, publisher, context, saved or {}, shortened=shortened)
         self.thread = threading.Thread(target=lambda: self.failure.append(self.runtime.run(self.stop)))
 
     def __enter__(self) -> Self:

@@ -27,7 +27,7 @@ GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
     ],
 )
 def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expected: int | None) -> None:
-    left = shortened({name: state}, {}, NOW_MS)
+    left = shortened({name: state}, NOW_MS)
     place = None if expected is None else {"epoch": expected}
     assert next_place(left.get(EPOCHS), name) == place
     assert left == ({} if place is None else {name: None, f"{name}#status": None, EPOCHS: left[EPOCHS]})
@@ -35,24 +35,24 @@ def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expe
 
 @pytest.mark.parametrize("others", [{}, {"log:b": GONE}])
 def test_what_an_earlier_version_has_found_gone_is_kept_for_a_week_from_now(others: dict[str, State]) -> None:
-    left = shortened({"log:a": {"epoch": 2, "inode": 5, "whole": True}, **others}, {}, NOW_MS)
+    left = shortened({"log:a": {"epoch": 2, "inode": 5, "whole": True}, **others}, NOW_MS)
     place = left["log:a"]
     assert place is not None
-    assert shortened({"log:a": place}, {}, NOW_MS + KEPT_MS - 1) == {}
-    assert next_place(shortened({"log:a": place}, {}, NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
+    assert shortened({"log:a": place}, NOW_MS + KEPT_MS - 1) == {}
+    assert next_place(shortened({"log:a": place}, NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
 
 
 def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
     known, path = following(), tmp_path / "a.log"
     source = replace(known, publishing=replace(known.publishing, collector="b")).source(path)
-    saved = {**shortened({source: GONE}, {}, NOW_MS), following().source(path): {"epoch": 0}}
+    saved = {**shortened({source: GONE}, NOW_MS), following().source(path): {"epoch": 0}}
     named = replace(known.publishing, collector="b", saved=saved.get)
     assert replace(known, publishing=named).saved(path) == {"epoch": 3}
 
 
 def test_a_number_never_falls_and_others_stay() -> None:
-    left = shortened({"log:a": GONE, "log:b": GONE}, {}, NOW_MS)
-    left = shortened({"log:a": {**GONE, "epoch": 1}}, left[EPOCHS] or {}, NOW_MS)
+    left = shortened({"log:a": GONE, "log:b": GONE}, NOW_MS)
+    left = shortened({"log:a": {**GONE, "epoch": 1}, EPOCHS: left[EPOCHS] or {}}, NOW_MS)
     assert next_place(left[EPOCHS], "log:a") == next_place(left[EPOCHS], "log:b") == {"epoch": 3}
     assert next_place(left[EPOCHS], "log:c") is None
 
@@ -73,5 +73,5 @@ def test_a_new_file_has_the_positions_that_it_would_have_had_behind_the_place(tm
     path.write_text(abandoned(1))
     gone = {**state, "gone_ms": 1}
     (behind_place,), _ = read(path, {source: gone})
-    (behind_number,), _ = read(path, {**shortened({source: gone}, {}, NOW_MS)})
+    (behind_number,), _ = read(path, {**shortened({source: gone}, NOW_MS)})
     assert behind_number.position == behind_place.position > first.position
