@@ -5,12 +5,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import yaml
+from sqlalchemy import make_url
 
 from cli.generate.settings_page import PROCESSES
 from deadwatch.runtime.settings import ProcessSettings
 from deadwatch.runtime.settings_file import load
 from tests.chart.node import Node
-from tests.chart.tools import CASES, MINIMAL, pods, rendered
+from tests.chart.tools import CASES, MINIMAL, one, pods, rendered
 
 SECRET = {"uri": "postgresql://u@h:1/d", "clusters.json": "[]", "token-pepper": "0" * 64}
 
@@ -68,3 +70,10 @@ def test_no_process_keeps_the_default_of_a_directory(tmp_path: Path, monkeypatch
         paths = [value for value in settings.model_dump().values() if isinstance(value, Path)]
         assert all(path.is_absolute() for path in paths)
         assert "deadwatch-data" not in str(getattr(settings, "store_url", ""))
+
+
+def test_the_user_of_the_database_may_have_any_name() -> None:
+    user = "dead watch+100%@/:é"
+    database = {"kind": "postgresql", "postgresql": {"existingSecret": "pg", "host": "db", "username": user}}
+    config = one(rendered(MINIMAL, values={"store": database}), "ConfigMap", "-api")["data"]["deadwatch.yaml"]
+    assert make_url(yaml.safe_load(config)["store_url"]).username == user

@@ -50,7 +50,7 @@ sqlite:////var/lib/deadwatch/store/deadwatch.db
 {{- $options := list -}}
 {{- with $pg.sslMode }}{{ $options = append $options (printf "sslmode=%s" .) }}{{ end -}}
 {{- if $pg.caSecret }}{{ $options = append $options "sslrootcert=/etc/deadwatch/store-ca/ca.crt" }}{{ end -}}
-postgresql://{{ $pg.username | urlquery }}@{{ $pg.host }}:{{ $pg.port }}/{{ $pg.database }}{{ with $options }}?{{ join "&" . }}{{ end }}
+postgresql://{{ $pg.username | urlquery | replace "+" "%20" }}@{{ $pg.host }}:{{ $pg.port }}/{{ $pg.database }}{{ with $options }}?{{ join "&" . }}{{ end }}
 {{- end -}}
 {{- end }}
 
