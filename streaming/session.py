@@ -42,7 +42,7 @@ WHERE_MADE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
 """Elsewhere than it was made for, a JVM rewrites the pointers of prepared classes: 70 MB that are its own."""
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
 
-MAKES_SECRET = re.compile(r"local(\[[^\]]*\])?$|yarn$|k8s://")
+MAKES_SECRET = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?$|yarn$|k8s://")
 """Masters with which Spark makes a secret of its own for every application."""
 ON_CLUSTER = re.compile(r"yarn$|k8s://")
 
@@ -50,10 +50,10 @@ JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 WRONG = re.compile(
     r"SparkIllegalArgumentException: \[INVALID_|\[CODEC_NOT_AVAILABLE|Could not parse Master URL"
-    r"|IllegalArgumentException: (?:requirement failed: )?(?:startPort|spark\.[\w.]+) (?:should|must) "
-    r"|NumberFormatException|ClassNotFoundException|ClassCastException"
+    r"|IllegalArgumentException: (?:requirement failed: )?(?:A secret key|startPort|spark\.[\w.]+) "
+    r"(?:should|must) |NumberFormatException|ClassNotFoundException|ClassCastException"
 )
-"""What Spark says of a setting that it does not take."""
+"""What Spark says of a setting that it does not take: classes and conditions, words where it has neither."""
 EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not
 ENDED = "Spark has ended; the lines before this one may say why"
 

@@ -47,6 +47,10 @@ NO_SIZE = (
     ": java.lang.IllegalArgumentException: requirement failed: spark.memory.offHeap.size must be > 0 when"
     " spark.memory.offHeap.enabled == true\n\tat x"
 )
+NO_SECRET = (
+    ": java.lang.IllegalArgumentException: requirement failed: A secret key must be specified via the"
+    " spark.authenticate.secret config.\n\tat x"
+)
 NO_CODEC = (
     "[CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION] The codec nope is not available. Consider to set the config"
     ' "spark.io.compression.codec" to "snappy". SQLSTATE: 56038'
@@ -76,6 +80,7 @@ CASES = {
     "a port that is none": ("local[3]", NO_PORT, process.REFUSED),
     "a number out of its range": ("local[3]", NO_FRACTION, process.REFUSED),
     "a setting that needs another": ("local[3]", NO_SIZE, process.REFUSED),
+    "a secret that nobody has said": ("spark://spark:7077", NO_SECRET, process.REFUSED),
     "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
     "a class that an executor does not have": ("local[3]", NO_CLASS_THERE, process.AGAIN),
     "so does none": ("local[3]", NO_CLASS_THERE.replace("executor 1", "executor driver"), process.REFUSED),

@@ -38,6 +38,7 @@ def test_what_only_the_ui_shows_is_kept_only_for_the_ui() -> None:
         ("local", True, True, False),
         ("local[3]", True, True, False),
         ("local[*,4]", True, True, False),
+        ("local[x]", True, False, False),
         ("local-cluster[2,1,1024]", True, False, False),
         ("yarn", False, True, True),
         ("k8s://https://host:6443", False, True, True),
