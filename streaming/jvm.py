@@ -17,7 +17,7 @@ REFUSED = re.compile(
     r"|Too small (?:initial|maximum) heap|stack size specified is too small|Invalid -Xlog option"
     r"|Could not find (?:agent library|or load main class)|is no longer a supported option"
     r"|Error opening zip file or JAR manifest missing|Not allowed to specify"  # an agent; a setting's place
-    r"|NumberFormatException|must be a positive number|Master must "
+    r"|NumberFormatException|ClassNotFoundException|must be a positive number|Master must "
     r").*$",
     re.MULTILINE,
 )

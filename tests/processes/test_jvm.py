@@ -57,6 +57,10 @@ SAID = {
         SPARK.format("org.apache.spark.SparkException: Executor memory must be a positive number"),
         "SparkException: Executor memory must be a positive number",
     ),
+    "a class that is nowhere": (
+        SPARK.format("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class no.Fs not found"),
+        "ClassNotFoundException: Class no.Fs not found",
+    ),
     "a master that is none": (
         SPARK.format(
             "org.apache.spark.SparkException: Master must either be yarn or start with spark, k8s, or local"
