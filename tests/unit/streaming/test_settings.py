@@ -15,6 +15,8 @@ REFUSED = [
     ("a call shorter than its requests", {"default_api_timeout_ms": 100}, "at least request_timeout_ms"),
     ("memory without unit", {"driver_memory": "1024"}, "driver_memory"),
     ("a port that Spark does not take", {"ui_port": 80}, "greater than or equal to 1024"),
+    ("a port of its own", {"ui_port": 4_040, "spark": {"spark.ui.port": "80"}}, "set ui_port instead"),
+    ("so where it is said", {"spark": {"spark.ui.enabled": "TRUE", "spark.ui.port": "-1"}}, "set ui_port"),
     ("a figure depends on it", {"spark": {"spark.sql.ansi.enabled": "true"}}, "the figures depend on it"),
     ("so on this", {"spark": {"spark.sql.mapKeyDedupPolicy": "true"}}, "the figures depend on it"),
     ("a setting of nobody", {"spark": {"executor.memory": "true"}}, "no setting of Spark"),
@@ -25,3 +27,9 @@ REFUSED = [
 def test_contradictions_are_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         StreamingSettings.model_validate(values)
+
+
+@pytest.mark.parametrize("port", ["0", "1024", "65535"])
+def test_a_port_that_sparks_ui_takes_is_left_to_it(port: str) -> None:
+    StreamingSettings(ui_port=4_040, spark={"spark.ui.port": port})
+    StreamingSettings(spark={"spark.ui.port": "80"})
