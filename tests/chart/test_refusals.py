@@ -114,6 +114,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("settings of comments alone", {"collector.settings": None}, "'/collector': missing property 'settings'"),
     ("a volume's annotations that are null", {"collector.persistence.annotations": None}, "'annotations'"),
     ("no volume", {"store.sqlite": None}, "at '/store': missing property 'sqlite'"),
+    ("no database", {"store.kind": "postgresql", "store.postgresql": None}, "missing property 'postgresql'"),
+    ("no migrations", POSTGRESQL | {"store.migrations": None}, "missing property 'migrations'"),
+    ("a monitor that is null", {"serviceMonitor": None}, "missing property 'serviceMonitor'"),
     ("a process that is null", {"redrive": None}, "at '': missing property 'redrive'"),
     ("an image without repository", {"image.repository": None}, "missing property 'repository'"),
     ("a digest that is none", {"image.digest": "sha256:1"}, "/image/digest"),
@@ -180,6 +183,7 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
         | {"networkPolicy": {"enabled": False, "egress": None}, "store.sqlite": None}
         | {"serviceAccount": {"create": False, "annotations": None}},
     ),
+    ("a monitor of no api", {"api.enabled": False, "serviceMonitor": None}),
 ]
 
 
