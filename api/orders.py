@@ -144,7 +144,9 @@ class PolicyService:
         made = self._made(policy, request, by)
         if request.include_existing:
             return made
-        held = backlog(Cluster(self._settings.kafka), request, rules)
+        held, silent = backlog(Cluster(self._settings.kafka), request, rules)
+        if silent:
+            raise silent[0]
         ends = {topic: Position(one.topic_id, dict(one.extents.end)) for topic, one in held.items()}
         return replace(made, positions=ends)
 

@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.errors import RequestError
+from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.order import Status
 from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, due, rests
 from deadwatch.orders.targets import TargetRules
@@ -29,12 +30,25 @@ BACKOFF: Final = Backoff(10_000, 300_000)
 FAILED: Final = "its order {} has failed: see there, change the policy, and it goes on"
 
 
-def backlog(cluster: Cluster, request: PolicyRequest, rules: TargetRules) -> dict[str, Backlog]:
-    """What each topic holds that a policy covers. Raises ``KafkaUnavailableError``."""
+def backlog(
+    cluster: Cluster, request: PolicyRequest, rules: TargetRules
+) -> tuple[dict[str, Backlog], list[KafkaUnavailableError]]:
+    """What each topic holds that a policy covers, and why some do not tell, as with an offline partition.
+
+    Raises ``KafkaUnavailableError``: none of them tells.
+    """
     partitions = cluster.partitions()
     topics = [topic for topic in partitions if rules.is_dlq(topic) and request.covers(topic)]
     ids = cluster.topic_ids(topics) if topics else {}  # before the offsets: these are not of an earlier topic
-    return {topic: Backlog(ids[topic], cluster.extents(topic, partitions[topic])) for topic in topics}
+    held, silent = dict[str, Backlog](), list[KafkaUnavailableError]()
+    for topic in topics:
+        try:
+            held[topic] = Backlog(ids[topic], cluster.extents(topic, partitions[topic]))
+        except KafkaUnavailableError as error:
+            silent.append(error)
+    if silent and not held:
+        raise silent[0]
+    return held, silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +99,24 @@ class PolicyRounds:
                 self.book.rest(policy, reason, policy.failures, now_ms + self.interval_ms)
             return
         rules = self.rules()
-        held = backlog(Cluster(self.orders.connection), policy.request, rules)
+        held, silent = backlog(Cluster(self.orders.connection), policy.request, rules)
+        reason = "; ".join(map(str, silent))
         part = due(policy, latest, held, now_ms, self.most)
         if stop.is_set():
             return
         if part is not None:
             try:
-                self._make(policy, part, rules, stop)
+                self._make(policy, part, rules, stop, reason)
             except RequestError:
                 if not stop.is_set():
                     self.book.end_turn(policy, part.topic)
                 raise
-        elif policy.status_reason:  # the reason is gone
-            self.book.rest(policy, "", 0, now_ms + self.interval_ms)
+        elif reason or policy.status_reason:
+            self.book.rest(policy, reason, 0, now_ms + self.interval_ms)
 
-    def _make(self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event) -> None:
+    def _make(
+        self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event, reason: str
+    ) -> None:
         by = f"policy {policy.id}"
         request = policy.request.order(part.topic)
         create = CreateOrder(request, by, "", lambda _: False, policy.id, part.extents)
@@ -107,6 +124,6 @@ class PolicyRounds:
         if stop.is_set() or order.dlq_topic_id != part.topic_id:  # these are not its offsets
             return
         wanted = order if plan.selected > plan.left_out or plan.at_least else None
-        made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())
+        made = self.book.carry_out(policy, part, wanted, plan.model_dump_json(), reason)
         if made is not None:
             logger.info("policy %s: order %s about %s", policy.id, made.order.id, part.topic)

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from sqlalchemy import Engine
 
+from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.policy import Due, PolicyRequest
 from deadwatch.orders.selection import Extents
 from deadwatch.store.write import policies
@@ -68,6 +69,16 @@ def test_it_is_changed_at_the_version_that_was_read_or_not_at_all(
     first, rest = pages(client, f"{path}/changes", 3)
     changes = [(change["version"], change["change"]) for change in (*first, *rest)]
     assert changes == [(4, "deleted"), (3, "changed"), (2, "changed"), (1, "created")]
+
+
+def test_none_is_made_whose_existing_records_are_not_known(
+    client: httpx2.Client, store: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del store  # it has to be there
+    silent = KafkaUnavailableError("topic dlq.t does not tell its offsets")
+    monkeypatch.setattr("api.orders.backlog", lambda *_: ({}, [silent]))
+    answer = client.post(PATH, json={**BODY, "include_existing": False})
+    assert (answer.status_code, answer.json()["detail"]) == (503, str(silent))
 
 
 def test_they_come_in_pages_the_oldest_first(client: httpx2.Client, made: dict[str, Any]) -> None:

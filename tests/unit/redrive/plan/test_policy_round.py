@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from sqlalchemy import Engine
 
-from deadwatch.orders.errors import RefusedOrderError
+from deadwatch.orders.errors import KafkaUnavailableError, RefusedOrderError
 from deadwatch.orders.order import Order, Status
 from deadwatch.orders.policy import Due, Policy, PolicyRequest
 from deadwatch.orders.selection import Extents
@@ -206,6 +206,48 @@ def test_who_is_stopped_while_one_is_refused_ends_no_turn(
 ) -> None:
     after = looked_at(TwoTopics("read"), engine, monkeypatch, "dlq.*").kept()
     assert (after.last_topic, after.status_reason) == ("", "")
+
+
+class Offline(TwoTopics):
+    """A Kafka with a topic that has an offline partition, or with nothing but such topics."""
+
+    def __init__(self, *topics: str) -> None:
+        super().__init__("")
+        self.offline = topics
+
+    def extents(self, topic: str, partitions: int) -> Extents:
+        if topic in self.offline:
+            raise KafkaUnavailableError(f"topic {topic} does not tell its offsets")
+        return super().extents(topic, partitions)
+
+
+def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = looked_at(Offline("dlq.a"), engine, monkeypatch, "dlq.*")
+    after = look.kept()
+    assert (look.book.latest("a") is not None, [*after.positions]) == (True, ["dlq.t"])
+    assert (after.status_reason, after.failures) == ("topic dlq.a does not tell its offsets", 0)
+    assert after.next_at_ms == look.now_ms + INTERVAL_MS
+
+
+def test_a_topic_that_tells_nothing_is_named_while_nothing_is_due_and_no_longer(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_round, "due", lambda *_: None)
+    kafka = Offline("dlq.a")
+    look = looked_at(kafka, engine, monkeypatch, "dlq.*")
+    reason, kafka.offline = look.kept().status_reason, ()
+    assert (reason, look.look().status_reason) == ("topic dlq.a does not tell its offsets", "")
+
+
+def test_where_no_topic_tells_its_offsets_the_next_look_comes_later(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = looked_at(Offline("dlq.a", "dlq.t"), engine, monkeypatch, "dlq.*")
+    after = look.kept()
+    assert (after.status_reason, after.failures) == ("topic dlq.a does not tell its offsets", 1)
+    assert after.next_at_ms >= look.now_ms + BACKOFF.initial_ms * 0.8
 
 
 def looked_at(
