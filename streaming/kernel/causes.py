@@ -62,7 +62,8 @@ class Causes(NamedTuple):
     ``first_ms``, ``last_ms``, ``message`` (of the newest record), ``newest`` (its ``AGE``) and ``traced``
     (the ``AGE`` and the ``traceparent`` of the newest record that has one, or null).
     ``samples``: the newest records of each cause, at most ``MAX_SAMPLES``, with ``IDENTITY`` and ``AGE``.
-    ``returned``: how many records came back by ``RETURN``, with ``first_ms`` and ``last_ms``.
+    ``returned``: how many records came back by ``RETURN``, with ``first_ms`` and ``last_ms``; none came back
+    before it was moved, whatever its timestamp: Kafka Connect keeps that of the original.
     ``origins``: the original positions of share groups' dead letters that no redrive has sent.
     """
 
@@ -108,15 +109,15 @@ def count(records: pa.Table, context: Context) -> Causes:
     )
     traced = rows.filter(pl.col("traceparent") != "").select(*by, traced=pl.struct(*AGE, "traceparent"))
     counted = _with_traced(counted, by, traced)
+    moved_ms = pl.min_horizontal("moved_at_ms", pl.lit(context.now_ms))  # anybody may write such a header
+    came_back_ms = pl.max_horizontal("timestamp_ms", moved_ms)
     causes, ones = _causes(counted.select(_RAW).unique()), pl.lit(1, pl.Int64).alias("count")
     counted = counted.join(causes, on=_RAW)
     newest = counted.select(*IDENTITY, pl.col("rows").alias("row")).explode("row", empty_as_null=False)
     return Causes(
         added_up(counted.drop("rows"), _KEY, _NEWEST),
         _samples(records, _newest(newest.join(rows.select("row", *AGE), on="row"), context)),
-        _returned(
-            rows.filter("redriven").with_columns(ones, first_ms="timestamp_ms", last_ms="timestamp_ms")
-        ),
+        _returned(rows.filter("redriven").with_columns(ones, first_ms=came_back_ms, last_ms=came_back_ms)),
         _origins(rows, causes),
     )
 

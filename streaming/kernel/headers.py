@@ -19,6 +19,7 @@ from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS
 from deadwatch.contract.headers import (
     REDRIVE_GROUP,
     REDRIVE_ID,
+    REDRIVE_MOVED_AT_MS,
     REDRIVE_PARKED_REASON,
     TRACEPARENT,
     TRACEPARENT_FORM,
@@ -46,8 +47,9 @@ def parse(headers: pa.ListArray, topics: pl.Series, reading: Reading) -> pl.Data
     Columns out: ``dialect``; the ``TEXTS``, empty where no header has them; ``whole_message``, as much of the
     message as its pattern is made of; the ``NUMBERS``, null where no
     header has them; ``broken``, whether the value of one of these cannot be read; ``redriven``, whether a
-    redrive has sent the record before and did not park it; ``order`` and ``sent_from``, that redrive's id and
-    the fingerprint that the record had then; ``traceparent``, empty where it is malformed.
+    redrive has sent the record before and did not park it; ``order``, ``sent_from`` and ``moved_at_ms``, that
+    redrive's id, the fingerprint that the record had then, and when it was moved, 0 where no header says
+    so; ``traceparent``, empty where it is malformed.
     """
     return _Parser(_Headers(headers), topics, reading).parse()
 
@@ -145,6 +147,7 @@ class _Parser:
                 **numbers,
                 "broken": reduce(or_, broken),
                 "redriven": self._headers.has(REDRIVE_ID) & ~self._headers.has(REDRIVE_PARKED_REASON),
+                "moved_at_ms": self._named(REDRIVE_MOVED_AT_MS).cast(pl.Int64, strict=False).fill_null(0),
                 **{field: self._named(header) for field, header in ours.items()},
             }
         )

@@ -134,6 +134,18 @@ def test_what_came_back_is_bounced() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("moved_at", "came_back_ms"),
+    [(b"700", 700), (b"300", 500), (b"9000", 1_000), (b"-", 500), (b"", 500), (None, 500)],
+    ids=["moved later", "moved before", "moved after now", "no number", "empty", "null"],
+)
+def test_no_record_came_back_before_it_was_moved(moved_at: bytes | None, came_back_ms: int) -> None:
+    returned = dead_letter("dlq.orders", b"o1") | {"timestamp_ms": 500}
+    returned["headers"].append(("deadwatch.redrive.moved-at-ms", moved_at))
+    found = [*deltas.bounced(counted([returned], now_ms=1_000).causes, "c1")]
+    assert {(delta.first_ms, delta.last_ms) for delta in found} == {(came_back_ms, came_back_ms)}
+
+
 def test_what_a_redrive_has_parked_did_not_come_back_and_one_without_id_has_bounced() -> None:
     parked = dead_letter("dlq.orders.parked", b"o1")
     parked["headers"].append(("deadwatch.redrive.parked-reason", b"attempts_used_up"))
