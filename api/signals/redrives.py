@@ -19,7 +19,7 @@ from deadwatch.orders.order import Status
 from deadwatch.orders.reasons import SkipReason
 from deadwatch.store.engine import chunks
 from deadwatch.store.heartbeat import STREAMING
-from deadwatch.store.returns import Loop, Scope, loop
+from deadwatch.store.returns import Loop, Scope, loop, loops
 from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.write import orders
 from deadwatch.store.write.counters import OTHER
@@ -214,14 +214,14 @@ def views(connection: Connection, stored: Iterable[StoredOrder], now_ms: int) ->
         counted[counter.labels[ORDER]].append(counter)
     heartbeats = (row.heartbeat_ms for row in source_rows(connection) if row.kind == STREAMING)
     heartbeat_ms = max(heartbeats, default=0)
-
-    def view(order_id: str, row: StoredOrder) -> RedriveView:
-        window_ms = row.order.request.guards.settle_window_ms
-        settled = loop(connection, Scope.order(order_id), window_ms, now_ms).settled
-        plan = Plan.model_validate_json(row.plan)
-        return RedriveView(row, plan, Outcomes(counted[order_id]), settled, heartbeat_ms)
-
-    return [view(*row) for row in rows.items()]
+    windows_ms = {Scope.order(one): row.order.request.guards.settle_window_ms for one, row in rows.items()}
+    found = loops(connection, REDRIVE_ORDERS, windows_ms, now_ms).values()
+    return [
+        RedriveView(
+            row, Plan.model_validate_json(row.plan), Outcomes(counted[one]), loop.settled, heartbeat_ms
+        )
+        for (one, row), loop in zip(rows.items(), found, strict=True)
+    ]
 
 
 def of_group(connection: Connection, dlq_topic: str, fingerprint: str, now_ms: int) -> Loop:

@@ -5,16 +5,17 @@ counts as settled no earlier than it is: without time buckets of an order, none 
 of the last record is over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Engine, and_, bindparam, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.orders.guards import Returns
-from deadwatch.store.batch import SeriesDelta, delta
-from deadwatch.store.engine import reading
+from deadwatch.store.batch import SeriesDelta, delta, grouped
+from deadwatch.store.engine import chunks, reading
 from deadwatch.store.schema import bucketed_series, buckets, redrive_orders, series
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS, REDRIVES, Series
 from deadwatch.store.storable import storable_keys
@@ -24,9 +25,16 @@ SENT: Final = "sent"
 BOUNCED: Final = "bounced"
 NOTHING: Final = Returns(0, 0)
 
-_COUNTED: Final = select(series.c.labels, series.c.value).where(
+_COUNTED: Final = select(series.c.labels, series.c.value, series.c.last_ms).where(
     series.c.name == bindparam("series"), series.c.labels.in_(bindparam("keys", expanding=True))
 )
+
+
+class Counted(NamedTuple):
+    """What a counter has of a key."""
+
+    value: int
+    last_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +76,8 @@ class Scope:
 
 def returns(connection: Connection, scope: Scope) -> Returns:
     """How many records were sent and came back, over all time."""
-    keys = {outcome: scope.key(outcome) for outcome in (SENT, BOUNCED)}
-    asked = {"series": scope.series.name, "keys": list(keys.values())}
-    found = {row.labels: row.value for row in connection.execute(_COUNTED, asked)}
-    return Returns(found.get(keys[SENT], 0), found.get(keys[BOUNCED], 0))
+    found = _counters(connection, scope.series, [scope.key(SENT), scope.key(BOUNCED)])
+    return Returns(found[scope.key(SENT)].value, found[scope.key(BOUNCED)].value)
 
 
 def come_back(labels: Mapping[str, str], records: int, first_ms: int, last_ms: int) -> list[SeriesDelta]:
@@ -82,9 +88,24 @@ def come_back(labels: Mapping[str, str], records: int, first_ms: int, last_ms: i
 
 def loop(connection: Connection, scope: Scope, settle_window_ms: int, now_ms: int) -> Loop:
     """The counts with the settled records: sent at least a window ago, less those that came back."""
-    counted = returns(connection, scope)
-    young = _sent_since(connection, scope, now_ms - settle_window_ms) if counted.sent else 0
-    return Loop(counted.sent, counted.bounced, max(0, counted.sent - young - counted.bounced))
+    return loops(connection, scope.series, {scope: settle_window_ms}, now_ms)[scope]
+
+
+def loops(
+    connection: Connection, counter: Series, windows_ms: Mapping[Scope, int], now_ms: int
+) -> dict[Scope, Loop]:
+    """``loop`` of each of these scopes of a counter, each with its window: a query for all, one a window."""
+    keys = {scope: (scope.key(SENT), scope.key(BOUNCED)) for scope in windows_ms}
+    found = _counters(connection, counter, chain.from_iterable(keys.values()))
+    old = {key: counted.value for key, counted in found.items()}
+    from_ms = {keys[scope][0]: now_ms - window_ms for scope, window_ms in windows_ms.items()}
+    young = (key for key in from_ms if found[key].last_ms >= from_ms[key])
+    for since_ms, sent in grouped(young, from_ms.__getitem__).items():
+        old |= _sent_before(connection, counter, sent, since_ms)
+    return {
+        scope: Loop(found[sent].value, found[back].value, max(0, old[sent] - found[back].value))
+        for scope, (sent, back) in keys.items()
+    }
 
 
 class Watch:
@@ -117,23 +138,30 @@ def _since_resumed(connection: Connection, order: str) -> Returns:
     return Returns(counted.sent - before.sent_before, counted.bounced - before.bounced_before)
 
 
-def _sent_since(connection: Connection, scope: Scope, from_ms: int) -> int:
-    """Records sent since ``from_ms``, at least: buckets count as a whole, without buckets all records do."""
-    key, name = scope.key(SENT), scope.series.name
-    rows = series.c
-    query = select(rows.value, rows.last_ms).where(rows.name == name, rows.labels == key)
-    total, last_ms = connection.execute(query).one()
-    if last_ms < from_ms:
-        return 0
+def _counters(connection: Connection, counter: Series, keys: Iterable[str]) -> dict[str, Counted]:
+    """What a counter has of each of these keys."""
+    found = dict.fromkeys(keys, Counted(0, 0))
+    for asked in chunks(found):
+        for key, *counted in connection.execute(_COUNTED, {"series": counter.name, "keys": asked}):
+            found[key] = Counted(*counted)
+    return found
+
+
+def _sent_before(
+    connection: Connection, counter: Series, keys: Iterable[str], from_ms: int
+) -> dict[str, int]:
+    """Records of each key sent before ``from_ms``, at most: only whole buckets, without buckets none."""
     numbers = bucketed_series.c
-    number = connection.scalar(select(numbers.id).where(numbers.name == name, numbers.labels == key))
-    if number is None:
-        return int(total)
     whole = or_(
         *(
             and_(buckets.c.tier == tier, buckets.c.start_s <= from_ms // 1_000 - width.step_s)
             for tier, width in enumerate(TIERS)
         )
     )
-    older = select(func.coalesce(func.sum(buckets.c.value), 0)).where(buckets.c.series == number, whole)
-    return int(total) - int(connection.scalar(older) or 0)
+    older = select(numbers.labels, func.sum(buckets.c.value)).join_from(bucketed_series, buckets)
+    sent = dict.fromkeys(keys, 0)
+    for asked in chunks(sent):
+        where = (numbers.name == counter.name, numbers.labels.in_(asked), whole)
+        rows = connection.execute(older.where(*where).group_by(numbers.labels))
+        sent |= {key: int(value) for key, value in rows}
+    return sent

@@ -6,11 +6,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
-from api.signals.redrives import STUCK_MS
+from api.signals.redrives import STUCK_MS, views
 from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
+from deadwatch.store.write import orders
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
@@ -152,6 +153,21 @@ def test_the_list_is_newest_first_in_pages(client: httpx2.Client, make: Callable
         make(name, ago_ms=ago_ms)
     first, rest = pages(client, PATH, 3)
     assert [order["id"] for order in (*first, *rest)] == ["d", "a", "c", "b"]
+
+
+def test_many_orders_are_asked_about_as_often_as_one(
+    store: Engine, make: Callable[..., str], count: Add, now_ms: int
+) -> None:
+    asked: list[str] = []
+    for name in "abcdef":
+        count(make(name), "sent", 3)
+    with store.connect() as connection:
+        rows = [orders.find(connection, name) for name in "abcdef"]
+        event.listen(connection, "before_cursor_execute", lambda *told: asked.append(told[2]))
+        views(connection, rows[:1], now_ms)
+        about_one = len(asked)
+        assert len(views(connection, rows, now_ms)) == len(rows)
+    assert len(asked) == 2 * about_one
 
 
 def test_an_order_is_paused_resumed_and_cancelled_and_says_by_whom(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, text
 
 from deadwatch.orders.guards import Returns, bounce_reason
 from deadwatch.orders.order import Guards
 from deadwatch.store.batch import SeriesDelta, delta
-from deadwatch.store.returns import Loop, Scope, Watch, loop
+from deadwatch.store.returns import Loop, Scope, Watch, loop, loops
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook, longest_settle_window_ms
@@ -76,6 +76,26 @@ def test_while_the_window_runs_no_record_is_settled_too_early(
     counted.add("sent", 60, 10 * WINDOW_MS)
     counted.add("sent", 40, ago_ms)
     assert counted.loop() == Loop(100, 0, settled)
+
+
+@pytest.mark.parametrize("counted", [200], indirect=True)
+def test_many_orders_are_told_apart_with_a_query_and_one_for_each_window(counted: Counted) -> None:
+    settled = {WINDOW_MS: 15, 2 * WINDOW_MS: 10, 4 * WINDOW_MS: 0}
+    windows_ms = {Scope.order(f"o{number}"): window_ms for number, window_ms in enumerate([*settled] * 3)}
+    for number, scope in enumerate(windows_ms):
+        name = dict(scope.labels)["order"]
+        counted.add("sent", 10 + number, 3 * WINDOW_MS, name)
+        counted.add("sent", 5, WINDOW_MS + 20_000, name)
+        counted.add("bounced", number, order=name)
+    asked: list[str] = []
+    event.listen(counted.engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    with counted.engine.begin() as connection:
+        found = loops(connection, REDRIVE_ORDERS, windows_ms, NOW_MS)
+    assert found == {
+        scope: Loop(15 + number, number, settled[window_ms])
+        for number, (scope, window_ms) in enumerate(windows_ms.items())
+    }
+    assert len([query for query in asked if query.startswith("SELECT")]) == 3
 
 
 def test_the_guard_sees_a_loop_and_after_a_resume_only_what_is_new(counted: Counted) -> None:
