@@ -25,17 +25,23 @@ from deadwatch.orders.texts import SWITCH
 if TYPE_CHECKING:
     from rich.console import Console
 
+
+def status(order: Answer) -> str:
+    """The state of a redrive; a dry run is over at once, and has moved nothing."""
+    return f"{order['status']} (dry run)" if order["dry_run"] else str(order["status"])
+
+
 COLUMNS: Final[tables.Columns] = {
     "id": "id",
-    "status": lambda order: f"{order['status']} (dry run)" if order["dry_run"] else order["status"],
+    "status": status,
     "topic": "dlq_topic",
     "progress": lambda order: order["progress"]["text"],
     "came back": "bounced",
     "created": "created_at",
     "why": lambda order: order["status_reason"] or order["reason"],
 }
-NESTED: Final = frozenset({"cut_off", "dlq_topic_id", "plan", "request"})
-"""What an order has for programs."""
+FOR_PROGRAMS: Final = frozenset({"cut_off", "dlq_topic_id", "dry_run", "plan", "request"})
+"""Fields that people do not need; ``status`` tells a dry run."""
 
 SETTINGS: Final = "settings"
 Given = Mapping[str, Any]
@@ -165,8 +171,9 @@ def table(answer: Answer) -> tables.FittedTable:
     if "items" in answer:
         return tables.of_items("Redrives", COLUMNS, answer, optional=("created", "came back", "why"))
     skipped = [f"{reason}: {count}" for reason, count in answer["skip_reasons"].items()]
-    told = {**answer, "progress": answer["progress"]["text"], "skip_reasons": skipped}
-    rows = [(name, value) for name, value in told.items() if name not in NESTED]
+    progress = answer["progress"]["text"]
+    told = {**answer, "status": status(answer), "progress": progress, "skip_reasons": skipped}
+    rows = [(name, value) for name, value in told.items() if name not in FOR_PROGRAMS]
     return tables.FittedTable(f"Redrive {answer['id']}", ("", ""), rows)
 
 

@@ -148,6 +148,17 @@ def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
     assert "orders-3 made no progress" in printed(redrives.table(followed))
 
 
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(("dry_run", "state"), [(True, "COMPLETED (dry run)"), (False, "COMPLETED")])
+def test_a_dry_run_is_no_redrive_that_was_completed(*, dry_run: bool, state: str, alone: bool) -> None:
+    one = {"id": "a", "status": "COMPLETED", "dry_run": dry_run, "dlq_topic": "dlq.t", "bounced": 0}
+    one |= {"progress": {"text": "3 would be moved"}, "skip_reasons": {}, "created_at": None}
+    one |= {"status_reason": None, "reason": "mended"}
+    rows = [[*map(str, row)] for row in redrives.table(one if alone else {"items": [one]}).rows]
+    assert (["status", state] in rows) if alone else (rows[0][1] == state)
+    assert ["dry_run", str(dry_run)] not in rows
+
+
 @pytest.mark.parametrize(("away", "answered"), [(2, True), (99, False)])
 def test_an_order_is_followed_while_the_api_is_away_for_a_moment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], away: int, answered: bool
