@@ -52,7 +52,7 @@ class ApiSettings(TargetSettings):
         8_000, ge=100, description="How long that reading may take; then its numbers are `at least`."
     )
     redrive_max_unconfirmed: int = Field(
-        10_000, ge=0, description="A redrive that moves more needs `confirm` with the number."
+        10_000, ge=0, description="A redrive that moves or parks more needs `confirm` with the number."
     )
 
     browse_max_records: int = Field(

@@ -245,7 +245,7 @@ def _orders(connection: Connection, now_ms: int) -> None:
     skipped = {"error_class": "", "skip_reason": "no_origin", **at}
     plan = Plan(
         to_move=20_100,
-        at_most=20_100,
+        at_most=20_112,
         read=20_430,
         bytes=38_000_000,
         targets={"orders": 20_100},

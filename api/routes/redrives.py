@@ -52,9 +52,9 @@ class RedrivePlan(Answer):
     to_move: int = Field(examples=[20000])
     at_least: bool = Field(description="The reading was cut short: there may be more.", examples=[False])
     at_most: int = Field(
-        description="The number to confirm. Where the reading was cut short these are offsets: markers of "
-        "transactions have some, too.",
-        examples=[20000],
+        description="Records to move or to park: the number to confirm. Where the reading was cut short "
+        "these are offsets, of which markers of transactions have some, too; at most `limits.max_records`.",
+        examples=[20012],
     )
     read: int = Field(description="Records that were read.", examples=[20003])
     bytes: int = Field(description="Of keys and values to move.", examples=[38_000_000])

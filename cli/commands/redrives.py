@@ -247,10 +247,12 @@ def plan(dry_run: Answer) -> tables.FittedTable:
 
 def question_about(made: Answer) -> str:
     """What people are asked before a plan becomes an order; "" where it would do nothing."""
-    up_to, moved, parked = "up to " if made["at_least"] else "", made["at_most"], made["to_park"]
+    moved, parked = made["to_move"], made["to_park"]
+    if made["at_least"]:
+        return f"Move or park up to {_records(made['at_most'])}?"
     if not moved:
         return f"Park {_records(parked)}?" if parked else ""
-    return f"Move {up_to}{_records(moved)}{f', park {parked}' if parked else ''}?"
+    return f"Move {_records(moved)}{f', park {parked}' if parked else ''}?"
 
 
 def _records(count: int) -> str:

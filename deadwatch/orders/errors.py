@@ -79,13 +79,13 @@ class RefusedOrderError(RequestError):
 
 
 class ConfirmError(RequestError):
-    """The order may move more records than are confirmed, or than may go without that."""
+    """The order may move or park more records than are confirmed, or than may go without that."""
 
     kind = "redrive-unconfirmed"
     title = "The redrive may move more records than are confirmed"
 
     def __init__(self, at_most: int, limit: int, confirmed: int | None) -> None:
-        found = f"this may move {at_most} records"
+        found = f"this may move or park {at_most} records"
         super().__init__(
             f'{found}, more than {limit}, and nothing is confirmed: look at the dry run, then say "confirm": '
             f"{at_most}"

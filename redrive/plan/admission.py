@@ -82,7 +82,8 @@ def check_plan(request: OrderRequest, plan: Plan, max_unconfirmed: int) -> None:
 
     Raises:
         RefusedOrderError: there is nothing to do.
-        ConfirmError: it may move more than was confirmed, or than ``max_unconfirmed`` where nothing was.
+        ConfirmError: it may move or park more than was confirmed, or than ``max_unconfirmed`` where
+            nothing was.
     """
     if request.dry_run:
         return

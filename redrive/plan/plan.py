@@ -48,7 +48,7 @@ class Plan(BaseModel, frozen=True):
     to_move: int = 0
     at_least: bool = False
     at_most: int = Field(
-        0, description="Of to_move: the number to confirm. More only where at_least is true."
+        0, description="To move or to park: the number to confirm. More only where at_least is true."
     )
     read: int = 0
     bytes: int = 0
@@ -99,6 +99,8 @@ class PlanBuilder:
         self._most = order.request.limits.max_records
         self._targets: Counter[str] = Counter()
         self._parked: Counter[str] = Counter()
+        self._hopeless = 0
+        """To be parked, with those behind ``max_records``: in which order records are read is not sure."""
         self._reasons: Counter[str] = Counter()
         self._problems: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
@@ -114,16 +116,16 @@ class PlanBuilder:
             return
         if not selects(self._order, dead_letter, self._matches):
             return
+        place, retry = self._destination(dead_letter), self._order.request.retry
+        classes = (dead_letter.error_class, dead_letter.wrapper)
+        hopeless = None if isinstance(place, Skip) else park_reason(dead_letter.attempts, classes, retry)
+        self._hopeless += hopeless is not None
         if self._most is not None and self._targets.total() >= self._most:
             return
-        place = self._destination(dead_letter)
         if isinstance(place, Skip):
             self._reasons[place.reason] += 1
             _keep(self._staying, dead_letter, place)
-            return
-        classes = (dead_letter.error_class, dead_letter.wrapper)
-        hopeless = park_reason(dead_letter.attempts, classes, self._order.request.retry)
-        if hopeless is not None:
+        elif hopeless is not None:
             self._parked[hopeless] += 1
         else:
             self._targets[place.topic] += 1
@@ -134,7 +136,7 @@ class PlanBuilder:
 
     def plan(self, *, cut: bool, warnings: tuple[str, ...] = ()) -> Plan:
         """The plan as counted so far; ``cut``: not everything was read."""
-        most = self._at_most() if cut else self._targets.total()
+        most = self._at_most() if cut else self._targets.total() + self._hopeless
         return Plan(
             to_move=self._targets.total(),
             at_least=cut,

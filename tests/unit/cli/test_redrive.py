@@ -225,7 +225,7 @@ class Terminal(io.StringIO):
 
 Asked = list[dict[str, Any]]
 READ = {"id": "a", "dlq_topic": "dlq.t", "dlq_topic_id": "b", "cut_off": {"0": 9}}
-TRIED = READ | {"plan": Plan(at_most=7, targets={"orders": 7}).model_dump(mode="json")}
+TRIED = READ | {"plan": Plan(to_move=7, at_most=7, targets={"orders": 7}).model_dump(mode="json")}
 
 
 def taking(asked: Asked) -> Api:
@@ -258,9 +258,9 @@ def test_who_is_asked_sees_the_plan_once_where_the_output_goes_elsewhere_and_a_n
     ("plan", "question"),
     [
         (Plan(to_move=7, at_most=7), "Move 7 records?"),
-        (Plan(to_move=1, at_most=1, to_park=2), "Move 1 record, park 2?"),
-        (Plan(to_move=7, at_least=True, at_most=9), "Move up to 9 records?"),
-        (Plan(to_park=1), "Park 1 record?"),
+        (Plan(to_move=1, at_most=3, to_park=2), "Move 1 record, park 2?"),
+        (Plan(to_move=7, at_least=True, at_most=9), "Move or park up to 9 records?"),
+        (Plan(to_park=1, at_most=1), "Park 1 record?"),
         (Plan(skip_reasons={"already_moved": 7}), ""),
     ],
 )

@@ -239,7 +239,9 @@ def test_a_reason_is_shown_with_what_it_means(operator: Console) -> None:
 
 def test_a_dry_run_is_started_with_its_own_number_only(operator: Console) -> None:
     dry = f"/redrives/{console_store.DRY}"
-    assert "Type 20100 to confirm" in operator.get(dry).text
+    page = operator.get(dry).text
+    assert "Type 20112 to confirm" in page
+    assert "Move 20,100 records, park 12<" in page
     refused = operator.post(f"{dry}/start", csrf=operator.token(dry), confirm="20")
     assert (refused.status_code, "nothing was moved." in refused.text) == (422, True)
 

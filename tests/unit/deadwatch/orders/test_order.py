@@ -129,7 +129,7 @@ NEW = "look at a new dry run, and say its number and its cut_off, which leaves o
     ],
 )
 def test_an_order_that_needs_to_be_confirmed_says_what_is(confirmed: int | None, text: str) -> None:
-    assert str(ConfirmError(10, 9, confirmed)) == f"this may move 10 records{text}"
+    assert str(ConfirmError(10, 9, confirmed)) == f"this may move or park 10 records{text}"
 
 
 def test_a_claim_of_an_order_tells_how_many_of_its_records_wait() -> None:

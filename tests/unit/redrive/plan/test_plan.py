@@ -1,6 +1,7 @@
 """What an order would do, as it is counted from the dead letters of its topic."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from deadwatch.contract import headers as names
 from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.record import Headers, parse_record
+from deadwatch.orders.errors import ConfirmError
 from deadwatch.orders.selection import Extents
+from deadwatch.orders.targets import TargetRules
+from redrive.plan.admission import check_plan
 from redrive.plan.plan import MAX_EXAMPLES, Plan, PlanBuilder
 from tests.unit.redrive.orders import order
 from tests.unit.redrive.plan.test_admission import RULES
@@ -26,16 +30,22 @@ Origins = Callable[[str], Extents | None]
 SHARE: Headers = ((names.SHARE_TOPIC, b"orders"), (names.SHARE_PARTITION, b"0"), (names.SHARE_OFFSET, b"7"))
 
 
-def builder(changes: Mapping[str, Any], offsets: int, origins: Origins = lambda _: None) -> PlanBuilder:
+def builder(
+    changes: Mapping[str, Any], offsets: int, origins: Origins = lambda _: None, rules: TargetRules = RULES
+) -> PlanBuilder:
     made = order({"dlq_topic": "dlq.orders", **changes}, {0: 0}, {0: offsets})
     expression = made.request.selection.filter
-    return PlanBuilder(made, RULES, None if expression is None else Filter(expression), origins)
+    return PlanBuilder(made, rules, None if expression is None else Filter(expression), origins)
 
 
 def planned(
-    changes: Mapping[str, Any], records: list[tuple[bytes | None, Headers]], *, cut: bool = False
+    changes: Mapping[str, Any],
+    records: list[tuple[bytes | None, Headers]],
+    *,
+    cut: bool = False,
+    rules: TargetRules = RULES,
 ) -> Plan:
-    counted = builder(changes, len(records))
+    counted = builder(changes, len(records), rules=rules)
     for offset, (value, headers) in enumerate(records):
         counted.add(parse_record("dlq.orders", 0, offset, 5, None, value, headers))
     return counted.plan(cut=cut)
@@ -145,15 +155,29 @@ def test_the_slowest_limit_tells_how_long_it_takes(limits: dict[str, Any], estim
 @pytest.mark.parametrize(
     ("changes", "cut", "at_most"),
     [
-        ({}, False, 8),
+        ({}, False, 9),
+        ({"limits": {"max_records": 5}}, False, 6),
         ({}, True, 13),
         ({"selection": {"offsets": {"0": [1, 3]}}}, True, 2),
         ({"limits": {"max_records": 5}}, True, 5),
     ],
 )
-def test_what_was_not_read_may_all_be_moved(changes: dict[str, Any], cut: bool, at_most: int) -> None:
+def test_all_that_may_be_moved_or_parked_is_to_be_confirmed(
+    changes: dict[str, Any], cut: bool, at_most: int
+) -> None:
     plan = planned(changes, RECORDS, cut=cut)
     assert (plan.at_least, plan.at_most) == (cut, at_most)
+
+
+@pytest.mark.parametrize("attempts", [0, 5], ids=["move", "park"])
+def test_what_a_target_that_was_made_since_the_dry_run_lets_us_do_is_not_confirmed(attempts: int) -> None:
+    records = [RECORDS[0], RECORDS[6], (b"v", connect_headers(b"gone", attempts=attempts))]
+    dry_run = planned({}, records)
+    request = order({"confirm": dry_run.at_most}, {}, {}).request
+    check_plan(request, dry_run, 99)
+    made = replace(RULES, partitions={**RULES.partitions, "gone": 1})
+    with pytest.raises(ConfirmError, match="move or park 3 records, and 2 are confirmed"):
+        check_plan(request, planned({}, records, rules=made), 99)
 
 
 def test_why_a_filter_says_nothing_is_counted() -> None:
