@@ -189,10 +189,7 @@ def refused_right(error: KafkaError, order: Order, user: str) -> str:
         return f"Kafka refuses {user} READ on topic {topic} or on an origin: grant it, then resume"
     if error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
         return TIMEOUT_REFUSED
-    if error.code() not in RIGHTS:
-        return ""
-    right = RIGHTS[error.code()].format(topic="", group=f"deadwatch-redrive-{order.id}")
-    return f"Kafka refuses {user} {right}: grant it, then resume"
+    return missing_right(AbortedError(error, {}), order.id, user)
 
 
 class CulpritSearch:

@@ -34,7 +34,6 @@ from redrive.move.transaction import TransactionalProducer
 from redrive.settings import RedriveSettings
 from redrive.telemetry import SILENT, Telemetry
 
-AdminOptions = dict[str, str | int | float | bool]
 HandledBefore = Callable[[Order, str], Handled]
 """What earlier orders have done with the records of an order's topic, which has this id."""
 Note = Callable[[str, bool], None]
@@ -109,7 +108,7 @@ class OrderTask:
         producer = _producer(settings, name, request.delivery_timeout_ms, self._give_up)
         opening.callback(producer.close)
         producer.open()
-        admin = AdminClient(cast("AdminOptions", connection))
+        admin = AdminClient(cast("dict[str, str | int | float | bool]", connection))
         dlq_topic_id = order.dlq_topic_id or topic_id(admin, request.dlq_topic)
         require_topic = partial(require_same, admin, request.dlq_topic, dlq_topic_id)
         require_topic()  # else the reader might miss its offsets, and say that Kafka has forgotten them
