@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from confluent_kafka import KafkaError, Message, TopicPartition
 
 from deadwatch.contract.backoff import Backoff
+from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.guards import Guard, Returns
+from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.order import Guards, Order
 from deadwatch.orders.selection import intervals
 from deadwatch.orders.targets import TargetPlace
@@ -22,7 +24,7 @@ from redrive.move.fetch import Fetcher, OffsetsByPartition
 from redrive.move.mover import Finished, Idle, Mover, TaskContext
 from redrive.move.open_offsets import OpenOffsets
 from redrive.move.reader import PartitionState, Reader
-from redrive.move.record_queue import RecordQueue
+from redrive.move.record_queue import RecordQueue, Selects
 from redrive.move.rewrite import DeadLetterId, Place, ProducerRecord, wire_size
 from redrive.move.targets import Router, TargetDeadlines
 from redrive.telemetry import SILENT, Telemetry
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from redrive.move.transaction import TransactionalProducer
 
 DLQ = "dlq.orders"
+PARKED = f"{DLQ}{PARKED_SUFFIX}"
 EVENTS = "deadwatch.events"
 COUNT = 60
 NOW_MS = 100_000
@@ -121,6 +124,11 @@ class FakeRouter:
         return TargetPlace("orders", dead_letter.partition)
 
     def refresh(self) -> None: ...
+
+
+class ParkingRouter(FakeRouter):
+    def parked(self, partition: int) -> tuple[str, int]:
+        return PARKED, partition
 
 
 class KeyRouter(FakeRouter):
@@ -225,22 +233,40 @@ class RefusingProducer(FakeProducer):
 def mover(  # noqa: PLR0917 -- what a test may choose
     rng: Random,
     producer: FakeProducer,
-    limits: dict[str, float | None],
+    limits: Mapping[str, float | None],
     telemetry: Telemetry = SILENT,
-    drop_headers: list[str] | None = None,
+    found: Found = dead_letter,
     reader_of: type[FakeReader] = FakeReader,
     router: FakeRouter | None = None,
     require_topic: Callable[[], None] = lambda: None,
+    **request: object,
 ) -> Mover:
-    request = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, "task_timeout_ms": 10_000_000}
-    request |= {"drop_headers": drop_headers}
-    begin, cut_off = (dict.fromkeys(range(PARTITIONS), offset) for offset in (0, COUNT))
-    asked = order({**request, "limits": limits}, begin, cut_off)
-    reader = cast("Reader", reader_of(asked, rng, dead_letter))
-    queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher()), lambda _: True)
-    parts = (reader, queue, producer, router or FakeRouter(), rng)
+    asked = whole_order(PARTITIONS, COUNT, {"limits": limits, "task_timeout_ms": 10_000_000, **request})
+    reader = reader_of(asked, rng, found)
+    parts = (reader, record_queue(reader, found), producer, router or FakeRouter(), rng)
     context = task_context(*parts, telemetry=telemetry, require_topic=require_topic)
     return Mover(asked, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "our client", 0)
+
+
+def whole_order(
+    partitions: int, count: int, request: Mapping[str, object] = {}, order_id: str = "1"
+) -> Order:
+    """Of so many partitions with so many records each; what fails is tried again at once."""
+    asked = {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0}, **request}
+    begin, cut_off = (dict.fromkeys(range(partitions), offset) for offset in (0, count))
+    return order(asked, begin, cut_off, id=order_id)
+
+
+def record_queue(
+    reader: FakeReader,
+    found: Found = dead_letter,
+    fetcher: object = None,
+    selects: Selects = lambda _: True,
+    handled: Handled = NOTHING,
+) -> RecordQueue:
+    """What was read before is fetched anew as ``found`` has it, unless there is another fetcher."""
+    again = cast("Fetcher", fetcher or FakeFetcher(found))
+    return RecordQueue(DLQ, cast("Reader", reader), again, selects, handled)
 
 
 def finish(moving: Mover, pause_ms: Callable[[], int] = lambda: 500) -> None:
@@ -255,7 +281,7 @@ def finish(moving: Mover, pause_ms: Callable[[], int] = lambda: 500) -> None:
 
 
 def task_context(
-    reader: Reader,
+    reader: FakeReader,
     queue: RecordQueue,
     producer: FakeProducer,
     router: FakeRouter,
@@ -265,7 +291,7 @@ def task_context(
     require_topic: Callable[[], None] = lambda: None,
 ) -> TaskContext:
     return TaskContext(
-        reader,
+        cast("Reader", reader),
         queue,
         cast("TransactionalProducer", producer),
         cast("Router", router),

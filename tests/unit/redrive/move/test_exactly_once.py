@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from confluent_kafka import TopicPartition
 from hypothesis import given, settings
@@ -31,7 +31,6 @@ from redrive.librdkafka import ConsumerRecord, decoded
 from redrive.move.batch import EventFields
 from redrive.move.failures import AbortedError
 from redrive.move.mover import Finished, Idle, Moved, Mover
-from redrive.move.record_queue import RecordQueue
 from redrive.plan.plan import Plan, PlanBuilder
 from streaming.kernel import NO_POSITION
 from tests.kafka_records import event_of
@@ -39,19 +38,16 @@ from tests.unit.redrive.move.fakes import (
     DLQ,
     EVENTS,
     NOW_MS,
+    PARKED,
     REFUSED,
-    FakeFetcher,
     FakeProducer,
     FakeReader,
-    FakeRouter,
+    ParkingRouter,
     message,
+    record_queue,
     task_context,
+    whole_order,
 )
-from tests.unit.redrive.orders import order
-
-if TYPE_CHECKING:
-    from redrive.move.fetch import Fetcher
-    from redrive.move.reader import Reader
 
 COUNT, PARTITIONS = 12, 2
 PLACES = [(partition, offset) for partition in range(PARTITIONS) for offset in range(COUNT)]
@@ -94,11 +90,6 @@ class Kafka(FakeProducer):
                 self.written[record.topic, int(record.value or b"")] += 1
 
 
-class ParkingRouter(FakeRouter):
-    def parked(self, partition: int) -> tuple[str, int | None]:
-        return f"{DLQ}.parked", partition
-
-
 @dataclass
 class History:
     """A topic with an id of its own, and the store that learns what was done with it."""
@@ -113,8 +104,7 @@ class History:
 
     def order(self, request: dict[str, Any]) -> Order:
         self.orders += 1
-        begin, cut_off = (dict.fromkeys(range(PARTITIONS), offset) for offset in (0, COUNT))
-        return order({"dlq_topic": DLQ, **request}, begin, cut_off, id=str(self.orders))
+        return whole_order(PARTITIONS, COUNT, request, str(self.orders))
 
     def plan(self, order: Order) -> Plan:
         handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
@@ -134,10 +124,9 @@ class History:
     def _task(self, order: Order, kafka: Kafka, *, kills: bool) -> bool:
         """Until it is done, or killed: all are of one claim, as those are that Spark runs again."""
         handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
-        reader = cast("Reader", FakeReader(order, self.rng, dead_letter, kafka.offsets))
+        reader = FakeReader(order, self.rng, dead_letter, kafka.offsets)
         assert reader.closed >= kafka.told_to.offset, "the worker would think that Kafka has forgotten it"
-        fetcher, selects = cast("Fetcher", FakeFetcher(dead_letter)), selector(order, matcher(order))
-        queue = RecordQueue(DLQ, reader, fetcher, selects, handled)
+        queue = record_queue(reader, dead_letter, selects=selector(order, matcher(order)), handled=handled)
         queue.resume()
         context = task_context(reader, queue, kafka, ParkingRouter(), self.rng)
         fields = EventFields(order.id, order.id, 1, DLQ, "c", EVENTS, self.topic_id)
@@ -256,4 +245,4 @@ def by_topic(kafka: Kafka) -> tuple[Counter[int], Counter[int]]:
     found: dict[str, Counter[int]] = defaultdict(Counter)
     for (topic, number), count in kafka.written.items():
         found[topic][number] += count
-    return found["orders"], found[f"{DLQ}.parked"]
+    return found["orders"], found[PARKED]

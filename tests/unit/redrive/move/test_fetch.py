@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -15,12 +15,16 @@ from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
 from redrive.librdkafka import ConsumerRecord
 from redrive.move import fetch
 from redrive.move.fetch import Fetcher, OffsetsByPartition
-from redrive.move.record_queue import LATER_MS, RecordQueue
-from tests.unit.redrive.move.fakes import DLQ, FakeReader, Found, dead_letter, record
-from tests.unit.redrive.orders import order
-
-if TYPE_CHECKING:
-    from redrive.move.reader import Reader
+from redrive.move.record_queue import LATER_MS
+from tests.unit.redrive.move.fakes import (
+    DLQ,
+    FakeReader,
+    Found,
+    dead_letter,
+    record,
+    record_queue,
+    whole_order,
+)
 
 
 def away(*_: object, **_options: object) -> NoReturn:
@@ -91,9 +95,8 @@ class Hiding:
 
 
 def test_a_record_that_waited_and_cannot_be_read_yet_waits_a_little_longer() -> None:
-    reader = cast("Reader", FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: 9}), Random(1), dead_letter))
-    hiding = Hiding(dead_letter)
-    queue = RecordQueue(DLQ, reader, cast("Fetcher", hiding), lambda _: True)
+    reader, hiding = FakeReader(whole_order(1, 9), Random(1), dead_letter), Hiding(dead_letter)
+    queue = record_queue(reader, fetcher=hiding)
     reader.partitions[0].offsets.read(3)
     queue.resume()
     queue.gather(5_000, 9)
@@ -113,9 +116,8 @@ def test_a_record_that_waited_and_cannot_be_read_yet_waits_a_little_longer() -> 
 
 
 def test_an_origin_that_could_not_be_read_for_a_while_has_not_waited_for_its_backoff() -> None:
-    reader = cast("Reader", FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: 9}), Random(1), shared))
-    hiding = Hiding(shared)
-    queue = RecordQueue(DLQ, reader, cast("Fetcher", hiding), lambda _: True)
+    reader = FakeReader(whole_order(1, 9), Random(1), shared)
+    queue = record_queue(reader, fetcher=Hiding(shared))
     queue.add(reader.poll(1), 5_000)
     assert (queue.in_hand(), queue.next_due_ms()) == (0, 5_000 + LATER_MS)
     queue.gather(5_000 + LATER_MS, 9)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deadwatch.contract.headers import REDRIVE_ATTEMPTS
-from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.orders.decision import Result
 from deadwatch.orders.reasons import SkipReason
 from redrive.librdkafka import ConsumerRecord
@@ -20,29 +19,27 @@ from redrive.move.failures import AbortedError, MadeAnewError
 from redrive.move.mover import Idle, Moved
 from redrive.move.rewrite import ProducerRecord
 from redrive.telemetry import EndedTransaction, Telemetry
-from tests.unit.redrive.move import fakes
 from tests.unit.redrive.move.fakes import (
     COUNT,
-    DLQ,
     EVENTS,
     LARGE,
     MAX_RETRY_MS,
     NOW_MS,
+    PARKED,
     PARTITIONS,
     REFUSED,
     RETRY_MS,
-    FakeFetcher,
     FakeProducer,
     FakeReader,
     FakeRouter,
     KeyRouter,
+    ParkingRouter,
     RefusingProducer,
     finish,
     mover,
     record,
 )
 
-PARKED = f"{DLQ}{PARKED_SUFFIX}"
 READ = 20
 """Of each partition, before retention takes the rest."""
 
@@ -132,11 +129,6 @@ def to_park(partition: int, offset: int) -> ConsumerRecord:
     return record(partition, offset, 1, value=b"%d" % offset, headers=[*origin, *tried])
 
 
-class ParkingRouter(FakeRouter):
-    def parked(self, partition: int) -> tuple[str, int]:
-        return PARKED, partition
-
-
 class UnparkedProducer(FakeProducer):
     """For some time the parked topic takes nothing."""
 
@@ -148,14 +140,12 @@ class UnparkedProducer(FakeProducer):
         self.records += [one for one in written if one.topic != EVENTS]
 
 
-def test_a_parked_topic_that_fails_keeps_no_record_from_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fakes, "dead_letter", to_park)
-    producer = UnparkedProducer(Random(1), may_fail=1)
-    moving = mover(
-        Random(2), producer, {"max_in_flight": 7, "records_per_second": None}, router=ParkingRouter()
+def test_a_parked_topic_that_fails_keeps_no_record_from_its_target() -> None:
+    producer, limits = (
+        UnparkedProducer(Random(1), may_fail=1),
+        {"max_in_flight": 7, "records_per_second": None},
     )
-    monkeypatch.setattr(moving._queue, "_fetcher", FakeFetcher(to_park))
-    now_ms = NOW_MS
+    moving, now_ms = mover(Random(2), producer, limits, found=to_park, router=ParkingRouter()), NOW_MS
     while now_ms < NOW_MS + 800:  # so long it is left alone at least
         step = moving.step(now_ms)
         now_ms = step.until_ms if isinstance(step, Idle) else now_ms

@@ -1,16 +1,10 @@
 """How much of an order is in hand at a time."""
 
 from random import Random
-from typing import TYPE_CHECKING, cast
 
 from redrive.librdkafka import ConsumerRecord
 from redrive.move.record_queue import BYTES_IN_HAND, UNKNOWN_BYTES, RecordQueue
-from tests.unit.redrive.move.fakes import DLQ, FakeFetcher, FakeReader, dead_letter, message
-from tests.unit.redrive.orders import order
-
-if TYPE_CHECKING:
-    from redrive.move.fetch import Fetcher
-    from redrive.move.reader import Reader
+from tests.unit.redrive.move.fakes import FakeReader, dead_letter, message, record_queue, whole_order
 
 COUNT, AT_A_TIME = 60, 4
 LARGE = b"x" * (BYTES_IN_HAND // 8)
@@ -28,9 +22,7 @@ class SlowReader(FakeReader):
 
 
 def large_records() -> RecordQueue:
-    reader = SlowReader(order({"dlq_topic": DLQ}, {0: 0}, {0: COUNT}), Random(1), large)
-    fetcher = cast("Fetcher", FakeFetcher(large))
-    return RecordQueue(DLQ, cast("Reader", reader), fetcher, lambda _: True)
+    return record_queue(SlowReader(whole_order(1, COUNT), Random(1), large), large)
 
 
 def test_of_large_records_no_more_is_in_hand_than_fits() -> None:
@@ -78,8 +70,8 @@ def test_of_large_records_that_are_due_no_more_is_read_again_than_fits() -> None
 
 def test_what_nobody_has_read_since_the_claim_is_taken_for_large() -> None:
     count = 2 * BYTES_IN_HAND // UNKNOWN_BYTES
-    reader = FakeReader(order({"dlq_topic": DLQ}, {0: 0}, {0: count}), Random(1), dead_letter)
-    queue = RecordQueue(DLQ, cast("Reader", reader), cast("Fetcher", FakeFetcher()), lambda _: True)
+    reader = FakeReader(whole_order(1, count), Random(1), dead_letter)
+    queue = record_queue(reader)
     for offset in range(count):
         reader.partitions[0].offsets.read(offset)
     queue.resume()

@@ -3,7 +3,7 @@
 from concurrent.futures import Future
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -12,30 +12,14 @@ from confluent_kafka.admin import AdminClient
 from deadwatch.orders.targets import TargetRules
 from redrive.librdkafka import AWAY, ConsumerRecord
 from redrive.move import targets
-from redrive.move.batch import EventFields
 from redrive.move.mover import Mover, Paused
-from redrive.move.record_queue import RecordQueue
 from redrive.move.targets import Router
-from tests.unit.redrive.move.fakes import (
-    DLQ,
-    EVENTS,
-    NOW_MS,
-    FakeFetcher,
-    FakeProducer,
-    FakeReader,
-    message,
-    task_context,
-)
-from tests.unit.redrive.orders import order
-
-if TYPE_CHECKING:
-    from redrive.move.fetch import Fetcher
-    from redrive.move.reader import Reader
+from tests.unit.redrive.move import fakes
+from tests.unit.redrive.move.fakes import DLQ, EVENTS, NOW_MS, FakeProducer, message, whole_order
 
 EXCLUDED = "a.Broken"
-ASKED = order(
-    {"dlq_topic": DLQ, "retry": {"retry_backoff_ms": 0, "park_error_classes": [EXCLUDED]}}, {0: 0}, {0: 9}
-)
+RETRY = {"retry_backoff_ms": 0, "park_error_classes": [EXCLUDED]}
+ASKED = whole_order(1, 9, {"retry": RETRY})
 
 
 class Admin:
@@ -62,15 +46,12 @@ def moving(refusal: KafkaError, producer: FakeProducer) -> Mover:
         error = EXCLUDED if offset else "a.Timeout"
         return message(partition, offset, b"%d" % offset, exception_class_name=error)
 
-    reader = cast("Reader", FakeReader(ASKED, Random(1), found))
-    queue = RecordQueue(DLQ, reader, cast("Fetcher", FakeFetcher(found)), lambda _: True)
     router: Any = Router(cast("Any", Admin(refusal)), ASKED, TargetRules({}, frozenset({EVENTS})))
     router.refresh()
-    context = task_context(reader, queue, producer, router, Random(1))
-    return Mover(ASKED, EventFields("1", "1", 1, DLQ, "default", EVENTS), context, "user bob", NOW_MS)
+    return fakes.mover(Random(1), producer, {}, found=found, router=router, retry=RETRY)
 
 
-GRANT = f"Kafka refuses user bob CREATE on topic {DLQ}.parked: grant it (or make the topic), then resume"
+GRANT = f"Kafka refuses our client CREATE on topic {DLQ}.parked: grant it (or make the topic), then resume"
 MAKE = f"Kafka refuses to make topic {DLQ}.parked (no): make it, then resume"
 NEVER_MADE = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: GRANT,
