@@ -16,6 +16,7 @@ SENT = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="sent
 PARKED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a.parked", outcome="parked"}}'
 TASK = 'kafka_cluster="c", worker="w", connector="n", task="0"'
 ON_TOPIC = {"kafka_cluster": "c", "dlq_topic": "dlq.a"}
+OURS = {"job": "deadwatch"}
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,33 @@ class Case:
     window: str = ""
 
 
-def counter(series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
+@dataclass(frozen=True)
+class Firing:
+    """An alert's labels where it fires, and its summary; ``{}`` is the value."""
+
+    labels: Mapping[str, str]
+    summary: str
+
+    def case(  # noqa: PLR0917 -- in the order in which a case has them
+        self, name: str, series: Series, at: str, value: str, store: str = UP, window: str = "", **other: str
+    ) -> Case:
+        """It fires; ``other`` are labels that differ from the usual ones."""
+        labels = {**self.labels, **other}
+        return Case(name, series, at, labels, value, self.summary.format(value), store, window)
+
+
+def counter(series: str, firing: Firing) -> list[Case]:
     """What holds for every alert on a counter: a series that first appears counts wholly, an old one not."""
     first, quiet = 5, "80m"
     appears, grows = f"_x9 {first}x300", f"100x9 {100 + first}x300"
     return [
-        Case("fires on a series that first appears", {series: appears}, "11m", labels, str(first), summary),
-        Case("fires on growth", {series: grows}, "11m", labels, str(first), ""),
+        firing.case("fires on a series that first appears", {series: appears}, "11m", str(first)),
+        firing.case("fires on growth", {series: grows}, "11m", str(first)),
         Case("resolves when nothing more happens", {series: grows}, quiet),
         Case("is silent while idle", {series: f"{first}x300"}, "11m"),
         Case("is silent on a reset", {series: f"{first}x9 0x300"}, "11m"),
         Case("is silent when all is counted anew", {series: f"200x9 {100 + first}x300"}, "11m"),
-        Case("fires on growth since", {series: f"200x8 100 {100 + first}x300"}, "11m", labels, str(first)),
+        firing.case("fires on growth since", {series: f"200x8 100 {100 + first}x300"}, "11m", str(first)),
         Case("is silent without series", {}, "11m"),
         Case(
             "is silent when a long-lived service is first scraped",
@@ -62,11 +78,10 @@ def counter(series: str, labels: Mapping[str, str], summary: str) -> list[Case]:
 
 def gauge(
     series: str,
-    labels: Mapping[str, str],
-    value: str,
-    summary: str,
+    firing: Firing,
+    value: str = "1",
     *,
-    wait_m: int,
+    wait_m: int = 5,
     well: str = "0",
     beside: Series = NOTHING,
     lasts: bool = False,
@@ -78,20 +93,20 @@ def gauge(
     raised = {**beside, series: f"{well}x9 {value}x20 {well}x60"}
     blink = {**beside, series: f"{well}x9 {value}x{wait_m - 1} {well}x60"}
     return [
-        Case("fires after its time", raised, f"{11 + wait_m}m", labels, value, summary),
+        firing.case("fires after its time", raised, f"{11 + wait_m}m", value),
         Case("resolves", raised, "40m"),
         Case("is silent when all is well", {**beside, series: f"{well}x90"}, "30m"),
         Case("is silent without series", beside, "30m"),
         Case("is silent on a blink", blink, f"{11 + wait_m}m"),
-        *(_lasting(series, labels, value) if lasts else []),
+        *(_lasting(series, firing, value) if lasts else []),
     ]
 
 
-def _lasting(series: str, labels: Mapping[str, str], value: str) -> list[Case]:
+def _lasting(series: str, firing: Firing, value: str) -> list[Case]:
     """Two minutes of every five it has no value; then for longer; then for good."""
     gaps = " ".join([f"{value}x2 stale _x1"] * 6)
     return [
-        Case("fires in spite of gaps", {series: gaps}, "18m", labels, value),
-        Case("goes on over a longer gap", {series: f"{value}x19 stale _x6 {value}x20"}, "26m", labels, value),
+        firing.case("fires in spite of gaps", {series: gaps}, "18m", value),
+        firing.case("goes on over a longer gap", {series: f"{value}x19 stale _x6 {value}x20"}, "26m", value),
         Case("resolves when it is gone", {series: f"{value}x19 stale _x60"}, "40m"),
     ]

@@ -2,7 +2,7 @@
 
 from deadwatch.contract import signals
 from deadwatch.contract.signals.signal import Signal
-from tests.contract.alerts.case import Case, counter, gauge
+from tests.contract.alerts.case import Case, Firing, counter, gauge
 
 STREAMS = 'kafka_cluster="c", application="words"'
 TIMERS = f"deadwatch_task_timers{{{STREAMS}}}"
@@ -21,7 +21,7 @@ def of(signal: Signal) -> dict[str, list[Case]]:
     grows, of_cluster = f'{signal.metric}{{kafka_cluster="c"}}', {"kafka_cluster": "c"}
     return {
         signal.alert.name: [
-            *counter(f"{signal.metric}{{{series}}}", firing, summary),
+            *counter(f"{signal.metric}{{{series}}}", Firing(firing, summary)),
             Case("says that labels have no value", {grows: "0x9 5x60"}, "11m", of_cluster, "5", nobody),
         ]
     }
@@ -30,6 +30,6 @@ def of(signal: Signal) -> dict[str, list[Case]]:
 CASES: dict[str, list[Case]] = {
     **{name: cases for signal in signals.ALL for name, cases in of(signal).items()},
     "DeadwatchTaskTimersRunning": gauge(
-        TIMERS, OF_APPLICATION, "3", "3 tasks of words wait without progress", wait_m=2
+        TIMERS, Firing(OF_APPLICATION, "3 tasks of words wait without progress"), "3", wait_m=2
     ),
 }

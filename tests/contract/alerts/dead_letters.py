@@ -1,6 +1,6 @@
 """Dead letters: they arrive, they wait, they are lost."""
 
-from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, counter
+from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, Firing, counter
 
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
@@ -26,25 +26,21 @@ DLQ_WRITTEN = f"deadwatch_connect_task_deadletterqueue_produce_requests_total{{{
 SKIPPED = f"deadwatch_connect_task_records_skipped_total{{{TASK}}}"
 OF_GROUP = {"kafka_cluster": "c", "consumergroup": "g"}
 OF_CONNECTOR = {"kafka_cluster": "c", "connector": "n"}
+NEW = Firing(ON_TOPIC, "{} new dead letters on dlq.a")
+NEW_CLASS = Firing({**ON_TOPIC, "error_class": "E"}, "E is new on dlq.a")
+TOO_OLD = Firing(ON_TOPIC, "A dead letter on dlq.a waits for too long, up to {}")
+UNHANDLED = Firing(ON_TOPIC, "Nobody handles the {} dead letters on dlq.a")
+ON_NO_TOPIC = Firing(OF_GROUP, "{} dead letters of share group g are on no topic")
 
 CASES: dict[str, list[Case]] = {
     "DeadwatchDeadLetters": [
-        *counter(LETTERS, ON_TOPIC, "5 new dead letters on dlq.a"),
-        Case(
-            "counts to the record, however scrapes lie",
-            {LETTERS: "0x20 7x4 8x40"},
-            "27m",
-            ON_TOPIC,
-            "8",
-            "8 new dead letters on dlq.a",
-        ),
-        Case(
+        *counter(LETTERS, NEW),
+        NEW.case("counts to the record, however scrapes lie", {LETTERS: "0x20 7x4 8x40"}, "27m", "8"),
+        NEW.case(
             "counts what came while one pod followed another",
             {POD_A: "3x9", POD_B: "_x10 5x60"},
             "14m",
-            ON_TOPIC,
             "2",
-            "2 new dead letters on dlq.a",
             window="10m",
         ),
         Case(
@@ -53,61 +49,38 @@ CASES: dict[str, list[Case]] = {
             "14m",
             window="10m",
         ),
-        Case(
-            "counts two replicas once",
-            {POD_A: "0x9 3x60", POD_B: "0x9 3x60"},
-            "14m",
-            ON_TOPIC,
-            "3",
-            "3 new dead letters on dlq.a",
-        ),
-        Case(
+        NEW.case("counts two replicas once", {POD_A: "0x9 3x60", POD_B: "0x9 3x60"}, "14m", "3"),
+        NEW.case(
             "counts two replicas once, whatever else Prometheus knows of them",
             {NODE_A: "0x9 3x60", NODE_B: "0x9 3x60"},
             "14m",
-            ON_TOPIC,
             "3",
-            "3 new dead letters on dlq.a",
         ),
-        Case(
+        NEW.case(
             "counts what came after another pod has got the address of the one before",
             {OLD_POD: "3x4", OLD_STORE: "1x4", NEW_POD: "_x5 3x4 5x60", NEW_STORE: "_x5 1x60"},
             "11m",
-            ON_TOPIC,
             "2",
-            "2 new dead letters on dlq.a",
             store="_x60",
         ),
-        Case(
-            "adds up the same topic of two installations",
-            {HERE: "0x9 3x60", THERE: "0x9 4x60"},
-            "14m",
-            ON_TOPIC,
-            "7",
-            "7 new dead letters on dlq.a",
+        NEW.case(
+            "adds up the same topic of two installations", {HERE: "0x9 3x60", THERE: "0x9 4x60"}, "14m", "7"
         ),
     ],
     "DeadwatchShareGroupWritesFail": counter(
-        SHARE_FAILED, OF_GROUP, "Dead letters of share group g cannot be written"
+        SHARE_FAILED, Firing(OF_GROUP, "Dead letters of share group g cannot be written")
     ),
     "DeadwatchConnectDeadLetterWritesFail": counter(
-        DLQ_FAILED, OF_CONNECTOR, "Dead letters of connector n are lost"
+        DLQ_FAILED, Firing(OF_CONNECTOR, "Dead letters of connector n are lost")
     ),
     "DeadwatchConnectRecordsSkipped": [
-        *counter(SKIPPED, OF_CONNECTOR, "Connector n skipped 5 records without a dead letter"),
+        *counter(SKIPPED, Firing(OF_CONNECTOR, "Connector n skipped 5 records without a dead letter")),
         Case(
             "is silent when each has its dead letter", {SKIPPED: "0x9 5x60", DLQ_WRITTEN: "0x9 5x60"}, "11m"
         ),
     ],
     "DeadwatchNewErrorClass": [
-        Case(
-            "fires on a class that the topic did not know",
-            {LETTERS: "_x9 5x60"},
-            "11m",
-            {**ON_TOPIC, "error_class": "E"},
-            "5",
-            "E is new on dlq.a",
-        ),
+        NEW_CLASS.case("fires on a class that the topic did not know", {LETTERS: "_x9 5x60"}, "11m", "5"),
         Case("is silent on more of a known class", {LETTERS: "1x9 6x60"}, "11m"),
         Case(
             "is silent on a known class from another topic",
@@ -125,13 +98,11 @@ CASES: dict[str, list[Case]] = {
         Case("is silent without series", {}, "11m"),
     ],
     "DeadwatchDeadLetterTooOld": [
-        Case(
+        TOO_OLD.case(
             "fires when a record waits for longer than a day",
             {OLDEST: "0x2000", WAITING: "5x2000", LETTERS: "5x2000"},
             "25h",
-            ON_TOPIC,
             "1d 1h 0m 0s",
-            "A dead letter on dlq.a waits for too long, up to 1d 1h 0m 0s",
         ),
         Case(
             "is silent when every record was put back or parked",
@@ -164,44 +135,32 @@ CASES: dict[str, list[Case]] = {
             {OLDEST: "0x2000", WAITING: "0x2000", ARCHIVED: "5x2000", BACKLOG: "5x2000", LETTERS: "5x2000"},
             "25h",
         ),
-        Case(
+        TOO_OLD.case(
             "fires on an old one beside many young ones of an archived cause",
             {OLDEST: "0x2000", WAITING: "1x2000", ARCHIVED: "_x1400 90x600", LETTERS: "1x1400 91x600"},
             "25h",
-            ON_TOPIC,
             "1d 1h 0m 0s",
         ),
-        Case(
+        TOO_OLD.case(
             "fires on what waits beside old ones that were put back",
             {OLDEST: "0x3000", WAITING: "0x1500 1x1500", LETTERS: "5x1500 6x1500"},
             "49h10m",
-            ON_TOPIC,
             "2d 1h 10m 0s",
         ),
-        Case(
-            "fires on a topic without counts",
-            {OLDEST: "0x2000", WAITING: "5x2000"},
-            "25h",
-            ON_TOPIC,
-            "1d 1h 0m 0s",
+        TOO_OLD.case(
+            "fires on a topic without counts", {OLDEST: "0x2000", WAITING: "5x2000"}, "25h", "1d 1h 0m 0s"
         ),
-        Case(
+        TOO_OLD.case(
             "fires on old ones that are first counted",
             {OLDEST: "0x2000", WAITING: "5x2000", LETTERS: "_x1000 5x1000"},
             "25h",
-            ON_TOPIC,
             "1d 1h 0m 0s",
         ),
         Case("is silent on an empty topic", {WAITING: "0x2000"}, "25h"),
     ],
     "DeadwatchDeadLettersNobodyHandles": [
-        Case(
-            "fires when nothing is put back for hours",
-            {WAITING: "0x9 5x900", SENT: "0x900"},
-            "7h",
-            ON_TOPIC,
-            "5",
-            "Nobody handles the 5 dead letters on dlq.a",
+        UNHANDLED.case(
+            "fires when nothing is put back for hours", {WAITING: "0x9 5x900", SENT: "0x900"}, "7h", "5"
         ),
         Case("is silent while some are put back", {WAITING: "5x300 4x600", SENT: "0x300 1x600"}, "7h"),
         Case("is silent when all are handled, however long ago", {WAITING: "0x900", SENT: "5x900"}, "7h"),
@@ -217,17 +176,15 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "DeadwatchShareGroupCountsDisagree": [
-        Case(
+        ON_NO_TOPIC.case(
             "fires when brokers wrote more than arrived",
             {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "10x99 23x300"},
             "2h",
-            OF_GROUP,
             "7",
-            "7 dead letters of share group g are on no topic",
         ),
         Case("is silent while they agree", {SHARE_COUNT: "10x99 30x300", SHARE_SEEN: "4x99 24x300"}, "2h"),
         Case("is silent on what differs since before", {SHARE_COUNT: "30x300", SHARE_SEEN: "10x300"}, "2h"),
-        Case("fires on a group's first ones", {SHARE_COUNT: "_x99 7x300"}, "2h", OF_GROUP, "7"),
+        ON_NO_TOPIC.case("fires on a group's first ones", {SHARE_COUNT: "_x99 7x300"}, "2h", "7"),
         Case(
             "is silent when brokers are asked for the first time",
             {SHARE_COUNT: "_x99 30x300", SHARE_SEEN: "30x400"},
