@@ -14,6 +14,7 @@ from dashboards.generate import as_yaml
 from dashboards.rules.groups import rules
 from dashboards.rules.values import Values
 from tests.chart.tools import MINIMAL, OPERATED, one, rendered
+from tests.tables import named
 
 PROMTOOL = shutil.which("promtool") or ""
 SAID: list[tuple[str, dict[str, Any]]] = [
@@ -53,7 +54,7 @@ def short(uid: str) -> str:
     return uid.removeprefix("deadwatch-")
 
 
-@pytest.mark.parametrize("said", [row[1] for row in SAID], ids=[row[0] for row in SAID])
+@pytest.mark.parametrize("said", named(SAID))
 def test_rules_are_those_of_the_same_values_and_prometheus_takes_them(
     said: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.chart.tools import CHART, MINIMAL, OPERATED, helm, template
+from tests.tables import named
 
 POSTGRESQL = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "pg", "host": "db"}}
 
@@ -130,7 +131,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("values", "match"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+@pytest.mark.parametrize(("values", "match"), named(WRONG))
 def test_a_wrong_value_is_refused_with_a_message(values: dict[str, Any], match: str) -> None:
     refused = template(MINIMAL, values=values)
     assert refused.returncode != 0
@@ -187,6 +188,6 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("values", [row[1] for row in RIGHT], ids=[row[0] for row in RIGHT])
+@pytest.mark.parametrize("values", named(RIGHT))
 def test_what_is_right_is_rendered(values: dict[str, Any]) -> None:
     assert template(MINIMAL, values=values).returncode == 0

@@ -21,6 +21,7 @@ from tests.integration.findings_place import (
     queue,
     records,
 )
+from tests.tables import named
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -74,7 +75,7 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize(("name", "says"), [row[1:] for row in LOST], ids=[row[0] for row in LOST])
+@pytest.mark.parametrize(("name", "says"), named(LOST))
 def test_what_a_finding_says_is_what_the_broker_does(
     admin: KafkaAdminClient, lab: Lab, name: str, says: str
 ) -> None:
@@ -115,7 +116,7 @@ TOPICS = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "kind"), [row[1:] for row in TOPICS], ids=[row[0] for row in TOPICS])
+@pytest.mark.parametrize(("wrong", "kind"), named(TOPICS))
 def test_a_topic_s_wrong_settings(
     way: Way, admin: KafkaAdminClient, wrong: Settings, kind: FindingKind
 ) -> None:

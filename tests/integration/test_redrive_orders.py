@@ -24,6 +24,7 @@ from redrive.plan.creation import GROUP
 from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing, undone
 from tests.names import fresh
 from tests.operators import operator
+from tests.tables import named
 
 pytestmark = pytest.mark.integration
 
@@ -262,7 +263,7 @@ REFUSED: list[tuple[str, dict[str, object], str]] = [
 """What Kafka has to be asked for; the other refusals stand in tests/unit/redrive/plan/test_admission.py."""
 
 
-@pytest.mark.parametrize(("changes", "detail"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("changes", "detail"), named(REFUSED))
 def test_what_cannot_be_carried_out_is_refused_in_one_sentence(
     place: Place, client: TestClient, changes: dict[str, object], detail: str
 ) -> None:

@@ -5,6 +5,7 @@ from confluent_kafka import KafkaError
 
 from redrive.move.failures import BATCH_BYTES, CulpritSearch, Refusal
 from redrive.move.rewrite import ProducerRecord, wire_size
+from tests.tables import named
 
 TOO_LARGE, INVALID = KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD
 BAD_TIME = KafkaError.INVALID_TIMESTAMP
@@ -47,7 +48,7 @@ JUDGED: list[tuple[str, list[Refusal], dict[tuple[int, int], str] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("refusals", "reasons"), [row[1:] for row in JUDGED], ids=[row[0] for row in JUDGED])
+@pytest.mark.parametrize(("refusals", "reasons"), named(JUDGED))
 def test_whose_fault_it_surely_is(
     refusals: list[Refusal], reasons: dict[tuple[int, int], str] | None
 ) -> None:

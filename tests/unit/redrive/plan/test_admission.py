@@ -15,6 +15,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from redrive.cluster import asking
 from redrive.plan.admission import admit, check_plan
 from redrive.plan.plan import Plan
+from tests.tables import named
 
 RULES = TargetRules(
     {
@@ -68,9 +69,7 @@ ACCEPTED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "warning"), [row[1:] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED]
-)
+@pytest.mark.parametrize(("changes", "warning"), named(ACCEPTED))
 def test_what_can_be_carried_out_is_accepted(changes: dict[str, Any], warning: str) -> None:
     admitted = admit(request(changes), RULES, {"f1"}.__contains__)
     assert len(admitted.warnings) == bool(warning)
@@ -138,7 +137,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "text"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("changes", "text"), named(REFUSED))
 def test_what_cannot_be_carried_out_is_refused(changes: dict[str, Any], text: str) -> None:
     with pytest.raises(RefusedOrderError) as refused:
         admit(request(changes), RULES, {"f1"}.__contains__)
@@ -170,9 +169,7 @@ CHECKS: list[tuple[str, dict[str, Any], Plan, type[RequestError] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "plan", "error"), [row[1:] for row in CHECKS], ids=[row[0] for row in CHECKS]
-)
+@pytest.mark.parametrize(("changes", "plan", "error"), named(CHECKS))
 def test_an_order_moves_something_and_not_much_unconfirmed(
     changes: dict[str, Any], plan: Plan, error: type[RequestError] | None
 ) -> None:
