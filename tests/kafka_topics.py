@@ -91,11 +91,16 @@ def truncate(servers: str, topic: str, *offsets: int) -> None:
 
 def make_anew(servers: str, topic: str) -> None:
     """Delete the topic, and make another one of its name, as wide."""
+    Topics(servers).create(topic, partitions=delete(servers, topic))
+
+
+def delete(servers: str, topic: str) -> int:
+    """Delete the topic, and wait until the broker tells of none; how many partitions it had."""
     admin = AdminClient({"bootstrap.servers": servers})
     width = len(admin.list_topics(timeout=WITHIN_S).topics[topic].partitions)
     admin.delete_topics([topic])[topic].result(WITHIN_S)
     until(lambda: topic not in admin.list_topics(timeout=WITHIN_S).topics)
-    Topics(servers).create(topic, partitions=width)
+    return width
 
 
 def reader(servers: str, isolation: str = "read_committed") -> Consumer:

@@ -183,6 +183,17 @@ class Streaming:
                 totals[told["dialect"]] += value
         return dict(totals)
 
+    def by_topic(self) -> dict[tuple[str, ...], int]:
+        """Dead letters by topic, what was missed by topic and reason; nothing that is 0."""
+        totals: Counter[tuple[str, ...]] = Counter()
+        for name, labels, value in self._read("SELECT name, labels, value FROM series"):
+            told = json.loads(labels)
+            if name == "dead_letters":
+                totals[(told["dlq_topic"],)] += value
+            elif name == "records_missed":
+                totals[told["topic"], told["reason"]] += value
+        return +totals
+
     def missed(self) -> dict[str, int]:
         """Records that were not read, or are not counted any more, by reason."""
         reasons: Counter[str] = Counter()

@@ -3,21 +3,16 @@
 The store is in PostgreSQL.
 """
 
-import contextlib
-import json
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import DBAPIError
 
 from lab import Lab
+from lab.topics import Topics
 from tests.integration.streaming_process import Streaming, Traffic, eventually
-from tests.kafka_topics import producing, truncate
+from tests.kafka_topics import delete, producing, truncate
 
 pytestmark = pytest.mark.integration
 PARTITIONS = 2
@@ -29,21 +24,15 @@ class Queue:
     """A dead letter topic whose records, deletions and new lives are told."""
 
     def __init__(self, servers: str, name: str) -> None:
-        self.name = name
-        self._admin = AdminClient({"bootstrap.servers": servers})
-        self._servers = servers
+        self.name, self._servers = name, servers
 
     def create(self) -> None:
-        """Make it; again and again until the old one is gone."""
-        assert eventually(self._created)
-
-    def _created(self) -> bool:
-        created = self._admin.create_topics([NewTopic(self.name, PARTITIONS, 1, config=ANY_TIME)])[self.name]
-        return created.exception() is None
+        """Make it."""
+        Topics(self._servers).create(self.name, partitions=PARTITIONS, config=ANY_TIME)
 
     def delete(self) -> None:
-        """Delete it."""
-        self._admin.delete_topics([self.name])[self.name].result()
+        """Delete it, and return when it is gone."""
+        delete(self._servers, self.name)
 
     def write(self, records: int) -> None:
         """As many to every partition, by a producer that has not known an earlier topic of this name."""
@@ -61,34 +50,6 @@ class Queue:
         truncate(self._servers, self.name, *offsets)
 
 
-class Counted:
-    """What is in the store of a stream."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __call__(self) -> dict[tuple[str, ...], int]:
-        """Records by topic, what was missed by topic and reason; nothing that is 0."""
-        totals: Counter[tuple[str, ...]] = Counter()
-        for name, labels, value in self._rows():
-            told = json.loads(labels)
-            if name == "dead_letters":
-                totals[(told["dlq_topic"],)] += value
-            elif name == "records_missed":
-                totals[told["topic"], told["reason"]] += value
-        return {key: value for key, value in totals.items() if value}
-
-    def _rows(self) -> list[tuple[str, str, int]]:
-        engine = create_engine(self._url)
-        try:
-            with contextlib.suppress(DBAPIError), engine.connect() as connection:
-                rows = connection.execute(text("SELECT name, labels, value FROM series"))
-                return [(name, labels, value) for name, labels, value in rows]
-        finally:
-            engine.dispose()
-        return []
-
-
 @pytest.fixture
 def queue(lab: Lab, traffic: Traffic) -> Queue:
     return Queue(lab.bootstrap_servers, traffic.dlq_topic)
@@ -97,15 +58,15 @@ def queue(lab: Lab, traffic: Traffic) -> Queue:
 class Expected:
     """What has to be in the store, kept beside what is done to the queue."""
 
-    def __init__(self, streaming: Streaming, url: str) -> None:
-        self._counted, self._streaming = Counted(url), streaming
+    def __init__(self, streaming: Streaming) -> None:
+        self._streaming = streaming
         self.totals: Counter[tuple[str, ...]] = Counter()
 
     def add(self, *key: str, records: int) -> None:
         """Wait until they are counted as well."""
         self.totals[key] += records
-        assert eventually(lambda: self._counted() == self.totals), (
-            *(self._counted(), self.totals),
+        assert eventually(lambda: self._streaming.by_topic() == self.totals), (
+            *(self._streaming.by_topic(), self.totals),
             self._streaming.log(),
         )
 
@@ -114,7 +75,7 @@ def test_whatever_happens_to_a_topic_is_counted_and_holds_nothing_up(
     lab: Lab, postgres: str, traffic: Traffic, queue: Queue, tmp_path: Path
 ) -> None:
     streaming = Streaming(lab.bootstrap_servers, traffic, tmp_path, postgres)
-    expected, other = Expected(streaming, postgres), Queue(lab.bootstrap_servers, traffic.quarantine_topic)
+    expected, other = Expected(streaming), Queue(lab.bootstrap_servers, traffic.quarantine_topic)
     other.create()
     queue.delete()
     traffic.write_corrupt()

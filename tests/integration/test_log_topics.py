@@ -12,15 +12,15 @@ from random import Random
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
-from kafka.admin import NewTopic
 
 from collector.sources.logs.topic import KafkaLogReader
 from collector.sources.source import SourceDownError
 from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
 from lab import Lab
+from lab.topics import Topics
 from tests import waiting
 from tests.collector_process import Collector
-from tests.kafka_topics import headers_of, messages, produce_unreadable
+from tests.kafka_topics import delete, headers_of, make_anew, messages, produce_unreadable
 from tests.names import fresh
 
 pytestmark = pytest.mark.integration
@@ -39,10 +39,7 @@ class Shipper:
         self._admin = KafkaAdminClient(bootstrap_servers=servers)
         self._producer = KafkaProducer(bootstrap_servers=servers, linger_ms=5)
         create_no_topics(self._producer)
-        self.create(2)
-
-    def create(self, partitions: int) -> None:
-        self._admin.create_topics([NewTopic(self.topic, partitions, 1)], wait_for_metadata=True)
+        Topics(servers).create(topic, partitions=2)
 
     def entry(self, task: int) -> None:
         host = f"host-{task % 2}"
@@ -69,10 +66,6 @@ class Shipper:
 
     def truncate(self, partition: int, offset: int) -> None:
         self._admin.delete_records({TopicPartition(self.topic, partition): offset})
-
-    def delete(self) -> None:
-        self._admin.delete_topics([self.topic])
-        until(lambda: self.topic not in self._admin.list_topics(), "deleting the topic")
 
     def close(self) -> None:
         self._producer.close()
@@ -187,8 +180,7 @@ def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
     shipper.truncate(partition, 6)
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0, 4], "reading what is left")
-        shipper.delete()
-        shipper.create(2)
+        make_anew(lab.bootstrap_servers, shipper.topic)
         shipper.entry(6)
         shipper.flush()
         until(lambda: sorted(own.abandoned()) == [0, 4, 6], "reading the topic made anew")
@@ -207,7 +199,7 @@ def test_a_topic_that_is_deleted_stays_away_though_brokers_make_what_is_asked_fo
     shipper.flush()
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0], "reading")
-        shipper.delete()
+        delete(lab.bootstrap_servers, shipper.topic)
         end_s = time.monotonic() + STAYS_AWAY_S
         while time.monotonic() < end_s:
             assert not shipper.exists()
