@@ -10,48 +10,34 @@ from pathlib import Path
 from random import Random
 
 from deadwatch.orders.guards import Returns
-from deadwatch.orders.order import Claim, Order, Status
+from deadwatch.orders.order import Claim, Order
 from deadwatch.runtime.clock import clock_ms
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import run
+from tests.integration.redrive_place import Orders
 
 
-class OneOrder:
-    """An order that nobody else asks for; it is claimed once."""
+class OneOrder(Orders):
+    """An order that nobody else asks for; who finds that it was let go of stops."""
 
-    def __init__(self, order: Order, epoch: int, stop: threading.Event) -> None:
-        self._order, self._epoch, self._stop = order, epoch, stop
-        self.left, self._claimed = "RELEASED", False
+    stop = threading.Event()
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
-        del worker
-        if self._claimed:
-            self._stop.set()
-            return None
-        self._claimed = True
-        return Claim(self._order, self._epoch, now_ms + lease_ms)
-
-    def renew(self, claim: Claim, now_ms: int, lease_ms: int) -> tuple[Claim, Status]:
-        del now_ms, lease_ms
-        return claim, Status.RUNNING
-
-    def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
-        del claim, now_ms
-        self.left = f"{status} {status_reason}".strip()
-        self._stop.set()
-
-    def release(self, claim: Claim) -> None:
-        del claim
-        self._stop.set()
+        if not (claim := super().claim(worker, now_ms, lease_ms)):
+            self.stop.set()
+        return claim
 
 
 def main(order_file: str, epoch: str) -> None:
-    stop = threading.Event()
-    orders = OneOrder(Order.model_validate_json(Path(order_file).read_text()), int(epoch), stop)
+    order = Order.model_validate_json(Path(order_file).read_text())
+    orders = OneOrder.of(order, most_claims=int(epoch))
+    orders.claims[order.id] = Claim(order, int(epoch) - 1, 0)
     context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random())
-    run(orders, context, stop, "test")
-    sys.stdout.write(orders.left + "\n")
+    run(orders, context, orders.stop, "test")
+    reason = orders.reason.get(order.id)
+    left = "RELEASED" if reason is None else f"{orders.status[order.id]} {reason}".strip()
+    sys.stdout.write(left + "\n")
 
 
 if __name__ == "__main__":
