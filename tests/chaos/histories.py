@@ -43,10 +43,10 @@ def watched(servers: str, topic: str) -> Iterator[list[MovedRecord]]:
         thread.join()
 
 
-def committed_end(servers: str, topic: str) -> int:
-    """How far readers of committed records see, all partitions together; 0 while Kafka does not say."""
+def end_of(servers: str, topic: str, isolation: str = "read_committed") -> int:
+    """How far such readers see, all partitions together; 0 while Kafka does not say."""
     try:
-        return sum(ends(servers, topic).values())
+        return sum(ends(servers, topic, isolation).values())
     except KafkaException:
         return 0
 

@@ -18,7 +18,7 @@ from lab.broker import LoneBroker
 from lab.proxy import Proxy
 from tests.chaos.account import Account
 from tests.chaos.checker import Kind, anomalies, table
-from tests.chaos.histories import committed_end, history, watched
+from tests.chaos.histories import end_of, history, watched
 from tests.chaos.hostile import FAULTS, REQUEST_TIMEOUT_MS, Act, Scene
 from tests.chaos.redrive_workers import Workers, fill
 from tests.waiting import until
@@ -52,7 +52,7 @@ def play(scene: Scene, acts: list[Act], servers: str, topic: str, rng: Random) -
     """Let the acts happen while records move; how many seconds after each the next ones were committed."""
 
     def moved(goal: float) -> bool:
-        return committed_end(servers, topic) >= goal or not scene.works()
+        return end_of(servers, topic) >= goal or not scene.works()
 
     recovered_s = []
     for number, act in enumerate(acts, 1):
@@ -60,7 +60,7 @@ def play(scene: Scene, acts: list[Act], servers: str, topic: str, rng: Random) -
         until(partial(moved, goal), "records to move")
         if scene.works() and act(scene):
             until(partial(moved, 1), "an answer of the broker")
-            over_s, end = time.monotonic(), committed_end(servers, topic)
+            over_s, end = time.monotonic(), end_of(servers, topic)
             until(partial(moved, end + 1), "records to move again")
             recovered_s.append(time.monotonic() - over_s)
     return recovered_s

@@ -13,14 +13,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
 
 from lab.broker import LoneBroker
 from tests.chaos.account import Account
 from tests.chaos.checker import Kind, anomalies, table
-from tests.chaos.histories import history
+from tests.chaos.histories import end_of, history
 from tests.chaos.redrive_workers import Workers, fill
-from tests.kafka_topics import reader
 
 pytestmark = pytest.mark.chaos
 
@@ -39,14 +37,7 @@ PAUSE = threading.Event()
 
 def written(broker: LoneBroker, topic: str) -> int:
     """How far the target reaches, committed or not."""
-    consumer = reader(broker.bootstrap_servers, "read_uncommitted")
-    try:
-        places = [TopicPartition(topic, number) for number in range(WIDTH)]
-        return sum(consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
-    except KafkaException:
-        return 0
-    finally:
-        consumer.close()
+    return end_of(broker.bootstrap_servers, topic, "read_uncommitted")
 
 
 def run_until_killed(broker: LoneBroker, workers: Workers, account: Account, *, overlap: bool) -> None:

@@ -16,7 +16,7 @@ from redrive.move.failures import FencedError
 from redrive.move.rewrite import ProducerRecord
 from redrive.move.transaction import TransactionalProducer
 from tests.integration.redrive_place import FAST, Orders, Place, now_header, ours
-from tests.kafka_topics import committed, messages
+from tests.kafka_topics import committed, ends, messages
 from tests.redrive_process import ordered, working
 from tests.waiting import until
 
@@ -36,19 +36,19 @@ class Group:
         self._consumer = Consumer(config)
 
     def catch_up(self) -> None:
-        ends = [TopicPartition(self._place.topic, n, self._end(n)) for n in range(3)]
-        self._consumer.commit(offsets=ends, asynchronous=False)
+        read = [TopicPartition(self._place.topic, n, end) for n, end in self._ends().items()]
+        self._consumer.commit(offsets=read, asynchronous=False)
 
     def lag(self) -> int:
         places = [TopicPartition(self._place.topic, n) for n in range(3)]
         found = committed(self._consumer, places)
-        return sum(self._end(one.partition) - max(one.offset, 0) for one in found)
+        return sum(self._ends().values()) - sum(max(one.offset, 0) for one in found)
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _end(self, partition: int) -> int:
-        return self._consumer.get_watermark_offsets(TopicPartition(self._place.topic, partition), 10)[1]
+    def _ends(self) -> dict[int, int]:
+        return ends(self._place.servers, self._place.topic)
 
 
 def test_a_group_that_reads_the_target_never_gets_further_behind_than_it_may(place: Place) -> None:
