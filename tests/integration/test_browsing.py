@@ -13,12 +13,10 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 
-from api.app import create_app
 from api.audit import UNMASKED
 from api.auth.role import Role
 from api.browsing.merge import GROUP
 from api.settings import ApiSettings
-from cli import local_token
 from deadwatch.contract import headers as names
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.store import Store
@@ -26,7 +24,7 @@ from lab import Lab
 from lab.topics import Topics
 from tests.kafka_topics import Headers, produce_unreadable, producing, undone
 from tests.names import fresh
-from tests.operators import AT
+from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
@@ -67,24 +65,18 @@ def abort(lab: Lab, topic: str) -> None:
 
 @pytest.fixture
 def serve(lab: Lab, tmp_path: Path) -> Iterator[Serve]:
+    """The api to nobody in particular, who is a viewer, or to an operator."""
     opened: list[TestClient] = []
     url = f"sqlite:///{tmp_path / 'deadwatch.db'}"
     with Store(url):
         pass
 
-    file = tmp_path / local_token.NAME
-    local_token.make(file)
-    token = local_token.find(file, AT)
-
     def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
         kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
-        told = {"browse_timeout_ms": 30_000, "local_token_file": file, **settings}
-        client = TestClient(
-            create_app(ApiSettings(store_url=url, kafka=kafka, **told)),
-            AT,
-            headers={} if role is Role.VIEWER else {"Authorization": f"Bearer {token}"},
-            client=("127.0.0.1", 50_000),
-        )
+        told = {"store_url": url, "kafka": kafka, "browse_timeout_ms": 30_000, **settings}
+        client = operator(ApiSettings(**told), tmp_path)
+        if role is Role.VIEWER:
+            del client.headers["Authorization"]
         opened.append(client)
         return client
 
@@ -205,23 +197,23 @@ def test_values_are_masked(serve: Serve, topic: str) -> None:
 
 
 def test_payloads_are_for_the_role_and_every_look_is_in_the_audit(serve: Serve, topic: str) -> None:
-    anybody, operator = serve(), serve(Role.OPERATOR)
+    anybody, allowed = serve(), serve(Role.OPERATOR)
     asked: dict[str, Any] = {"topic": topic, "limit": 1, "unmasked": True, "why": "case 7"}
     by_value: dict[str, Any] = {"topic": topic, "filter": 'value.contains("Ada")'}
     for refused in (asked, by_value):
         answer = anybody.get(RECORDS_URL, params=refused)
         assert (answer.status_code, "Ada" in answer.text) == (401, False)
-    (record,) = operator.get(RECORDS_URL, params=asked).json()["items"]
+    (record,) = allowed.get(RECORDS_URL, params=asked).json()["items"]
     assert record["value"]["content"] == {"number": 699, "name": "Ada"}
     assert (record["key"]["content"], record["headers"][1]["value"]["content"]) == ("k699", "acme")
     place = f"{topic}/{record['partition']}/{record['offset']}"
     look: dict[str, str] = {"unmasked": "true", "why": "case 7"}
-    assert operator.get(f"{RECORDS_URL}/{place}", params=look).json() == record
+    assert allowed.get(f"{RECORDS_URL}/{place}", params=look).json() == record
     assert (
-        operator.get(f"{RECORDS_URL}/download", params={"topic": topic, **look}).text.count("Ada") == RECORDS
+        allowed.get(f"{RECORDS_URL}/download", params={"topic": topic, **look}).text.count("Ada") == RECORDS
     )
-    assert operator.get(RECORDS_URL, params=by_value).status_code == 200
-    kept = operator.get("/api/v1/audit").json()["items"]
+    assert allowed.get(RECORDS_URL, params=by_value).status_code == 200
+    kept = allowed.get("/api/v1/audit").json()["items"]
     looks = [(one["subject"], one["why"]) for one in kept if one["action"] == UNMASKED]
     assert sorted(looks) == sorted([(topic, "case 7"), (place, "case 7"), (topic, "case 7")])
 
