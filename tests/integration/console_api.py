@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
-from sqlalchemy import NullPool, create_engine, update
+from sqlalchemy import NullPool, create_engine
 
 from api.app import create_app
 from api.auth.credentials import parse
@@ -20,7 +20,7 @@ from api.errors import UnauthenticatedError
 from api.service import Service
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store import schema, upgrades
+from deadwatch.store import upgrades
 from tests import console_store
 from tests.waiting import until
 
@@ -43,12 +43,6 @@ class Served:
 
     def revoke(self, token: str) -> None:
         self._service.desk.revoke(token, "test", lambda *_: None)
-
-    def expire(self, token: str) -> None:
-        """Its last day was long ago."""
-        of_it = schema.tokens.c.id == token
-        with self._service.writer.writing() as connection:
-            connection.execute(update(schema.tokens).where(of_it).values(expires_at_ms=1))
 
     def refuses(self, text: str) -> bool:
         """Whether a token opens nothing."""

@@ -98,12 +98,9 @@ def test_what_is_not_offered_is_refused(served: Served, browser: Browser, role: 
         assert seen.page.locator("#progress .tag").first.inner_text() == "running", "nothing was changed"
 
 
-@pytest.mark.parametrize("how", ["revoked", "expired"])
-def test_a_session_that_ends_leads_to_the_sign_in_and_back(
-    served: Served, browser: Browser, how: str
-) -> None:
+def test_a_session_that_ends_leads_to_the_sign_in_and_back(served: Served, browser: Browser) -> None:
     with window(browser, served.base) as seen:
-        _sign_in_and_lose(served, seen, how, "/findings")
+        _sign_in_and_lose(served, seen, "/findings")
         seen.go("/groups?state=new&order=records")
         _sign_in_again(served, seen)
         assert set(seen.page.url.partition("/groups?")[2].split("&")) == {"state=new", "order=records"}
@@ -113,7 +110,7 @@ def test_a_form_that_is_sent_too_late_changes_nothing_and_leads_back(
     served: Served, browser: Browser
 ) -> None:
     with window(browser, served.base) as seen:
-        _sign_in_and_lose(served, seen, "revoked", GROUP)
+        _sign_in_and_lose(served, seen, GROUP)
         seen.page.locator("summary", has_text="Owner, note, archive").click()
         seen.page.fill("#archive-reason", "too late")
         seen.act("Archive")
@@ -129,7 +126,7 @@ def test_a_page_that_goes_on_by_itself_notices_that_its_session_has_ended(
     served: Served, browser: Browser
 ) -> None:
     with window(browser, served.base) as seen:
-        _sign_in_and_lose(served, seen, "revoked", f"/redrives/{RUNNING}")
+        _sign_in_and_lose(served, seen, f"/redrives/{RUNNING}")
         seen.page.wait_for_url("**/sign-in?**")
         _sign_in_again(served, seen)
         assert seen.page.url == f"{served.base}/redrives/{RUNNING}"
@@ -140,17 +137,14 @@ def _may(role: Role | None, needed: Role) -> bool:
     return (role or Role.VIEWER).covers(needed)
 
 
-def _sign_in_and_lose(served: Served, seen: Watched, how: str, place: str) -> None:
+def _sign_in_and_lose(served: Served, seen: Watched, place: str) -> None:
     """A session whose token is not valid any more; the page is still open and has all its parts."""
     token, text = served.issue(Role.OPERATOR)
     seen.sign_in(text)
     seen.go(place)
     seen.page.locator(".htmx-request").wait_for(state="detached")
-    if how == "revoked":
-        served.revoke(token)
-    else:
-        served.expire(token)
-    until(lambda: served.refuses(text), f"the token is not {how}", FORGOTTEN_S)
+    served.revoke(token)
+    until(lambda: served.refuses(text), "the token is not revoked", FORGOTTEN_S)
 
 
 def _sign_in_again(served: Served, seen: Watched) -> None:
