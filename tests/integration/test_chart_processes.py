@@ -16,6 +16,7 @@ from lab.ports import LOOPBACK
 from lab.topics import Topics
 from tests import http, postgres, waiting
 from tests.chart import tools
+from tests.chart.conftest import built
 from tests.chart.node import Node
 from tests.chart.release import WITHIN_S, Release
 from tests.chart.tools import MINIMAL, OPERATED, next_version, one, rendered
@@ -23,6 +24,7 @@ from tests.kafka_topics import connect_headers, messages, producing
 from tests.names import fresh
 from tests.postgres import Postgres
 
+__all__ = ["built"]
 pytestmark = pytest.mark.integration
 
 LETTERS = 40
@@ -34,14 +36,6 @@ PROCESSES = ("collector", "streaming", "redrive", "api")
 
 
 until = partial(waiting.until, within_s=WITHIN_S)
-
-
-@pytest.fixture(scope="module")
-def chart() -> None:
-    try:
-        tools.directory()
-    except tools.MissingToolsError as missing:
-        pytest.skip(str(missing))
 
 
 @pytest.fixture
@@ -135,7 +129,6 @@ def redrive_of(release: Release, name: str, access: dict[str, str]) -> Any:  # n
 
 
 @pytest.mark.chaos
-@pytest.mark.usefixtures("chart")
 def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
     lab: Lab,
     node: Node,
@@ -210,7 +203,6 @@ def metrics_of_spark(release: Release) -> None:
     assert any(name.startswith("metrics_executor_") for name in found), found
 
 
-@pytest.mark.usefixtures("chart")
 def test_a_minimal_installation_on_one_node_is_ready_and_counts(
     lab: Lab, node: Node, stack: ExitStack
 ) -> None:
