@@ -135,18 +135,6 @@ def test_a_clock_that_jumps_loses_and_repeats_nothing(place: Place) -> None:
     assert sorted(one.value or b"" for one in place.read()) == sorted(b"value-%d" % n for n in range(300))
 
 
-def test_a_clock_that_is_set_back_while_an_order_waits_for_its_rate_holds_nothing_up(place: Place) -> None:
-    place.letters(60)
-    order = place.order(limits={"records_per_second": 30})
-    orders, ahead = Orders.of(order), [3_600_000]
-    with place.worker(orders, clock=lambda: clock_ms() + ahead[0]):
-        until(lambda: len(place.read()) > 5)
-        ahead[0] = 0
-        until(lambda: order.id in orders.reason)
-    assert orders.status[order.id] is Status.COMPLETED
-    assert sorted(one.value or b"" for one in place.read()) == sorted(b"value-%d" % n for n in range(60))
-
-
 def test_sigterm_ends_a_worker_in_time_also_while_kafka_is_stalled(
     lab: Lab, place: Place, tmp_path: Path
 ) -> None:
