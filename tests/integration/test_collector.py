@@ -17,7 +17,6 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.kafka_topics import Admin
 from lab import Lab
 from lab.topics import Topics
-from lab.truth import abandonments
 from tests.collector_process import Collector, counted_once
 from tests.kafka_topics import headers_of, messages
 from tests.names import fresh
@@ -50,32 +49,6 @@ def collector(lab: Lab, tmp_path: Path) -> Callable[..., Collector]:
         return Collector(lab.bootstrap_servers, tmp_path, fresh("events-"), own, **(shared or {}))
 
     return make
-
-
-def test_an_abandoned_task_is_one_and_then_none(collector: Callable[..., Collector], lab: Lab) -> None:
-    own = collector(
-        logs=[{"path": str(lab.logs.connect)}],
-        connect=[{"url": lab.connect_url, "jolokia_url": lab.connect_jolokia_url, "poll_interval_ms": 200}],
-    )
-
-    def abandoned() -> int | None:
-        snapshots = own.of_kind("worker_snapshot")
-        counts = [i["abandoned"] for i in snapshots[-1]["instances"] if i["task"]] if snapshots else []
-        return sum(counts) if counts and snapshots[-1]["threads_known"] else None
-
-    with own.running():
-        before = lab.truth.abandoned_tasks_total
-        lab.abandon_task()
-        until(lambda: abandoned() == lab.truth.abandoned_tasks_current, "seeing the abandoned task")
-        lab.release_task()
-        until(lambda: abandoned() == 0, "seeing its end")
-        until(
-            lambda: len(own.of_kind("task_abandoned")) == len(abandonments(lab.logs.connect.read_text())),
-            "counting the log, in which every test of the lab leaves lines",
-        )
-    assert lab.truth.abandoned_tasks_total == before + 1
-    names = {event["worker"] for event in own.of_kind("task_abandoned", "worker_snapshot", "worker_started")}
-    assert names == {lab.connect_url.removeprefix("http://").rstrip("/")}
 
 
 def test_a_stalled_broker_gives_the_true_numbers_once_it_is_back(
@@ -177,28 +150,6 @@ def test_a_broker_ends_no_transaction_before_the_time_of_its_delivery(lab: Lab) 
     too_long = settings.model_copy(update={"delivery_timeout_ms": 900_001})
     with pytest.raises(KafkaError, match=r"transaction\.max\.timeout\.ms: lower it"):
         KafkaEventProducer(too_long)
-
-
-def test_a_collector_told_to_stop_ends_well_and_publishes_what_it_read(
-    collector: Callable[..., Collector], tmp_path: Path
-) -> None:
-    path = tmp_path / "connect.log"
-    path.write_text(
-        "".join(f"[2026-11-21 12:35:23,893] Graceful stop of task c-{n} failed.\n" for n in range(9))
-    )
-    own = collector(logs=[{"path": str(path)}], connect=[{"url": "http://127.0.0.1:9"}])
-
-    def states() -> set[bool]:
-        """Of the worker that is not there."""
-        told = [one for one in own.of_kind("source_status") if one["subject"] == "connect:http://127.0.0.1:9"]
-        return {one["up"] for one in told}
-
-    with own.running() as process:
-        until(lambda: own.of_kind("task_abandoned") and states(), "publishing")
-        process.terminate()
-        assert process.wait(20) == 0
-    assert len(own.of_kind("task_abandoned")) == 9
-    assert states() == {False}
 
 
 @pytest.mark.parametrize(
