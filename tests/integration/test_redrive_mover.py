@@ -10,7 +10,6 @@ from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.order import Status
 from deadwatch.orders.reasons import SkipReason
 from deadwatch.runtime.clock import clock_ms
-from lab import Lab
 from redrive.move.fetch import Fetcher
 from tests.integration.redrive_place import (
     Orders,
@@ -21,7 +20,7 @@ from tests.integration.redrive_place import (
     outcomes,
     reported,
 )
-from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing, truncate
+from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -52,14 +51,6 @@ def test_a_record_comes_back_as_it_was_with_our_headers_beside_its_own(place: Pl
             "moved-at-ms": "",
         }
     assert outcomes(place, order) == {("sent", "", 1): 30}
-
-
-def test_what_fails_after_the_cut_off_stays(place: Place) -> None:
-    place.letters(9)
-    order = place.order()
-    place.letters(9)
-    place.redriven(order)
-    assert len(place.read()) == 9
 
 
 @pytest.mark.parametrize("place", [(12, 1)], indirect=True)
@@ -107,36 +98,6 @@ def share_group_headers(place: Place) -> Headers:
     """What a share group tells of the first record of the topic."""
     told = {"topic": place.topic, "partition": 0, "offset": 0, "group": "g"}
     return [(f"__dlq.errors.{name}", str(text).encode()) for name, text in told.items()]
-
-
-def test_a_share_groups_dead_letter_gets_its_record_back_and_is_never_a_tombstone(lab: Lab) -> None:
-    lab.reject_share_records(5)
-    place = Place(lab.bootstrap_servers, "orders", "dlq.orders-g1")
-    assert all(record.value is None for record in place.read(place.dlq))
-    before = len(place.read())
-    order = place.order()
-    assert place.redriven(order) == (Status.COMPLETED, "")
-    back = place.read()
-    moved = [record for record in back if ours(record).get("id") == order.id]
-    assert len(moved) == len(place.read(place.dlq)) == len(back) - before
-    originals = {(f"orders/{one.partition}/{one.offset}"): one for one in back}
-    for record in moved:
-        original = originals[ours(record)["origin"]]
-        assert record.value == original.value
-        assert record.value is not None
-        assert record.timestamp == original.timestamp
-        assert record.partition == original.partition
-
-
-def test_a_share_groups_dead_letter_whose_record_is_gone_is_skipped(place: Place) -> None:
-    with producing(place.servers) as producer:
-        for _ in range(3):
-            producer.produce(place.topic, b"to be removed", partition=0)
-        producer.produce(place.dlq, None, headers=share_group_headers(place))
-    truncate(place.servers, place.topic, 2)
-    order = place.order()
-    assert place.redriven(order) == (Status.COMPLETED, "")
-    assert outcomes(place, order) == {("skipped", "payload_expired", 0): 1}
 
 
 def test_a_record_that_fails_again_waits_longer_each_time_and_is_parked_at_last(place: Place) -> None:
