@@ -13,13 +13,13 @@ import itertools
 import os
 import socket
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, select
+from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, select
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
@@ -111,6 +111,11 @@ class Writer:
     def close(self) -> None:
         """Close its connections."""
         self.engine.dispose()
+
+
+def every_row(connection: Connection, table: Table) -> Sequence[Row[Any]]:
+    """Every row of a table; its columns are those of ``deadwatch.store.schema``."""
+    return connection.execute(select(table)).all()
 
 
 def table_rows(connection: Connection, table: Table, kind: type[R]) -> list[R]:

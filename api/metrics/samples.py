@@ -13,22 +13,16 @@ from api.metrics.catalog import Metric
 from api.metrics.sample import MS_PER_S, Sample, exemplar_of
 from api.signals import waiting
 from api.signals.abandoned import differences, evidence_rows, reconcile
-from api.signals.dead_letter_topics import queue_rows, share_group_rows
-from api.signals.findings import finding_rows
+from api.signals.dead_letter_topics import queues
 from api.signals.group_choices import Shelf
-from api.signals.pipeline import Moment, collector_rows, last_batch, source_rows
+from api.signals.pipeline import Moment, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import series_rows
-from api.signals.tasks import (
-    ConnectTaskRow,
-    connect_task_rows,
-    counts,
-    instance_rows,
-    known_now,
-    timer_rows,
-)
+from api.signals.tasks import ConnectTaskRow, connect_task_rows, counts, instance_rows, known_now
+from api.store import every_row
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
+from deadwatch.store import schema
 from deadwatch.store.series import Series
 from deadwatch.store.write.orders import count_by_status
 from deadwatch.store.write.progress import BEHIND, PHASE, RATE, Figures, read_figures
@@ -152,12 +146,11 @@ READERS.extend(
 @_reads(catalog.DEAD_LETTER_BACKLOG, catalog.DEAD_LETTER_OLDEST)
 def _backlogs(connection: Connection) -> Iterator[Sample]:
     """How many records each dead letter topic holds, since when; one that does not exist has no sample."""
-    for row in queue_rows(connection):
-        labels = (row.kafka_cluster, row.dlq_topic)
+    for place, row in queues(connection).items():
         if row.partitions:
-            yield Sample(catalog.DEAD_LETTER_BACKLOG, labels, row.records)
+            yield Sample(catalog.DEAD_LETTER_BACKLOG, place, row.records)
         if row.oldest_at_ms:
-            yield Sample(catalog.DEAD_LETTER_OLDEST, labels, row.oldest_at_ms / MS_PER_S)
+            yield Sample(catalog.DEAD_LETTER_OLDEST, place, row.oldest_at_ms / MS_PER_S)
 
 
 @_reads(catalog.DEAD_LETTERS_WAITING)
@@ -182,7 +175,7 @@ def _parked(connection: Connection) -> Iterator[Sample]:
 
 @_reads(catalog.SHARE_RECORDS, catalog.SHARE_REQUESTS, catalog.SHARE_FAILED_REQUESTS)
 def _share_groups(connection: Connection) -> Iterator[Sample]:
-    for row in share_group_rows(connection):
+    for row in every_row(connection, schema.share_groups):
         labels = (row.kafka_cluster, row.consumergroup, row.broker)
         yield Sample(catalog.SHARE_RECORDS, labels, row.records_total)
         yield Sample(catalog.SHARE_REQUESTS, labels, row.produce_requests_total)
@@ -191,7 +184,7 @@ def _share_groups(connection: Connection) -> Iterator[Sample]:
 
 @_reads(catalog.FINDINGS)
 def _findings(connection: Connection) -> Iterator[Sample]:
-    for row in finding_rows(connection):
+    for row in every_row(connection, schema.findings):
         yield Sample(catalog.FINDINGS, (row.kafka_cluster, row.kind, row.subject), 1)
 
 
@@ -213,7 +206,7 @@ COLLECTOR_ABANDONED: Final = {
 @_reads(*COLLECTOR_TOTALS.values(), *chain.from_iterable(COLLECTOR_ABANDONED.values()))
 def _collectors(connection: Connection) -> Iterator[Sample]:
     """What collectors count of themselves; a count that only a newer collector has is ignored."""
-    for row in collector_rows(connection):
+    for row in every_row(connection, schema.collector_counts):
         labels = (row.kafka_cluster, row.collector)
         if row.name in COLLECTOR_TOTALS:
             yield Sample(COLLECTOR_TOTALS[row.name], labels, row.total)
@@ -251,7 +244,7 @@ def _batch(connection: Connection) -> Iterator[Sample]:
 @_reads(catalog.TASK_TIMERS)
 def _timers(connection: Connection) -> OfMoment:
     """How many timers run, for every application that had one lately."""
-    rows = timer_rows(connection)
+    rows = every_row(connection, schema.task_timers)
     return lambda moment: [
         Sample(catalog.TASK_TIMERS, labels, count) for labels, count in counts(rows, moment.now_ms).items()
     ]
@@ -261,7 +254,7 @@ def _timers(connection: Connection) -> OfMoment:
 def _sources(connection: Connection) -> OfMoment:
     """1 or 0 for every source."""
     rows = source_rows(connection)
-    return lambda moment: [Sample(catalog.SOURCE_UP, (row.name, row.kind), row.is_up(moment)) for row in rows]
+    return lambda moment: [Sample(catalog.SOURCE_UP, (row.name, row.kind), moment.is_up(row)) for row in rows]
 
 
 @_reads(catalog.STREAM_BEHIND, catalog.BATCH_PHASE_DURATION, catalog.STREAM_RATE)

@@ -8,19 +8,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
+from sqlalchemy import Row
 
 from api.answers import Answer
 from api.auth.roles import VIEWER
 from api.errors import ApiError
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
-from api.signals.dead_letter_topics import ShareGroupRow, share_group_rows
-from api.signals.pipeline import Moment, SourceRow, source_rows, workforce
+from api.signals.pipeline import Moment, source_rows, workforce
+from api.store import every_row
 from collector.sources.jolokia import bean_properties
+from deadwatch.store import schema
 from deadwatch.store.heartbeat import STORE, STREAMING
 
 
@@ -68,8 +70,8 @@ def readyz(service: Serving, response: Response) -> Readiness:
     return Readiness(ready=True, missing=[], warnings=[warning for warning in warnings if warning])
 
 
-def _stream_warning(row: SourceRow, moment: Moment) -> str:
-    if not row.is_up(moment):
+def _stream_warning(row: Row[Any], moment: Moment) -> str:
+    if not moment.is_up(row):
         return f"streaming counts nothing now: {row.message or 'it is silent'}"
     return row.message and f"streaming: {row.message}"
 
@@ -113,7 +115,7 @@ def connect_beans(instances: Iterable[Abandoned]) -> Beans:
     return {WORKER: {name: worker[name] for name in names}, **found}
 
 
-def share_beans(groups: Iterable[ShareGroupRow]) -> Beans:
+def share_beans(groups: Iterable[Row[Any]]) -> Beans:
     """KIP-1191: meters of share groups; of a meter only its count is known here."""
     found: dict[str, Counter[str]] = {}
     for group in groups:
@@ -218,7 +220,8 @@ def read(
 ) -> JolokiaAnswer:
     """Abandoned tasks and connectors (KIP-611) and dead letters of share groups (KIP-1191)."""
     with service.store.read() as connection:
-        abandoned, groups = reconcile(evidence_rows(connection)), share_group_rows(connection)
+        abandoned = reconcile(evidence_rows(connection))
+        groups = every_row(connection, schema.share_groups)
     found = {**connect_beans(abandoned), **share_beans(groups)}
     answer = {**_answer(found, bean), "timestamp": service.now_ms() // MS_PER_S}
     return JolokiaAnswer.model_validate(answer)

@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
+from sqlalchemy import Row
 
 from api.answers import TIME, Answer, answer_of, instant
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_groups import count_groups
-from api.signals.findings import finding_rows
-from api.signals.pipeline import SourceRow, last_batch, source_rows, workforce
+from api.signals.pipeline import last_batch, source_rows, workforce
 from api.signals.series import SeriesTotal, series_totals
 from api.signals.tasks import connect_task_rows, failed, instance_rows, known_now
+from api.store import every_row
 from deadwatch.orders.order import Status
-from deadwatch.store import series
+from deadwatch.store import schema, series
 from deadwatch.store.series import Series
 
 
@@ -144,7 +146,7 @@ def overview(service: Serving) -> Overview:
         totals = series_totals(connection)
         groups = count_groups(connection)
         instances = reconcile(evidence_rows(connection))
-        found = finding_rows(connection)
+        found = every_row(connection, schema.findings)
         sources = source_rows(connection)
         tasks = known_now(connect_task_rows(connection), sources, moment)
         stalled_ms = [task.stalled_since_ms for task in tasks if task.stalled_since_ms]
@@ -190,7 +192,7 @@ def overview(service: Serving) -> Overview:
         ),
         sources=Sources(
             total=len(sources),
-            down=[_down(row, moment.source_stale_ms) for row in sources if not row.is_up(moment)],
+            down=[_down(row, moment.source_stale_ms) for row in sources if not moment.is_up(row)],
         ),
         pipeline=Pipeline(
             lag_ms=batch and batch.lag_ms,
@@ -214,7 +216,7 @@ def _abandoned(instances: Sequence[Abandoned]) -> AbandonedNow:
     )
 
 
-def _down(row: SourceRow, stale_ms: int) -> Source:
+def _down(row: Row[Any], stale_ms: int) -> Source:
     """A source that is down; one that went silent is down since its last heartbeat."""
     return answer_of(
         Source,

@@ -2,22 +2,23 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter
 from pydantic import Field
+from sqlalchemy import Row
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
 from api.cursor import Key, PageQuery
 from api.service import Paging, Service, Serving
 from api.signals import abandoned as abandonment
-from api.signals import findings as findings_of
 from api.signals import tasks as progress
 from api.signals.abandoned import AbandonedInstances
-from api.signals.findings import Findings
 from api.signals.pipeline import source_rows
 from api.signals.series import SeriesRow, counter_answer, latest_first, series_rows
+from api.store import every_row
+from deadwatch.store import schema
 from deadwatch.store.series import DELIVERY_TIMEOUT_BATCHES, DELIVERY_TIMEOUT_RECORDS, TASK_TIMEOUTS
 
 
@@ -42,6 +43,27 @@ class DeliveryTimeouts(Page[DeliveryTimeout]):
     """By topic and client, latest first."""
 
 
+class Finding(Answer):
+    """A configuration that would lose or strand records; it is gone when it is mended."""
+
+    kafka_cluster: str = Field(examples=["default"])
+    kind: str = Field(description="As docs/findings.md lists them.", examples=["dlq_compacted"])
+    subject: str = Field(description="What has it.", examples=["topic:dlq.orders"])
+    message: str = Field(
+        description="What is wrong, and what would be lost.",
+        examples=["it is compacted: of dead letters with the same key only the last one stays"],
+    )
+    change: str = Field(
+        description="A command, or settings as key=value.", examples=["errors.tolerance=none"]
+    )
+    first_seen: datetime | None = Field(description="Since when it lasts.", examples=[TIME])
+    last_seen: datetime | None = Field(examples=[TIME])
+
+
+class Findings(Page[Finding]):
+    """What will go wrong, the newest finding first."""
+
+
 NOT_BEGUN: Final = ""
 ENDED: Final = "."
 """Stand in place of a cursor of one of the three lists of ``/tasks``."""
@@ -58,7 +80,7 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
     moment, begins = service.moment, _begins(query.after)
     with service.store.read() as connection:
         timeouts = series_rows(connection, TASK_TIMEOUTS)
-        timers = progress.running(progress.timer_rows(connection), moment.now_ms)
+        timers = progress.running(every_row(connection, schema.task_timers), moment.now_ms)
         instances = progress.known_now(progress.instance_rows(connection), source_rows(connection), moment)
     timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query, numbers=1, names=3)
     run, after_timers = _part(timers, progress.timer_key, begins[1], query, numbers=1, names=4)
@@ -154,9 +176,11 @@ def delivery_timeouts(service: Serving, query: Paging) -> DeliveryTimeouts:
 def findings(service: Serving, query: Paging) -> Findings:
     """Configurations that would lose or strand records, the newest finding first."""
     with service.store.read() as connection:
-        rows = findings_of.finding_rows(connection)
-    page, following = cursor.page(rows, findings_of.key, query, numbers=1, names=3, backwards=True)
-    return Findings(
-        items=[answer_of(findings_of.Finding, row, last_seen=instant(row.observed_at_ms)) for row in page],
-        next=following,
-    )
+        rows = every_row(connection, schema.findings)
+
+    def key(row: Row[Any]) -> Key:
+        return row.first_ms, row.kind, row.subject, row.kafka_cluster
+
+    page, following = cursor.page(rows, key, query, numbers=1, names=3, backwards=True)
+    items = [answer_of(Finding, row, last_seen=instant(row.observed_at_ms)) for row in page]
+    return Findings(items=items, next=following)

@@ -13,7 +13,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from sqlalchemy import Connection, Select, and_, bindparam, false, func, not_, select
 
 from api.answers import TIME, Answer, Page, answer_of
-from api.cursor import Key
 from api.errors import StoreUnavailableError, UnknownGroupError
 from api.signals.group_choices import Shelf
 from api.signals.series import SeriesPoint, decoded
@@ -40,11 +39,6 @@ class GroupRow(GroupDelta):
     def archived(self) -> bool:
         """Whether it is archived; a group that has grown since is active again."""
         return self.archived_at_ms > 0 and self.records <= self.archived_records
-
-    @property
-    def key(self) -> Key:
-        """Its place in the list."""
-        return self.last_ms, self.fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,76 +1,37 @@
-"""Dead letter topics: sums over every cause, what Kafka holds, and brokers' own meters of share groups."""
+"""Dead letter topics: sums over every cause, and what Kafka holds."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
 from api.cursor import Key, PageQuery
 from api.signals.series import SeriesRow, series_rows
-from api.store import table_rows
+from api.store import every_row
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store import schema
 from deadwatch.store.series import DEAD_LETTERS, REDRIVE_RECORDS
 
-
-@dataclass(frozen=True, slots=True)
-class QueueRow:
-    """A dead letter topic as it is in Kafka.
-
-    ``partitions`` is 0 where it does not exist, ``oldest_at_ms`` 0 where it is empty; ``read`` is whether its
-    records are counted by cause.
-    """
-
-    kafka_cluster: str
-    dlq_topic: str
-    partitions: int
-    records: int
-    oldest_at_ms: int
-    named_by: str
-    read: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShareGroupRow:
-    """The meters of one group on one broker, added up over its restarts."""
-
-    kafka_cluster: str
-    consumergroup: str
-    broker: str
-    records_total: int
-    produce_requests_total: int
-    failed_produce_requests_total: int
-
-
-def queue_rows(connection: Connection) -> list[QueueRow]:
-    """Every dead letter topic that a collector has found."""
-    rows = table_rows(connection, schema.dead_letter_topics, QueueRow)
-    return [row for row in rows if not row.dlq_topic.endswith(PARKED_SUFFIX)]
-
-
-def parked_rows(connection: Connection) -> list[QueueRow]:
-    """Every topic of parked records, under the name of the dead letter topic that they were on."""
-    return [
-        replace(row, dlq_topic=row.dlq_topic.removesuffix(PARKED_SUFFIX))
-        for row in table_rows(connection, schema.dead_letter_topics, QueueRow)
-        if row.dlq_topic.endswith(PARKED_SUFFIX)
-    ]
-
-
-def share_group_rows(connection: Connection) -> list[ShareGroupRow]:
-    """The meters of every group on every broker."""
-    return table_rows(connection, schema.share_groups, ShareGroupRow)
-
-
 Place = tuple[str, str]
 """Cluster and topic."""
+
+
+def queues(connection: Connection, *, parked: bool = False) -> dict[Place, Row[Any]]:
+    """Every dead letter topic that a collector has found, or the topic of what was ``parked`` of it."""
+    return {
+        (row.kafka_cluster, row.dlq_topic.removesuffix(PARKED_SUFFIX)): row
+        for row in every_row(connection, schema.dead_letter_topics)
+        if row.dlq_topic.endswith(PARKED_SUFFIX) is parked
+    }
+
+
 SENT, PARKED = "sent", "parked"
 HANDLED: Final = frozenset({SENT, PARKED})
 """Outcomes of a redrive after which the record on its dead letter topic is dealt with."""
@@ -94,7 +55,7 @@ class TopicRow:
     source_topics: tuple[str, ...]
     first_ms: int
     last_ms: int
-    queue: QueueRow | None
+    queue: Row[Any] | None
     handled: int
     gone: bool
     """Whether a collector has looked for it since its last record and has not found it."""
@@ -109,8 +70,9 @@ class TopicRow:
         """What has arrived less what was moved or parked, and no more than lies there."""
         if self.queue is None:
             return 0 if self.gone else max(0, self.records - self.handled)
-        arrived = self.records or self.queue.records  # a topic that is not read is not counted
-        return min(max(0, arrived - self.handled), self.queue.records)
+        lie_there: int = self.queue.records
+        arrived = self.records or lie_there  # a topic that is not read is not counted
+        return min(max(0, arrived - self.handled), lie_there)
 
     def has_lost(self, records: int, last_ms: int) -> bool:
         """Whether retention has removed so many records, of which the newest has this time.
@@ -120,7 +82,7 @@ class TopicRow:
         """
         if self.queue is None:
             return False
-        return last_ms < self.queue.oldest_at_ms and records <= self.records - self.queue.records
+        return bool(last_ms < self.queue.oldest_at_ms and records <= self.records - self.queue.records)
 
 
 def read(connection: Connection) -> list[TopicRow]:
@@ -132,18 +94,18 @@ def read(connection: Connection) -> list[TopicRow]:
     for (cluster, topic, _, outcome), records, *_ in series_rows(connection, REDRIVE_RECORDS):
         if outcome in HANDLED:
             handled[cluster, topic] += records
-    queues = {(queue.kafka_cluster, queue.dlq_topic): queue for queue in queue_rows(connection)}
+    found = queues(connection)
     table = schema.dead_letter_topics.c
     looks = select(table.kafka_cluster, func.max(table.observed_at_ms)).group_by(table.kafka_cluster)
     observed = dict(connection.execute(looks).all())
     return [
-        _row(place, causes[place], queues.get(place), handled[place], observed.get(place[0], 0))
-        for place in {**causes, **queues}
+        _row(place, causes[place], found.get(place), handled[place], observed.get(place[0], 0))
+        for place in {**causes, **found}
     ]
 
 
 def _row(
-    place: Place, causes: Sequence[SeriesRow], queue: QueueRow | None, handled: int, observed_ms: int
+    place: Place, causes: Sequence[SeriesRow], queue: Row[Any] | None, handled: int, observed_ms: int
 ) -> TopicRow:
     last_ms = max((cause.last_ms for cause in causes), default=0)
     return TopicRow(
@@ -214,7 +176,7 @@ def topic_answer(row: TopicRow) -> DeadLetterTopic:
     return answer_of(DeadLetterTopic, row, queue=None if row.queue is None else _queue(row.queue))
 
 
-def _queue(row: QueueRow) -> DeadLetterQueue:
+def _queue(row: Row[Any]) -> DeadLetterQueue:
     to_do = f"add {row.dlq_topic!r} to dlq_topics, at the top level of the settings file"
     return answer_of(
         DeadLetterQueue,

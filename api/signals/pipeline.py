@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from api.store import table_rows
+from api.store import every_row
 from deadwatch.orders.order import Status
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import REDRIVE
@@ -25,43 +25,14 @@ class Moment:
     now_ms: int
     source_stale_ms: int
 
-
-@dataclass(frozen=True, slots=True)
-class SourceRow:
-    """The latest state of a source; ``since_ms`` is when it began."""
-
-    name: str
-    kind: str
-    up: bool
-    message: str
-    since_ms: int
-    heartbeat_ms: int
-
-    def is_up(self, moment: Moment) -> bool:
-        """Whether it works, as far as is known at the moment."""
-        return self.up and moment.now_ms - self.heartbeat_ms <= moment.source_stale_ms
+    def is_up(self, source: Row[Any]) -> bool:
+        """Whether the source works, as far as is known now."""
+        return bool(source.up and self.now_ms - source.heartbeat_ms <= self.source_stale_ms)
 
 
-def source_rows(connection: Connection) -> list[SourceRow]:
+def source_rows(connection: Connection) -> list[Row[Any]]:
     """Every source that ever sent a heartbeat, by name."""
-    return sorted(table_rows(connection, schema.sources, SourceRow), key=lambda row: row.name)
-
-
-@dataclass(frozen=True, slots=True)
-class CollectorRow:
-    """One count of one collector, added up over its restarts; ``subject`` is a source's name or empty."""
-
-    kafka_cluster: str
-    collector: str
-    name: str
-    subject: str
-    current: int
-    total: int
-
-
-def collector_rows(connection: Connection) -> list[CollectorRow]:
-    """Every count of every collector."""
-    return table_rows(connection, schema.collector_counts, CollectorRow)
+    return sorted(every_row(connection, schema.sources), key=lambda row: row.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +90,7 @@ class Workforce:
         return f"{redrives} and no worker runs: start `python -m redrive`, or see its log"
 
 
-def workforce(connection: Connection, sources: Iterable[SourceRow], moment: Moment) -> Workforce:
+def workforce(connection: Connection, sources: Iterable[Row[Any]], moment: Moment) -> Workforce:
     """Orders and workers, as the store has them."""
-    workers = sum(row.is_up(moment) for row in sources if row.kind == REDRIVE)
+    workers = sum(moment.is_up(row) for row in sources if row.kind == REDRIVE)
     return Workforce(count_by_status(connection), workers)

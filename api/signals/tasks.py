@@ -7,56 +7,29 @@ the same one.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import Field
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from api.answers import NEXT, TIME, Answer, Page, answer_of, instant
 from api.cursor import Key
-from api.signals.pipeline import Moment, SourceRow
+from api.signals.pipeline import Moment
 from api.store import table_rows
 from deadwatch.contract.events import DEAD
 from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
 
 
-@dataclass(frozen=True, slots=True)
-class TimerRow:
-    """A timer of ``task.timeout.ms`` (KIP-572); ``task`` is empty for a thread of which no task is known."""
-
-    kafka_cluster: str
-    streams_client: str
-    task: str
-    thread: str
-    application: str
-    said_by: str
-    call: str
-    since_ms: int
-    heard_ms: int
-    deadline_ms: int
-    running: bool
-    message: str
-
-    def runs(self, now_ms: int) -> bool:
-        """Whether it has not ended, and was mentioned lately enough not to have been cleared silently."""
-        return self.running and now_ms - self.heard_ms <= SILENT_MS
-
-
-def timer_rows(connection: Connection) -> list[TimerRow]:
-    """Every timer that the store has."""
-    return table_rows(connection, schema.task_timers, TimerRow)
-
-
-def running(rows: Iterable[TimerRow], now_ms: int) -> list[TimerRow]:
-    """The timers that run, the oldest first."""
-    run = [row for row in rows if row.runs(now_ms)]
+def running(rows: Iterable[Row[Any]], now_ms: int) -> list[Row[Any]]:
+    """The timers that run, the oldest first: neither ended nor silent for so long that they must have."""
+    run = [row for row in rows if row.running and now_ms - row.heard_ms <= SILENT_MS]
     named = {(row.kafka_cluster, row.said_by) for row in run if row.task}
     shown = [row for row in run if row.task or (row.kafka_cluster, row.said_by) not in named]
     return sorted(shown, key=lambda row: (row.since_ms, row.streams_client, row.task))
 
 
-def counts(rows: Iterable[TimerRow], now_ms: int) -> dict[tuple[str, str], int]:
+def counts(rows: Iterable[Row[Any]], now_ms: int) -> dict[tuple[str, str], int]:
     """How many timers run, by cluster and application; 0 where all timers of an application have ended."""
     known = list(rows)
     numbers = dict.fromkeys(sorted((row.kafka_cluster, row.application) for row in known), 0)
@@ -131,9 +104,9 @@ def connect_task_rows(connection: Connection) -> list[ConnectTaskRow]:
 T = TypeVar("T", InstanceRow, ConnectTaskRow)
 
 
-def known_now(rows: Iterable[T], sources: Iterable[SourceRow], moment: Moment) -> list[T]:
+def known_now(rows: Iterable[T], sources: Iterable[Row[Any]], moment: Moment) -> list[T]:
     """The rows as they are known now: without their state, and whether they stall, where a source is down."""
-    silent = {source.name for source in sources if not source.is_up(moment)}
+    silent = {source.name for source in sources if not moment.is_up(source)}
     return [row.withheld() if row.source in silent else row for row in rows]
 
 
@@ -244,7 +217,7 @@ class ConnectTasks(Page[ConnectTask]):
     """Those stalled for longest first, then the latest errors."""
 
 
-def timer_key(row: TimerRow) -> Key:
+def timer_key(row: Row[Any]) -> Key:
     """Its place in the list of timers: the oldest first."""
     return row.since_ms, row.kafka_cluster, row.streams_client, row.task, row.thread
 
@@ -254,7 +227,7 @@ def instance_key(row: InstanceRow) -> Key:
     return int(row.state not in DEAD), row.kafka_cluster, row.worker, row.connector, row.task
 
 
-def timer_answer(row: TimerRow, now_ms: int) -> TaskTimer:
+def timer_answer(row: Row[Any], now_ms: int) -> TaskTimer:
     """The timer as the api answers it."""
     return answer_of(
         TaskTimer,

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from api.signals import dead_letter_topics
 from api.signals.dead_letter_groups import GroupRow, groups_on
-from api.signals.dead_letter_topics import HANDLED, PARKED, SENT, Place, QueueRow, TopicRow, parked_rows
+from api.signals.dead_letter_topics import HANDLED, PARKED, SENT, Place, TopicRow
 from api.signals.group_choices import Shelf
 from api.signals.series import series_rows
 from deadwatch.contract.topics import PARKED_SUFFIX
@@ -101,7 +101,7 @@ class Parked:
     ever: int
     moved_on: int
     last_ms: int
-    queue: QueueRow | None
+    queue: Row[Any] | None
 
     @property
     def topic(self) -> str:
@@ -131,7 +131,8 @@ def parked(connection: Connection) -> list[Parked]:
             last_ms[place] = max(last_ms.get(place, 0), grown_ms)
         if outcome in HANDLED and topic.endswith(PARKED_SUFFIX):
             moved_on[cluster, topic.removesuffix(PARKED_SUFFIX)] += records
-    queues = {(row.kafka_cluster, row.dlq_topic): row for row in parked_rows(connection) if row.partitions}
+    known = dead_letter_topics.queues(connection, parked=True)
+    queues = {place: row for place, row in known.items() if row.partitions}
     found = [
         Parked(*place, ever[place], moved_on[place], last_ms.get(place, 0), queues.get(place))
         for place in {**ever, **queues}

@@ -10,10 +10,11 @@ from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import UnknownTopicOrPartitionError
 
-from api.signals.findings import finding_rows
+from api.store import every_row
 from collector.sources.brokers.dead_letter_topics import DeadLetterTopicsSource
 from deadwatch.contract.events import FindingsSnapshot
 from deadwatch.contract.events.findings import FindingKind
+from deadwatch.store import schema
 from lab import Lab
 from tests.integration.collected import Collected
 from tests.kafka_topics import producing
@@ -48,7 +49,7 @@ class Way:
         (snapshot,) = (one for one in chunk.events if isinstance(one, FindingsSnapshot))
         self.store.apply(snapshot)
         with self.store.read() as connection:
-            return {(row.kind, row.subject) for row in finding_rows(connection)} - self.others
+            return {(row.kind, row.subject) for row in every_row(connection, schema.findings)} - self.others
 
     def until_found(self, *expected: tuple[FindingKind, str]) -> None:
         """Return when exactly these are found."""

@@ -35,7 +35,7 @@ def health(request: Request, service: Serving) -> HTMLResponse:
     moment = service.moment
     with service.store.read() as connection:
         rows = source_rows(connection)
-    sources = [(row.is_up(moment), row) for row in rows]
+    sources = [(moment.is_up(row), row) for row in rows]
     sources.sort(key=lambda source: source[0])
     return render(request, "health.html", overview=now, sources=sources)
 
