@@ -15,9 +15,8 @@ import socket
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, select
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InvalidatePoolError, SQLAlchemyError
@@ -28,8 +27,6 @@ from deadwatch.store import versions
 from deadwatch.store.engine import POSTGRESQL, connect, existing, parse_url
 from deadwatch.store.maintenance.file import path_of
 from deadwatch.store.trouble import line
-
-R = TypeVar("R", bound=Any)
 
 BUSY_TIMEOUT_S = 2.0
 READING_S = 10
@@ -116,12 +113,6 @@ class Writer:
 def every_row(connection: Connection, table: Table) -> Sequence[Row[Any]]:
     """Every row of a table; its columns are those of ``deadwatch.store.schema``."""
     return connection.execute(select(table)).all()
-
-
-def table_rows(connection: Connection, table: Table, kind: type[R]) -> list[R]:
-    """Every row of a table as a dataclass, whose fields are columns of the table."""
-    columns = [table.c[field.name] for field in fields(kind)]
-    return [kind(*row) for row in connection.execute(select(*columns))]
 
 
 @contextmanager

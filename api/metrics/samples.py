@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 
 from api.metrics import catalog
 from api.metrics.catalog import Metric
@@ -18,7 +18,7 @@ from api.signals.group_choices import Shelf
 from api.signals.pipeline import Moment, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import series_rows
-from api.signals.tasks import ConnectTaskRow, connect_task_rows, counts, instance_rows, known_now
+from api.signals.tasks import counts, known_now
 from api.store import every_row
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
@@ -73,7 +73,7 @@ def _abandoned(connection: Connection) -> Iterator[Sample]:
 @_reads(catalog.CONNECT_TASK_STATE, catalog.CONNECT_CONNECTOR_STATE)
 def _instances(connection: Connection) -> OfMoment:
     """The state of every connector and task that REST knows; none where its cluster cannot be asked now."""
-    rows, sources = instance_rows(connection), source_rows(connection)
+    rows, sources = every_row(connection, schema.instances), source_rows(connection)
 
     def samples(moment: Moment) -> Iterator[Sample]:
         for row in known_now(rows, sources, moment):
@@ -105,7 +105,7 @@ def _connect_tasks(connection: Connection) -> OfMoment:
     Of two Connect clusters that have a task of one name, the one that is stalled shows. No task is judged
     where its cluster cannot be asked now.
     """
-    rows, sources = connect_task_rows(connection), source_rows(connection)
+    rows, sources = every_row(connection, schema.connect_tasks), source_rows(connection)
     errors = [*_connect_errors(rows)]
 
     def samples(moment: Moment) -> Iterator[Sample]:
@@ -121,7 +121,7 @@ def _connect_tasks(connection: Connection) -> OfMoment:
     return samples
 
 
-def _connect_errors(rows: Iterable[ConnectTaskRow]) -> Iterator[Sample]:
+def _connect_errors(rows: Iterable[Row[Any]]) -> Iterator[Sample]:
     for row in rows:
         labels = (row.kafka_cluster, row.worker, row.connector, row.task)
         if row.counted:

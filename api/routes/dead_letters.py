@@ -17,13 +17,7 @@ from api.errors import NoteChangedError, UnknownGroupError
 from api.routes.records import Unmasking, allow_look
 from api.service import IfMatch, NoParameters, Searching, Service, Serving, expected_version
 from api.signals import dead_letter_groups, dead_letter_topics, group_lists, redrives
-from api.signals.dead_letter_groups import (
-    DeadLetterGroup,
-    DeadLetterGroupDetail,
-    DeadLetterGroups,
-    masked,
-    sample_answer,
-)
+from api.signals.dead_letter_groups import DeadLetterGroup, DeadLetterGroupDetail, DeadLetterGroups, masked
 from api.signals.dead_letter_topics import DeadLetterTopics, topic_answer
 from api.signals.group_choices import GroupOrder, Shelf
 from api.signals.group_lists import GroupListRequest
@@ -128,7 +122,7 @@ def detail(service: Service, fingerprint: str, *, unmasked: bool = False) -> Dea
         settled=loop.settled,
         success_rate=loop.success_rate,
         trend=[SeriesPoint(at=instant(hour_s * 1_000), value=records) for hour_s, records in trend],
-        samples=[sample_answer(sample) for sample in samples],
+        samples=samples,
     )
     return found if unmasked else masked(found)
 

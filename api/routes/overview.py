@@ -14,7 +14,7 @@ from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_groups import count_groups
 from api.signals.pipeline import last_batch, source_rows, workforce
 from api.signals.series import SeriesTotal, series_totals
-from api.signals.tasks import connect_task_rows, failed, instance_rows, known_now
+from api.signals.tasks import failed, known_now
 from api.store import every_row
 from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
@@ -148,11 +148,11 @@ def overview(service: Serving) -> Overview:
         instances = reconcile(evidence_rows(connection))
         found = every_row(connection, schema.findings)
         sources = source_rows(connection)
-        tasks = known_now(connect_task_rows(connection), sources, moment)
+        tasks = known_now(every_row(connection, schema.connect_tasks), sources, moment)
         stalled_ms = [task.stalled_since_ms for task in tasks if task.stalled_since_ms]
         redrives = workforce(connection, sources, moment)
         batch = last_batch(connection)
-        failures = failed(known_now(instance_rows(connection), sources, moment))
+        failures = failed(known_now(every_row(connection, schema.instances), sources, moment))
     batches = totals.get(series.DELIVERY_TIMEOUT_BATCHES.name, SeriesTotal())
     records = totals.get(series.DELIVERY_TIMEOUT_RECORDS.name, SeriesTotal())
     return Overview(

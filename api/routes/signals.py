@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter
 from pydantic import Field
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row, Table
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
@@ -15,7 +15,7 @@ from api.service import Paging, Service, Serving
 from api.signals import abandoned as abandonment
 from api.signals import tasks as progress
 from api.signals.abandoned import AbandonedInstances
-from api.signals.pipeline import source_rows
+from api.signals.pipeline import Moment, source_rows
 from api.signals.series import SeriesRow, counter_answer, latest_first, series_rows
 from api.store import every_row
 from deadwatch.store import schema
@@ -81,7 +81,7 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
     with service.store.read() as connection:
         timeouts = series_rows(connection, TASK_TIMEOUTS)
         timers = progress.running(every_row(connection, schema.task_timers), moment.now_ms)
-        instances = progress.known_now(progress.instance_rows(connection), source_rows(connection), moment)
+        instances = _known_now(connection, schema.instances, moment)
     timed_out, after_timeouts = _part(timeouts, latest_first, begins[0], query, numbers=1, names=3)
     run, after_timers = _part(timers, progress.timer_key, begins[1], query, numbers=1, names=4)
     connect, after_instances = _part(instances, progress.instance_key, begins[2], query, numbers=1, names=4)
@@ -99,8 +99,12 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
 def failed(service: Service) -> list[progress.ConnectInstance]:
     """Connectors and tasks that are dead now, the latest first."""
     with service.store.read() as connection:
-        rows = progress.known_now(progress.instance_rows(connection), source_rows(connection), service.moment)
+        rows = _known_now(connection, schema.instances, service.moment)
     return [answer_of(progress.ConnectInstance, row) for row in progress.failed(rows)]
+
+
+def _known_now(connection: Connection, table: Table, moment: Moment) -> list[progress.Known]:
+    return progress.known_now(every_row(connection, table), source_rows(connection), moment)
 
 
 def _begins(after: str | None) -> Key:
@@ -129,9 +133,7 @@ def _part(
 def connect_tasks(service: Serving, query: Paging) -> progress.ConnectTasks:
     """Every task of Connect; those stalled for longest come first, then the latest errors."""
     with service.store.read() as connection:
-        rows = progress.known_now(
-            progress.connect_task_rows(connection), source_rows(connection), service.moment
-        )
+        rows = _known_now(connection, schema.connect_tasks, service.moment)
     page, following = cursor.page(rows, progress.connect_task_key, query, numbers=3, names=4)
     return progress.ConnectTasks(items=[progress.connect_task_answer(row) for row in page], next=following)
 

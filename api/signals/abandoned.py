@@ -14,17 +14,16 @@ are ``compared``: a difference that stays says that one of them has not seen eve
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 from sqlalchemy import Connection, select
 
 from api.answers import TIME, Answer, Page, answer_of
 from api.cursor import Key
-from api.store import table_rows
 from deadwatch.store import schema
 from deadwatch.store.schema import instances
 
@@ -45,6 +44,9 @@ class Evidence:
     first_ms: int
     last_ms: int
     message: str
+
+
+_EVIDENCE: Final = select(*(schema.abandoned.c[field.name] for field in fields(Evidence)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def evidence_rows(connection: Connection) -> list[Evidence]:
         replace(row, seen_current=0, logged_current=0)
         if row.seen and (row.kafka_cluster, row.worker) not in left
         else row
-        for row in table_rows(connection, schema.abandoned, Evidence)
+        for row in (Evidence(*values) for values in connection.execute(_EVIDENCE))
     ]
 
 

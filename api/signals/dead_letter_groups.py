@@ -41,19 +41,6 @@ class GroupRow(GroupDelta):
         return self.archived_at_ms > 0 and self.records <= self.archived_records
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
-    """One of the newest records of a group; its payload stays in the store. Sizes of -1 stand for null."""
-
-    dlq_topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    headers: tuple[tuple[str, str | None], ...]
-    key_bytes: int
-    value_bytes: int
-
-
 def _with_notes() -> Select[tuple[Any, ...]]:
     group, note = schema.groups.c, schema.group_notes.c
     columns = (
@@ -69,7 +56,7 @@ WITH_NOTES: Final = _with_notes()
 """Selects every group, with the columns of ``GroupRow``. Built once: that takes longer than reading rows."""
 _OF_FINGERPRINT: Final = WITH_NOTES.where(schema.groups.c.fingerprint == bindparam("fingerprint"))
 _SAMPLES: Final = (
-    select(*(schema.samples.c[field.name] for field in fields(SampleRow)))
+    select(*(column for column in schema.samples.c if column.name not in {"key", "value"}))
     .where(schema.samples.c.fingerprint == bindparam("fingerprint"))
     .order_by(schema.samples.c.timestamp_ms.desc(), schema.samples.c.offset.desc())
 )
@@ -99,17 +86,12 @@ def count_groups(connection: Connection) -> int:
     return connection.execute(select(func.count()).select_from(schema.groups)).scalar_one()
 
 
-def samples(connection: Connection, fingerprint: str) -> list[SampleRow]:
-    """The samples of a group, newest first; keys and values are not read."""
-    rows = connection.execute(_SAMPLES, {"fingerprint": fingerprint}).mappings()
-    return [SampleRow(**{**row, "headers": _headers(row["headers"])}) for row in rows]
-
-
-def _headers(text: str) -> tuple[tuple[str, str | None], ...]:
+def _headers(text: str) -> list["Header"]:
     try:
-        return HEADERS.validate_python(decoded(text or "[]"))
+        pairs = HEADERS.validate_python(decoded(text or "[]"))
     except ValidationError:
         raise StoreUnavailableError("a sample has headers that are no list of pairs: it is damaged") from None
+    return [Header(name=name, value=value, masked=False) for name, value in pairs]
 
 
 class DeadLetterGroup(Answer):
@@ -190,15 +172,18 @@ class DeadLetterGroupDetail(DeadLetterGroup):
     samples: list[Sample]
 
 
-def sample_answer(row: SampleRow) -> Sample:
-    """The sample as the api answers it to who may see it unmasked."""
-    return answer_of(
-        Sample,
-        row,
-        headers=[Header(name=name, value=value, masked=False) for name, value in row.headers],
-        key_bytes=None if row.key_bytes < 0 else row.key_bytes,
-        value_bytes=None if row.value_bytes < 0 else row.value_bytes,
-    )
+def samples(connection: Connection, fingerprint: str) -> list[Sample]:
+    """The samples of a group for who may see them unmasked, newest first; keys and values are not read."""
+    return [
+        answer_of(
+            Sample,
+            row,
+            headers=_headers(row.headers),
+            key_bytes=None if row.key_bytes < 0 else row.key_bytes,
+            value_bytes=None if row.value_bytes < 0 else row.value_bytes,
+        )
+        for row in connection.execute(_SAMPLES, {"fingerprint": fingerprint})
+    ]
 
 
 def masked(group: DeadLetterGroupDetail) -> DeadLetterGroupDetail:

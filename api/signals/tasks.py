@@ -4,20 +4,18 @@ A Streams thread that named no task counts as one timer, unless a timer of a tas
 the same one.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import Connection, Row
+from sqlalchemy import Row
 
 from api.answers import NEXT, TIME, Answer, Page, answer_of, instant
 from api.cursor import Key
 from api.signals.pipeline import Moment
-from api.store import table_rows
 from deadwatch.contract.events import DEAD
-from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
 
 
@@ -38,79 +36,26 @@ def counts(rows: Iterable[Row[Any]], now_ms: int) -> dict[tuple[str, str], int]:
     return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceRow:
-    """A connector (``task`` empty) or task, as the latest snapshot of its worker showed it."""
-
-    kafka_cluster: str
-    worker: str
-    connector: str
-    task: str
-    state: str
-    abandoned: int
-    observed_at_ms: int
-    source: str
-    state_since_ms: int
-    trace: str
-
-    def withheld(self) -> Self:
-        """The row without what is known only while its source is up."""
-        return replace(self, state="")
+WHILE_UP: Final[Mapping[str, object]] = {
+    "state": "",
+    "judged": False,
+    "stalled_since_ms": 0,
+    "stalled_because": "",
+}
+"""What is known of an instance or a task of Connect only while its source is up; its totals stay."""
 
 
-def instance_rows(connection: Connection) -> list[InstanceRow]:
-    """Every instance of every worker."""
-    return table_rows(connection, schema.instances, InstanceRow)
+Known = Row[Any] | SimpleNamespace
+"""A row of ``instances`` or ``connect_tasks`` as it is known now."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectTaskRow:
-    """One task on one worker, by its beans and its consumer group; ``state`` is empty: it runs no longer.
-
-    Totals are known once it was ``counted``; ``stalled_since_ms`` (0: it makes progress) while ``judged``.
-    """
-
-    kafka_cluster: str
-    connect_cluster: str
-    worker: str
-    connector: str
-    task: str
-    source: str
-    state: str
-    counted: bool
-    record_failures_total: int
-    record_errors_total: int
-    records_skipped_total: int
-    retries_total: int
-    errors_logged_total: int
-    dlq_produce_requests_total: int
-    dlq_produce_failures_total: int
-    last_error_at_ms: int
-    judged: bool
-    stalled_since_ms: int
-    stalled_because: str
-    observed_at_ms: int
-
-    def withheld(self) -> Self:
-        """The row without what is known only while its source is up; its totals stay."""
-        return replace(self, state="", judged=False, stalled_since_ms=0, stalled_because="")
-
-
-def connect_task_rows(connection: Connection) -> list[ConnectTaskRow]:
-    """Every task that was ever reported."""
-    return table_rows(connection, schema.connect_tasks, ConnectTaskRow)
-
-
-T = TypeVar("T", InstanceRow, ConnectTaskRow)
-
-
-def known_now(rows: Iterable[T], sources: Iterable[Row[Any]], moment: Moment) -> list[T]:
+def known_now(rows: Iterable[Row[Any]], sources: Iterable[Row[Any]], moment: Moment) -> list[Known]:
     """The rows as they are known now: without their state, and whether they stall, where a source is down."""
     silent = {source.name for source in sources if not moment.is_up(source)}
-    return [row.withheld() if row.source in silent else row for row in rows]
+    return [SimpleNamespace(**{**row._asdict(), **WHILE_UP}) if row.source in silent else row for row in rows]
 
 
-def failed(rows: Iterable[InstanceRow]) -> list[InstanceRow]:
+def failed(rows: Iterable[Known]) -> list[Known]:
     """Instances that are FAILED or have lost their thread, the latest first."""
     found = [row for row in rows if row.state in DEAD]
     return sorted(found, key=lambda row: (-row.state_since_ms, *instance_key(row)))
@@ -222,7 +167,7 @@ def timer_key(row: Row[Any]) -> Key:
     return row.since_ms, row.kafka_cluster, row.streams_client, row.task, row.thread
 
 
-def instance_key(row: InstanceRow) -> Key:
+def instance_key(row: Known) -> Key:
     """Its place in the list of what Connect runs: what is dead first."""
     return int(row.state not in DEAD), row.kafka_cluster, row.worker, row.connector, row.task
 
@@ -238,13 +183,13 @@ def timer_answer(row: Row[Any], now_ms: int) -> TaskTimer:
     )
 
 
-def connect_task_key(row: ConnectTaskRow) -> Key:
+def connect_task_key(row: Known) -> Key:
     """Its place in the list: those stalled for longest first, then the latest errors."""
     since_ms, place = row.stalled_since_ms, (row.kafka_cluster, row.worker, row.connector, row.task)
     return (int(not since_ms), since_ms, -row.last_error_at_ms, *place)
 
 
-def connect_task_answer(row: ConnectTaskRow) -> ConnectTask:
+def connect_task_answer(row: Known) -> ConnectTask:
     """The task as the api answers it."""
     return answer_of(
         ConnectTask,
@@ -254,7 +199,7 @@ def connect_task_answer(row: ConnectTaskRow) -> ConnectTask:
     )
 
 
-def _errors(row: ConnectTaskRow) -> ConnectTaskErrors:
+def _errors(row: Known) -> ConnectTaskErrors:
     totals = ConnectTaskErrors.model_fields.keys() - {"last_error"}
     counts = {name: getattr(row, f"{name}_total") for name in totals}
     return ConnectTaskErrors(**counts, last_error=instant(row.last_error_at_ms))

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Row
 
 from api.signals.abandoned import Abandoned, differences, evidence_rows, reconcile
-from api.signals.tasks import ConnectTaskRow, connect_task_rows
+from api.store import every_row
 from collector.settings import ConnectSettings
 from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.scan import Scanner
 from collector.sources.source import Source, SourceDownError
+from deadwatch.store import schema
 from lab import Lab
 from tests.integration.collected import (
     REQUEST_MS,
@@ -115,7 +118,7 @@ def test_a_connector_of_one_name_in_two_clusters_is_two(lab: Lab, tmp_path: Path
         for _ in range(2):
             store.poll(*blue, *green)
         with store.read() as connection:
-            rows = connect_task_rows(connection)
+            rows = every_row(connection, schema.connect_tasks)
             known = reconcile(evidence_rows(connection))
     abandoned = {one.worker: one.current for one in known if one.connector == NAME and one.task}
     workers = {row.connect_cluster: row.worker for row in rows if row.connector == NAME}
@@ -128,7 +131,7 @@ def test_a_connector_of_one_name_in_two_clusters_is_two(lab: Lab, tmp_path: Path
 
 SINK = "filesink"
 
-Look = Callable[[], ConnectTaskRow | None]
+Look = Callable[[], Row[Any] | None]
 
 
 @pytest.fixture
@@ -137,20 +140,20 @@ def look(lab: Lab, tmp_path: Path) -> Iterator[Look]:
     source = tasks_source(lab, connect_settings(lab))
     with collected(tmp_path) as store:
 
-        def row() -> ConnectTaskRow | None:
+        def row() -> Row[Any] | None:
             with suppress(SourceDownError):
                 store.poll(source)
             with store.read() as connection:
-                rows = connect_task_rows(connection)
+                rows = every_row(connection, schema.connect_tasks)
             return next((one for one in rows if one.connector == SINK), None)
 
         yield row
     source.close()
 
 
-def until_skipped(look: Look, total: int | None) -> ConnectTaskRow:
+def until_skipped(look: Look, total: int | None) -> Row[Any]:
     """The row once it is counted, and has so many skipped records; None: however many."""
-    seen: list[ConnectTaskRow | None] = [None]
+    seen: list[Row[Any] | None] = [None]
 
     def skipped() -> bool:
         seen[0] = look()
