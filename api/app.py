@@ -1,12 +1,13 @@
 """The application: services, middlewares and routes, put together in one place."""
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache, partial
 from typing import Any
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from starlette.routing import BaseRoute
@@ -14,7 +15,6 @@ from starlette.routing import BaseRoute
 from api import openapi, problems
 from api.audit import AuditTrail, retain
 from api.auth.roles import admitted
-from api.background import Background
 from api.console.app import PATH as CONSOLE
 from api.console.app import create_console
 from api.cursor import PageQuery
@@ -73,9 +73,31 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as ends:  # the last one first, and each whatever another raises
         ends.push_async_callback(to_thread.run_sync, app.state.close_telemetry)
         ends.callback(service.desk.close)
-        ends.push_async_callback(app.state.live.close)
-        ends.push_async_callback(Background(partial(retain, service.writer, service.now_ms, days)).stop)
+        await ends.enter_async_context(beside_requests(app.state.live.run))
+        await ends.enter_async_context(beside_requests(partial(retain, service.writer, service.now_ms, days)))
         yield
+
+
+@asynccontextmanager
+async def beside_requests(work: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """``work`` goes on in a task; at the end it is cancelled and waited for. Raises what the work raised.
+
+    It is cancelled by anyio, not by ``asyncio.Task.cancel``: that would leave the thread that the task waits
+    for at work, with a connection that nobody closes any more.
+    """
+    scope = CancelScope()
+
+    async def run() -> None:
+        with scope:
+            await work()
+
+    task = asyncio.create_task(run())
+    try:
+        yield
+    finally:
+        scope.cancel()
+        await asyncio.wait([task])  # not the task itself: it would be cancelled with the caller
+        task.result()
 
 
 def _live(service: Service) -> Live:

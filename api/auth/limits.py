@@ -58,11 +58,16 @@ class Shares:
         self._places, self._refusal = places, refusal
         self._taken: Counter[str] = Counter()
 
+    @property
+    def taken(self) -> int:
+        """How many places are."""
+        return self._taken.total()
+
     @contextmanager
     def place(self, caller: str) -> Iterator[None]:
         """A place for a caller, "" for an anonymous one. Raises the error of ``refusal``."""
         mine = self._taken[caller]
-        if self._taken.total() >= self._places:
+        if self.taken >= self._places:
             raise self._refusal(self._places, 0)
         if mine >= max(1, self._places // 2):
             raise self._refusal(self._places, mine)

@@ -9,8 +9,8 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -23,7 +23,6 @@ from pydantic import BaseModel
 from api.auth.limits import Shares
 from api.auth.role import Role
 from api.auth.roles import Calling
-from api.background import Background
 from api.errors import ApiError, LiveBusyError, ThrottledError, UnauthenticatedError
 from api.service import NoParameters
 
@@ -50,7 +49,7 @@ class State:
 
 
 class Live:
-    """Reads the states every ``interval_ms`` while somebody watches; belongs to one event loop.
+    """The states, read every ``interval_ms`` by ``run`` while somebody watches; belongs to one event loop.
 
     ``readers`` are by kind. A state whose field ``at`` alone has changed is no event.
     """
@@ -62,35 +61,17 @@ class Live:
         self._states: dict[str, State] = {}
         self._changed = asyncio.Event()
         self._shares = Shares(max_clients, LiveBusyError)
-        self._clients = 0
-        self._polling: Background | None = None
-        self._ending: set[Background] = set()
+        self._watched = asyncio.Event()
 
-    @asynccontextmanager
-    async def seat(self, caller: str = "") -> AsyncIterator[None]:
+    @contextmanager
+    def seat(self, caller: str = "") -> Iterator[None]:
         """A place to watch from, for the caller with this token; "": for an anonymous one.
 
         Raises ``LiveBusyError``: all places are taken, or as many as one caller may have.
         """
         with self._shares.place(caller):
-            self._clients += 1
-            if self._polling is None:
-                self._polling = Background(self._poll)
-            try:
-                yield
-            finally:
-                self._clients -= 1
-                if not self._clients:
-                    await self._stop()
-
-    async def close(self) -> None:
-        """End the reading; returns when its threads are through, also those that a stream did not wait for.
-
-        A server that has waited for its streams long enough cancels them, and waits for none of them.
-        """
-        await self._stop()
-        for polling in tuple(self._ending):
-            await polling.stop()
+            self._watched.set()
+            yield
 
     async def events(
         self, last_id: str | None, admitted: Callable[[], Awaitable[bool]] | None = None
@@ -118,18 +99,13 @@ class Live:
         known = run == self._run and number.isascii() and number.isdigit() and len(number) < 18  # noqa: PLR2004
         return min(int(number), self._number) if known else 0
 
-    async def _stop(self) -> None:
-        """Nobody watches: the states would grow old, so they are dropped, unless somebody came meanwhile."""
-        polling, self._polling = self._polling, None
-        if polling is not None:
-            self._ending.add(polling)
-            await polling.stop()
-            self._ending.remove(polling)
-        if self._polling is None:
-            self._states.clear()
-
-    async def _poll(self) -> None:
+    async def run(self) -> None:
+        """Read the states without an end; while nobody watches they would grow old, so they are dropped."""
         while True:
+            if not self._shares.taken:
+                self._states.clear()
+                self._watched.clear()
+                await self._watched.wait()
             try:
                 await self._read_states()
             except Exception:
@@ -171,7 +147,7 @@ LastEventId = Annotated[
 async def watching(request: Request, who: Calling) -> AsyncIterator[Live]:
     """A place among those who watch, as a dependency."""
     live: Live = request.app.state.live
-    async with live.seat(who.token):
+    with live.seat(who.token):
         yield live
 
 

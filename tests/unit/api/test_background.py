@@ -1,15 +1,14 @@
-"""Work beside the requests ends with its thread, whoever ends it."""
+"""Work beside the requests ends with its thread."""
 
 import asyncio
 import threading
 from pathlib import Path
 
 import pytest
-from anyio import CancelScope, to_thread
+from anyio import to_thread
 from fastapi.testclient import TestClient
 
-from api.app import create_app
-from api.background import Background
+from api.app import beside_requests, create_app
 from api.settings import ApiSettings
 from tests.unit.api.event_loop import DEADLINE_S, bounded
 
@@ -31,22 +30,19 @@ class Reading:
 
 
 @bounded
-async def test_a_request_that_is_cancelled_waits_all_the_same() -> None:
-    """As Starlette cancels the stream of a client that is gone."""
+async def test_the_end_waits_for_the_thread_of_what_is_cancelled() -> None:
     reading = Reading()
-    background = Background(reading.work)
-    await asyncio.to_thread(reading.begun.wait)
-    asyncio.get_running_loop().call_later(0.01, reading.released.set)
-    with CancelScope() as request:
-        request.cancel()
-        await background.stop()
+    async with beside_requests(reading.work):
+        await asyncio.to_thread(reading.begun.wait)
+        asyncio.get_running_loop().call_later(0.01, reading.released.set)
     assert reading.done
 
 
 @bounded
 async def test_what_has_not_begun_is_ended_too() -> None:
     reading = Reading()
-    await Background(reading.work).stop()
+    async with beside_requests(reading.work):
+        pass
     assert not reading.begun.is_set()
 
 

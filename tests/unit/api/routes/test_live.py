@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from fastapi.sse import ServerSentEvent
 from pydantic import BaseModel
 
+from api.app import beside_requests
 from api.errors import LiveBusyError, StoreUnavailableError
 from api.routes.live import Live
-from tests.unit.api.event_loop import DEADLINE_S, bounded, turns
+from tests.unit.api.event_loop import bounded, turns
 
 
 class Reading(BaseModel):
@@ -40,6 +41,14 @@ def live(world: World, clients: int = 10) -> Live:
     return Live({"overview": world.look, "other": lambda: Reading(at=0, value=7)}, 1, clients)
 
 
+@asynccontextmanager
+async def seated(watch: Live) -> AsyncIterator[None]:
+    """Somebody watches what is read meanwhile."""
+    async with beside_requests(watch.run):
+        with watch.seat():
+            yield
+
+
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110 -- of another thread's doing
         await asyncio.sleep(0)
@@ -55,7 +64,7 @@ async def kinds(events: AsyncIterator[ServerSentEvent], count: int) -> dict[str,
 async def test_first_everything_then_only_what_changes() -> None:
     world = World()
     watch = live(world)
-    async with watch.seat():
+    async with seated(watch):
         events = watch.events(None)
         assert set(await kinds(events, 3)) == {"overview", "other", "problem"}
         following = asyncio.ensure_future(kinds(events, 1))
@@ -70,7 +79,7 @@ async def test_first_everything_then_only_what_changes() -> None:
 async def test_whoever_was_away_goes_on_behind_the_last_event_seen() -> None:
     world = World()
     watch = live(world)
-    async with watch.seat():
+    async with seated(watch):
         events = watch.events(None)
         last = [await anext(events) for _ in range(3)][-1]
         world.value = 1
@@ -87,10 +96,10 @@ async def test_whoever_was_away_goes_on_behind_the_last_event_seen() -> None:
 async def test_a_hundred_who_watch_cost_one_look_and_the_slow_ones_get_the_newest() -> None:
     world = World()
     watch = live(world, clients=200)
-    async with asyncio.TaskGroup() as group:
+    async with beside_requests(watch.run), asyncio.TaskGroup() as group:
 
         async def one() -> int:
-            async with watch.seat():
+            with watch.seat():
                 async for event in watch.events(None):
                     if event.event == "overview" and json.loads(event.raw_data or "")["value"] == 5:
                         return world.looks
@@ -108,79 +117,25 @@ async def test_a_hundred_who_watch_cost_one_look_and_the_slow_ones_get_the_newes
 async def test_who_comes_beyond_the_bounds_is_sent_away_and_nobody_means_no_look() -> None:
     world = World()
     watch = live(world, clients=4)
-    async with watch.seat(), watch.seat():
-        with pytest.raises(LiveBusyError, match="you watch 2 times already"):
-            await watch.seat().__aenter__()
-        async with watch.seat("ann"), watch.seat("ben"):
-            with pytest.raises(LiveBusyError, match="4 watch already"):
-                await watch.seat("cid").__aenter__()
-        await until(lambda: world.looks > 0)
-    seen = world.looks
-    await turns()
-    assert world.looks == seen
-    async with watch.seat():
-        await anext(watch.events(None))
-    async with live(world, clients=1).seat():  # half of one place is one
-        pass
-
-
-class Held(World):
-    """A look takes until it is released."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.begun, self.released, self.ended = threading.Event(), threading.Event(), 0
-
-    def look(self) -> Reading:
-        self.begun.set()
-        assert self.released.wait(DEADLINE_S)
-        self.ended += 1
-        return super().look()
-
-
-async def watching(watch: Live, gone: asyncio.Event) -> None:
-    async with watch.seat():
-        await gone.wait()
-
-
-@pytest.mark.parametrize("leaving", [False, True], ids=["while it watches", "while it leaves"])
-def test_the_end_waits_for_the_look_of_a_stream_that_was_cancelled_and_not_awaited(*, leaving: bool) -> None:
-    """As uvicorn does at the end of its graceful time, before the store is closed."""
-
-    @bounded
-    async def scene() -> None:
-        world, gone = Held(), asyncio.Event()
-        watch = live(world)
-        stream = asyncio.create_task(watching(watch, gone))
-        await asyncio.to_thread(world.begun.wait)
-        if leaving:
-            gone.set()
-            await turns()
-        stream.cancel()
-        closing = asyncio.create_task(watch.close())
+    async with beside_requests(watch.run):
         await turns()
-        assert stream.done() is leaving  # who was only told now waits itself
-        assert not closing.done()
-        world.released.set()
-        await closing
+        assert world.looks == 0
+        with watch.seat(), watch.seat():
+            with pytest.raises(LiveBusyError, match="you watch 2 times already"):
+                watch.seat().__enter__()
+            with (
+                watch.seat("ann"),
+                watch.seat("ben"),
+                pytest.raises(LiveBusyError, match="4 watch already"),
+            ):
+                watch.seat("cid").__enter__()
+            await until(lambda: world.looks > 0)
+        await until(lambda: not watch._states)
+        seen = world.looks
         await turns()
-        assert world.looks == world.ended == 1
-
-    scene()
-
-
-@bounded
-async def test_the_end_before_the_cancelled_stream_has_left_waits_as_well() -> None:
-    world, gone = Held(), asyncio.Event()
-    watch = live(world)
-    stream = asyncio.create_task(watching(watch, gone))
-    await asyncio.to_thread(world.begun.wait)
-    asyncio.get_running_loop().call_later(0.01, world.released.set)
-    stream.cancel()
-    await watch.close()
-    assert world.ended == 1
-    await asyncio.wait([stream])
-    assert stream.cancelled()
+        assert world.looks == seen
+        with watch.seat():
+            await anext(watch.events(None))
 
 
 @bounded
@@ -192,7 +147,7 @@ async def test_a_stream_ends_when_its_credentials_do_though_nothing_changes() ->
         return asked[-1]
 
     watch = live(World())
-    async with watch.seat():
+    async with seated(watch):
         events = [event.event async for event in watch.events(None, admitted)]
     assert sorted(map(str, events)) == ["other", "overview", "problem"]
     assert asked == [True, True, False]
@@ -207,7 +162,7 @@ async def test_a_stream_ends_between_two_changes_too() -> None:
         world.value += 1
         return looks_up.pop(0)
 
-    async with watch.seat():
+    async with seated(watch):
         events = [event async for event in watch.events(None, admitted)]
     assert not looks_up
     assert [event.event for event in events].count("overview") <= 2
@@ -217,7 +172,7 @@ async def test_a_stream_ends_between_two_changes_too() -> None:
 async def test_a_store_that_is_away_is_told_once_and_its_return_too() -> None:
     world = World(broken="locked")
     watch = live(world)
-    async with watch.seat():
+    async with seated(watch):
         events = watch.events(None)
         assert await kinds(events, 1) == {"problem": {"detail": "locked"}}
         world.broken = ""
