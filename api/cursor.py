@@ -7,7 +7,7 @@ key of the list's own length, or is refused: also the character NUL, which no st
 import base64
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import Field
 
@@ -25,23 +25,12 @@ class PageQuery(Question):
     after: str | None = Field(None, description="``next`` of the page before.")
 
 
-class Keyed(Protocol):
-    """A row of a list in total order."""
-
-    @property
-    def key(self) -> Key:
-        """The row's place in the list."""
-
-
-R = TypeVar("R", bound=Keyed)
 T = TypeVar("T")
 
 
-def cut(rows: Sequence[R], limit: int) -> tuple[Sequence[R], str | None]:
+def cut(rows: Sequence[T], key: Callable[[T], Key], limit: int) -> tuple[Sequence[T], str | None]:
     """A page of ``limit`` rows and the cursor of the next; ``rows`` holds one row more if there is one."""
-    if len(rows) <= limit:
-        return rows, None
-    return rows[:limit], encode(rows[limit - 1].key)
+    return rows[:limit], encode(key(rows[limit - 1])) if len(rows) > limit else None
 
 
 def page(

@@ -265,7 +265,7 @@ def page_of(service: Service, query: PageQuery, policy: str = "", *, dry_runs: b
         if policy:
             policies.changes(connection, policy)
         rows = orders.page(connection, after, query.limit + 1, policy, dry_runs=dry_runs)
-    page, following = cursor.cut(rows, query.limit)
+    page, following = cursor.cut(rows, lambda row: row.key, query.limit)
     return Redrives(items=answers(service, page), next=following)
 
 

@@ -1,13 +1,14 @@
 """Who may come in and what they did: tokens, who the caller is, and the audit."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime, Field, StringConstraints
+from sqlalchemy import Row
 from starlette.types import Receive, Scope, Send
 
 from api import cursor
@@ -20,7 +21,7 @@ from api.errors import ApiError, UnauthenticatedError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
 from deadwatch.store.write import audit, tokens
-from deadwatch.store.write.audit import EntryFilter, StoredEntry
+from deadwatch.store.write.audit import EntryFilter
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=LINE)]
 """A name: one printable line."""
@@ -91,14 +92,8 @@ def create(action: Acting, request: Annotated[TokenRequest, Body()]) -> NewToken
 @token_routes.get("/tokens", dependencies=[ADMIN])
 def listed(service: Serving, query: Paging) -> Tokens:
     """Tokens, the newest first, without their secrets."""
-    page, following = cursor.page(
-        service.desk.every(),
-        lambda row: row.key,
-        query,
-        numbers=1,
-        names=1,
-        backwards=True,
-    )
+    rows = service.desk.every()
+    page, following = cursor.page(rows, lambda row: row.key, query, numbers=1, names=1, backwards=True)
     return Tokens(items=[token_answer(row, service.now_ms()) for row in page], next=following)
 
 
@@ -170,7 +165,7 @@ def entries(service: Serving, query: Annotated[AuditQuery, Query()]) -> AuditEnt
     before = None if query.after is None else int(cursor.decode(query.after, names=0)[0])
     with service.store.read() as connection:
         rows = audit.page(connection, query.entries, before, query.limit + 1)
-    page, following = cursor.cut(rows, query.limit)
+    page, following = cursor.cut(rows, lambda row: (row.number,), query.limit)
     return AuditEntries(items=[answer_of(AuditEntry, row) for row in page], next=following)
 
 
@@ -198,15 +193,15 @@ def export(service: Serving, query: Annotated[AuditFilter, Query()]) -> JsonLine
     return JsonLines(_entry_lines(service, query.entries, first))
 
 
-def _entry_lines(service: Service, entries: EntryFilter, rows: list[StoredEntry]) -> Iterator[str]:
+def _entry_lines(service: Service, entries: EntryFilter, rows: Sequence[Row[Any]]) -> Iterator[str]:
     while rows:
         yield "".join(answer_of(AuditEntry, row).model_dump_json() + "\n" for row in rows)
         rows = _read_entries(service, entries, rows[-1].number) if len(rows) == EXPORTED_AT_ONCE else []
 
 
-def _read_entries(service: Service, entries: EntryFilter, before: int | None = None) -> list[StoredEntry]:
+def _read_entries(service: Service, entries: EntryFilter, before: int | None = None) -> Sequence[Row[Any]]:
     with service.store.read() as connection:
-        return list(audit.page(connection, entries, before, EXPORTED_AT_ONCE))
+        return audit.page(connection, entries, before, EXPORTED_AT_ONCE)
 
 
 router = APIRouter()

@@ -51,7 +51,7 @@ class StoreTokens:
 
     def listed(self, limit: int) -> Answer:
         """The newest ``limit`` tokens. Raises ``ApiError``, ``TokenError``."""
-        rows, following = cursor.cut(self._service.every(), limit)
+        rows, following = cursor.cut(self._service.every(), lambda row: row.key, limit)
         now_ms = clock_ms()
         items = [token_answer(row, now_ms).model_dump(mode="json") for row in rows]
         return {"items": items, "next": following}

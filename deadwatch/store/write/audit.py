@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from deadwatch.store.schema import audit as table
 from deadwatch.store.storable import storable_values
@@ -38,18 +38,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredEntry(Entry):
-    """An entry as it is stored; numbers grow."""
-
-    number: int
-
-    @property
-    def key(self) -> tuple[int]:
-        """The entry's key in the order of pages."""
-        return (self.number,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryFilter:
     """A filter of entries; None matches all. ``until_ms`` is exclusive."""
 
@@ -64,9 +52,7 @@ def write(connection: Connection, entry: Entry) -> None:
     connection.execute(insert(table), storable_values(asdict(entry)))
 
 
-def page(
-    connection: Connection, chosen: EntryFilter, before: int | None, limit: int
-) -> Sequence[StoredEntry]:
+def page(connection: Connection, chosen: EntryFilter, before: int | None, limit: int) -> Sequence[Row[Any]]:
     """Up to ``limit`` entries with numbers below ``before``, the newest first."""
     conditions = (
         (table.c.number, "<", before),
@@ -79,7 +65,7 @@ def page(
     for column, operator, value in conditions:
         if value is not None:
             query = query.where(column.op(operator, is_comparison=True)(value))
-    return [StoredEntry(**row) for row in connection.execute(query).mappings()]
+    return connection.execute(query).all()
 
 
 def subjects(connection: Connection, action: str, from_ms: int) -> Mapping[str, int]:
