@@ -13,7 +13,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from api import cursor
-from api.answers import TIME, Answer, Page, answer_of, instant
+from api.answers import TIME, Answer, Page, answer_of
 from api.audit import Acting
 from api.cursor import Key
 from api.routes.redrives import ID, Redrives, page_of
@@ -122,20 +122,12 @@ def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyC
     """Every change of the policy, the newest first."""
     with service.store.read() as connection:
         every = policies.changes(connection, policy)
-    rows, following = cursor.page(every, lambda row: (-row["version"],), query, numbers=1, names=0)
-    return RedrivePolicyChanges(
-        items=[
-            RedrivePolicyChange(
-                version=row["version"],
-                change=row["change"],
-                changed_by=row["changed_by"],
-                changed_at=instant(row["changed_at_ms"]),
-                request=PolicyRequest.model_validate_json(row["request"]),
-            )
-            for row in rows
-        ],
-        next=following,
-    )
+    rows, following = cursor.page(every, lambda row: (-row.version,), query, numbers=1, names=0)
+    items = [
+        answer_of(RedrivePolicyChange, row, request=PolicyRequest.model_validate_json(row.request))
+        for row in rows
+    ]
+    return RedrivePolicyChanges(items=items, next=following)
 
 
 def _age(policy: Policy) -> Key:

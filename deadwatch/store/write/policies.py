@@ -5,11 +5,11 @@ one transaction.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, RowMapping, delete, insert, select, update
 
 from deadwatch.orders.errors import PolicyChangedError, RefusedOrderError, UnknownPolicyError
 from deadwatch.orders.order import Order, Status
@@ -153,14 +153,14 @@ def latest(connection: Connection, policy: str) -> Latest | None:
     return None if row is None else Latest(row.id, Status(row.status), row.created_at_ms)
 
 
-def changes(connection: Connection, policy: str) -> list[Mapping[str, Any]]:
+def changes(connection: Connection, policy: str) -> Sequence[Row[Any]]:
     """The changes of a policy, the newest first; raises ``UnknownPolicyError`` if there never was one."""
     column = redrive_policy_changes.c
     query = select(redrive_policy_changes).where(column.policy == policy).order_by(column.version.desc())
-    rows = connection.execute(query).mappings().all()
+    rows = connection.execute(query).all()
     if not rows:
         raise UnknownPolicyError(policy)
-    return [dict(row) for row in rows]
+    return rows
 
 
 def _checked(connection: Connection, policy: str, expected: int | None, *, lock: bool = True) -> Policy:

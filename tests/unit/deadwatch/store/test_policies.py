@@ -99,7 +99,7 @@ def test_its_history_outlives_it(book: PolicyBook, engine: Engine) -> None:
         found = policies.changes(connection, "a")
         with pytest.raises(UnknownPolicyError):
             policies.changes(connection, "b")
-    changes = [(change["version"], change["change"], change["changed_by"]) for change in found]
+    changes = [(change.version, change.change, change.changed_by) for change in found]
     assert changes == [(3, "deleted", "bob"), (2, "changed", "ann"), (1, "created", "me")]
 
 
