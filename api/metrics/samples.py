@@ -227,9 +227,9 @@ def _redrives(connection: Connection) -> Iterator[Sample]:
 @_reads(catalog.REDRIVE_STUCK)
 def _stuck_redrives(connection: Connection) -> OfMoment:
     """How many orders move nothing; nothing before the first order."""
-    found = standstill(connection)
+    stuck = standstill(connection)
     return lambda moment: [
-        Sample(catalog.REDRIVE_STUCK, (status,), count) for status, count in found.at(moment.now_ms).items()
+        Sample(catalog.REDRIVE_STUCK, (status,), count) for status, count in stuck(moment.now_ms).items()
     ]
 
 

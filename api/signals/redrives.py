@@ -7,7 +7,7 @@ command line and scripts show the same figures and the same line.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +24,7 @@ from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.write import orders
 from deadwatch.store.write.counters import OTHER
 from deadwatch.store.write.order_claims import is_held
-from deadwatch.store.write.orders import ACTIVE, RunningOrder, StoredOrder, count_by_status, running
+from deadwatch.store.write.orders import ACTIVE, StoredOrder, count_by_status, running
 from redrive.plan.plan import Plan
 
 SENT, PARKED, SKIPPED, FAILED, BOUNCED = "sent", "parked", "skipped", "failed", "bounced"
@@ -165,37 +165,15 @@ class RedriveView:
         return now_ms + round(left * 1_000 / pace) if pace else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Standstill:
-    """From which follows at any moment which orders move nothing: what each order has, and when it moved.
-
-    One that nobody holds while others are held waits for its turn.
-    """
-
-    counts: Mapping[Status, int]
-    """Orders by their state."""
-    running: Sequence[tuple[RunningOrder, int]]
-    """Those that are RUNNING, each with the time of its last transaction or outcome, else of its creation."""
-
-    def at(self, now_ms: int) -> dict[Status, int]:
-        """How many orders move nothing, by each state that is not final; {} before the first order."""
-        if not self.counts:
-            return {}
-        held = {order.id for order, _ in self.running if is_held(order.expires_at_ms, now_ms)}
-        still = [order for order, moved_ms in self.running if now_ms - moved_ms > STUCK_MS]
-        stuck = sum(
-            not (order.waiting or order.in_executors) if order.id in held else not held for order in still
-        )
-        return {status: self.counts.get(status, 0) for status in ACTIVE} | {Status.RUNNING: stuck}
-
-
-def standstill(connection: Connection) -> Standstill:
-    """What the store has of it.
+def standstill(connection: Connection) -> Callable[[int], dict[Status, int]]:
+    """Which orders move nothing, from what the store has: at any moment, how many by each state that is not
+    final; {} before the first order.
 
     A transaction may have no outcome: what it has read was not selected. A record that came back is no move
     of its order. Outcomes for which the counter has no more rows may be of any order: then all have moved.
+    One that nobody holds while others are held waits for its turn.
     """
-    found = running(connection)
+    found, counts = running(connection), count_by_status(connection)
     moved_ms = {order.id: max(order.created_at_ms, order.proceeded_at_ms) for order in found}
     for ids in chunks([*moved_ms, OTHER] if found else ()):
         for row in series_rows_of(connection, REDRIVE_ORDERS, ids):
@@ -203,7 +181,18 @@ def standstill(connection: Connection) -> Standstill:
             of = moved_ms if order == OTHER else (order,)
             if row.labels[OUTCOME] != BOUNCED:
                 moved_ms |= {one: max(moved_ms[one], row.last_ms) for one in of}
-    return Standstill(count_by_status(connection), [(order, moved_ms[order.id]) for order in found])
+
+    def at(now_ms: int) -> dict[Status, int]:
+        if not counts:
+            return {}
+        held = {order.id for order in found if is_held(order.expires_at_ms, now_ms)}
+        still = [order for order in found if now_ms - moved_ms[order.id] > STUCK_MS]
+        stuck = sum(
+            not (order.waiting or order.in_executors) if order.id in held else not held for order in still
+        )
+        return {status: counts.get(status, 0) for status in ACTIVE} | {Status.RUNNING: stuck}
+
+    return at
 
 
 def views(connection: Connection, stored: Iterable[StoredOrder], now_ms: int) -> list[RedriveView]:
