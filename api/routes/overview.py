@@ -1,24 +1,23 @@
 """One screen: what is dead, late or abandoned now."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row, func, select
 
 from api.answers import TIME, Answer, answer_of, instant
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_groups import count_groups
 from api.signals.pipeline import last_batch, source_rows, workforce
-from api.signals.series import SeriesTotal, series_totals
 from api.signals.tasks import failed, known_now
 from api.store import every_row
 from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
-from deadwatch.store.series import Series
 
 
 class Count(Answer):
@@ -143,7 +142,7 @@ def overview(service: Serving) -> Overview:
     """One screen: what is dead, late or abandoned now."""
     waiting, moment = service.waiting.get(), service.moment
     with service.store.read() as connection:
-        totals = series_totals(connection)
+        totals = _totals(connection)
         groups = count_groups(connection)
         instances = reconcile(evidence_rows(connection))
         found = every_row(connection, schema.findings)
@@ -153,25 +152,25 @@ def overview(service: Serving) -> Overview:
         redrives = workforce(connection, sources, moment)
         batch = last_batch(connection)
         failures = failed(known_now(every_row(connection, schema.instances), sources, moment))
-    batches = totals.get(series.DELIVERY_TIMEOUT_BATCHES.name, SeriesTotal())
-    records = totals.get(series.DELIVERY_TIMEOUT_RECORDS.name, SeriesTotal())
+    expired = (series.DELIVERY_TIMEOUT_BATCHES, series.DELIVERY_TIMEOUT_RECORDS)
+    batches, records = (totals[counter.name] for counter in expired)
     return Overview(
         kafka_cluster=service.settings.kafka_cluster,
         at=instant(moment.now_ms),
         dead_letters=DeadLettersNow(
-            **dict(_count(totals, series.DEAD_LETTERS)),
+            **dict(totals[series.DEAD_LETTERS.name]),
             waiting=waiting.total,
             topics=sum(topic.records > 0 for topic in waiting.topics),
             groups=groups,
-            lost=_count(totals, series.SHARE_DEAD_LETTERS_LOST),
+            lost=totals[series.SHARE_DEAD_LETTERS_LOST.name],
         ),
-        task_timeouts=_count(totals, series.TASK_TIMEOUTS),
+        task_timeouts=totals[series.TASK_TIMEOUTS.name],
         delivery_timeouts=DeliveryTimeoutsNow(
-            batches=batches.value,
-            records=records.value,
-            last_seen=instant(max(batches.last_ms, records.last_ms)),
+            batches=batches.total,
+            records=records.total,
+            last_seen=max(filter(None, (batches.last_seen, records.last_seen)), default=None),
         ),
-        client_timeouts=_count(totals, series.CLIENT_TIMEOUTS),
+        client_timeouts=totals[series.CLIENT_TIMEOUTS.name],
         abandoned_tasks=_abandoned([instance for instance in instances if instance.task]),
         abandoned_connectors=_abandoned([instance for instance in instances if not instance.task]),
         findings=FindingsNow(
@@ -183,7 +182,7 @@ def overview(service: Serving) -> Overview:
             latest_since=instant(max((row.state_since_ms for row in failures), default=0)),
         ),
         stalled_tasks=StalledNow(current=len(stalled_ms), longest_since=instant(min(stalled_ms, default=0))),
-        quarantined=_count(totals, series.QUARANTINED),
+        quarantined=totals[series.QUARANTINED.name],
         redrives=RedrivesNow(
             running=redrives.orders.get(Status.RUNNING, 0),
             paused=redrives.orders.get(Status.PAUSED, 0),
@@ -203,9 +202,14 @@ def overview(service: Serving) -> Overview:
     )
 
 
-def _count(totals: Mapping[str, SeriesTotal], counted: Series) -> Count:
-    total = totals.get(counted.name, SeriesTotal())
-    return Count(total=total.value, last_seen=instant(total.last_ms))
+def _totals(connection: Connection) -> Mapping[str, Count]:
+    """The sum of each series, by name."""
+    table = schema.series.c
+    columns = (table.name, func.sum(table.value), func.max(table.last_ms))
+    totals = defaultdict(lambda: Count(total=0, last_seen=None))
+    for name, total, last_ms in connection.execute(select(*columns).group_by(table.name)):
+        totals[name] = Count(total=int(total), last_seen=instant(last_ms))
+    return totals
 
 
 def _abandoned(instances: Sequence[Abandoned]) -> AbandonedNow:

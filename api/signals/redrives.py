@@ -166,8 +166,7 @@ class RedriveView:
 
 
 def standstill(connection: Connection) -> Callable[[int], dict[Status, int]]:
-    """Which orders move nothing, from what the store has: at any moment, how many by each state that is not
-    final; {} before the first order.
+    """How many orders move nothing at a moment, by each state that is not final; {} before the first order.
 
     A transaction may have no outcome: what it has read was not selected. A record that came back is no move
     of its order. Outcomes for which the counter has no more rows may be of any order: then all have moved.

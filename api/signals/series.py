@@ -6,13 +6,12 @@ Texts are as stored: "" is "not known". A row that cannot be understood is an er
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from pydantic import Field
-from sqlalchemy import Connection, and_, collate, false, func, or_, select
+from sqlalchemy import Connection, and_, collate, false, or_, select
 
 from api.answers import TIME, A, Answer, instant
 from api.cursor import Key
@@ -35,14 +34,6 @@ class SeriesRow(NamedTuple):
     first_ms: int
     last_ms: int
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesTotal:
-    """The sum of a series, and when it last grew."""
-
-    value: int = 0
-    last_ms: int = 0
 
 
 _table = schema.series.c
@@ -69,13 +60,6 @@ def series_rows_of(connection: Connection, series: Series, firsts: Sequence[str]
     rows = connection.execute(_ROWS.where(_table.name == series.name, or_(false(), *same_begin)))
     parsed = _parser(series.labels)
     return [SeriesRow(parsed(row.labels), *row[1:]) for row in rows]
-
-
-def series_totals(connection: Connection) -> dict[str, SeriesTotal]:
-    """The sum of each series that has rows, by name."""
-    columns = (_table.name, func.sum(_table.value), func.max(_table.last_ms))
-    rows = connection.execute(select(*columns).group_by(_table.name))
-    return {name: SeriesTotal(int(value), last_ms) for name, value, last_ms in rows}
 
 
 def decoded(text: str) -> object:
