@@ -13,18 +13,20 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
+from typing import Final, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError, model_validator
 
+from api.answers import Question, milliseconds
 from api.browsing.merge import Budget, Merge, WindowReader
 from api.errors import BrowseBusyError, InvalidCursorError, UnknownRecordError, UnknownTopicError
 from api.settings import ApiSettings
 from api.store import Store
-from deadwatch.deadletter.filter import Filter
+from api.validation import TOPIC
+from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.order import Interval
@@ -36,6 +38,9 @@ from redrive.cluster import Cluster
 MOST_BYTES: Final = 262_144
 """Size of an unpacked cursor: enough for some thousand partitions."""
 MOST_OFFSET: Final = 2**63 - 1
+MOST_PARTITION: Final = 2**31 - 1
+MOST_CHARS: Final = 249
+"""The longest name of a topic."""
 _LEFT: Final = TypeAdapter(list[tuple[int, int, int]])
 
 
@@ -46,22 +51,46 @@ class RecordOrder(StrEnum):
     NEWEST = "newest"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordQuery:
-    """Which records; None sets no bound. Times in ms: ``from_ms`` is included, ``to_ms`` is not."""
+class RecordQuery(Question):
+    """Which records; all conditions must hold."""
 
-    topic: str
-    partition: int | None = None
-    offset: int | None = None
-    from_ms: int | None = None
-    to_ms: int | None = None
-    filter: str | None = None
-    order: RecordOrder = RecordOrder.NEWEST
+    topic: str = Field(
+        pattern=TOPIC, max_length=MOST_CHARS, description="A dead letter topic, or one of parked records."
+    )
+    partition: int | None = Field(None, ge=0, le=MOST_PARTITION)
+    offset: int | None = Field(None, ge=0, le=MOST_OFFSET, description="From here on; needs `partition`.")
+    begin: AwareDatetime | None = Field(None, alias="from", description="By the record's time; included.")
+    end: AwareDatetime | None = Field(None, alias="to", description="By the record's time; not included.")
+    filter: str | None = Field(
+        None,
+        max_length=MAX_CHARS,
+        description="CEL, as for redrives; key, value and headers need the role of `api.unmask_role`.",
+        examples=['error_class.endsWith("DataException") && attempts < 3'],
+    )
+    order: RecordOrder = Field(RecordOrder.NEWEST, description="Which end comes first.")
+
+    @model_validator(mode="after")
+    def _refuse_contradictions(self) -> Self:
+        if self.offset is not None and self.partition is None:
+            raise ValueError("offset needs a partition: an offset is a place in one")
+        return self
+
+    @cached_property
+    def from_ms(self) -> int | None:
+        """When the records begin; Kafka takes a time before the epoch for a place."""
+        return None if self.begin is None else max(0, milliseconds(self.begin))
+
+    @cached_property
+    def to_ms(self) -> int | None:
+        """When they end; not included."""
+        return None if self.end is None else max(0, milliseconds(self.end))
 
     @property
     def digest(self) -> str:
         """A digest that differs from query to query."""
-        return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:16]
+        places = (self.topic, self.partition, self.offset, self.from_ms, self.to_ms)
+        asked = json.dumps((*places, self.filter, self.order))
+        return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
 def encode_cursor(query: RecordQuery, left: Mapping[int, Interval]) -> str:
@@ -79,7 +108,7 @@ def decode_cursor(query: RecordQuery, cursor: str) -> dict[int, Interval]:
     except (ValueError, TypeError, RecursionError, zlib.error, ValidationError):
         raise InvalidCursorError from None
     possible = all(
-        0 <= part < 2**31 and 0 <= first < end <= MOST_OFFSET for part, (first, end) in left.items()
+        0 <= part <= MOST_PARTITION and 0 <= first < end <= MOST_OFFSET for part, (first, end) in left.items()
     )
     if digest != query.digest or not left or not possible or encode_cursor(query, left) != cursor:
         raise InvalidCursorError

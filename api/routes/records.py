@@ -8,20 +8,19 @@ from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import Field, model_validator
 
-from api.answers import Question, milliseconds
+from api.answers import Question
 from api.audit import FILTERED, UNMASKED, Acting, Action
 from api.auth.role import Role
 from api.auth.roles import checked
-from api.browsing import browser as queries
-from api.browsing.browser import RecordPage
+from api.browsing.browser import MOST_CHARS, MOST_OFFSET, MOST_PARTITION, RecordPage, RecordQuery
 from api.browsing.payload import View
 from api.browsing.records import DeadLetterRecord, DeadLetterRecords, File, RecordRenderer, lines
 from api.errors import InvalidSelectionError
 from api.service import Searching
 from api.validation import STORABLE, TOPIC
-from deadwatch.deadletter.filter import MAX_CHARS, Filter
+from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.filter.fields import PAYLOAD
 
 
@@ -62,10 +61,6 @@ def _check_role(action: Action) -> None:
     checked(action.caller, Role(action.service.settings.unmask_role))
 
 
-MOST_CHARS: Final = 249
-"""The longest name of a topic."""
-MOST_OFFSET: Final = 2**63 - 1
-MOST_PARTITION: Final = 2**31 - 1
 PAGE: Final = 500
 MOST_PAGES_READ: Final = 20
 """How many full pages are read at most for a file, however few of their records are in it."""
@@ -79,38 +74,8 @@ class Looking(Unmasking):
     view: View = Field(View.AUTO, description="How keys and values are shown; masked, `protobuf` is `auto`.")
 
 
-class Selecting(Looking):
-    """Which records; all conditions must hold."""
-
-    topic: str = Field(
-        pattern=TOPIC, max_length=MOST_CHARS, description="A dead letter topic, or one of parked records."
-    )
-    partition: int | None = Field(None, ge=0, le=MOST_PARTITION)
-    offset: int | None = Field(None, ge=0, le=MOST_OFFSET, description="From here on; needs `partition`.")
-    begin: AwareDatetime | None = Field(None, alias="from", description="By the record's time; included.")
-    end: AwareDatetime | None = Field(None, alias="to", description="By the record's time; not included.")
-    filter: str | None = Field(
-        None,
-        max_length=MAX_CHARS,
-        description="CEL, as for redrives; key, value and headers need the role of `api.unmask_role`.",
-        examples=['error_class.endsWith("DataException") && attempts < 3'],
-    )
-    order: queries.RecordOrder = Field(queries.RecordOrder.NEWEST, description="Which end comes first.")
-
-    @model_validator(mode="after")
-    def _refuse_contradictions(self) -> Self:
-        if self.offset is not None and self.partition is None:
-            raise ValueError("offset needs a partition: an offset is a place in one")
-        return self
-
-    def query(self) -> queries.RecordQuery:
-        """The query of Kafka. Raises ``InvalidSelectionError``."""
-        begin_ms, end_ms = _ms(self.begin), _ms(self.end)
-        if begin_ms is not None and end_ms is not None and begin_ms >= end_ms:
-            raise InvalidSelectionError("from", "must be before 'to'")
-        return queries.RecordQuery(
-            self.topic, self.partition, self.offset, begin_ms, end_ms, self.filter, self.order
-        )
+class Selecting(RecordQuery, Looking):
+    """Which records, and how their payloads are shown."""
 
 
 class Browsing(Selecting):
@@ -134,9 +99,8 @@ def browse(action: Acting, asked: Annotated[Browsing, Query()]) -> DeadLetterRec
     A page ends with `limit` records, or when a bound of reading is met: `next` continues there, and `unread`
     says which offsets were not read. While `next` is set there may be more, even on an empty page.
     """
-    query, record_filter = _query_and_filter(action, asked)
-    allow_look(action, asked, query.topic)
-    found = action.service.browser.page(query, record_filter, asked.after, asked.limit)
+    record_filter = _allowed(action, asked)
+    found = action.service.browser.page(asked, record_filter, asked.after, asked.limit)
     return _presentation(action, asked).page(found)
 
 
@@ -149,8 +113,7 @@ def download(action: Acting, asked: Annotated[Downloading, Query()]) -> Streamin
     """The same records as a file. A file that is cut says so in its last line, with the cursor of the
     rest.
     """
-    query, record_filter = _query_and_filter(action, asked)
-    allow_look(action, asked, query.topic)
+    record_filter = _allowed(action, asked)
     settings = action.service.settings
     most = settings.browse_download_max_records
     most_read = max(most, MOST_PAGES_READ * settings.browse_max_records)
@@ -160,14 +123,14 @@ def download(action: Acting, asked: Annotated[Downloading, Query()]) -> Streamin
         left = min(PAGE, most - written)
         if left <= 0 or read >= most_read:
             return None
-        return action.service.browser.page(query, record_filter, after, left)
+        return action.service.browser.page(asked, record_filter, after, left)
 
     first = page(asked.after, 0, 0)  # an error is answered before the file begins
     content = lines(asked.file, _presentation(action, asked), first, page)
     return StreamingResponse(
         content,
         media_type=asked.file.media_type,
-        headers={"Content-Disposition": f'attachment; filename="{query.topic}.{asked.file}"'},
+        headers={"Content-Disposition": f'attachment; filename="{asked.topic}.{asked.file}"'},
     )
 
 
@@ -191,18 +154,16 @@ def one(
     return _presentation(action, asked).record(action.service.browser.record(*where))
 
 
-def _query_and_filter(action: Action, asked: Selecting) -> tuple[queries.RecordQuery, Filter | None]:
-    query = asked.query()
-    record_filter = None if query.filter is None else Filter(query.filter)
+def _allowed(action: Action, asked: Selecting) -> Filter | None:
+    """The filter. Raises ``ApiError``: the selection contradicts itself, or the caller may not ask for it."""
+    if asked.from_ms is not None and asked.to_ms is not None and asked.from_ms >= asked.to_ms:
+        raise InvalidSelectionError("from", "must be before 'to'")
+    record_filter = None if asked.filter is None else Filter(asked.filter)
     if record_filter is not None:
-        allow_filter(action, record_filter, query.topic)
-    return query, record_filter
+        allow_filter(action, record_filter, asked.topic)
+    allow_look(action, asked, asked.topic)
+    return record_filter
 
 
 def _presentation(action: Action, asked: Looking) -> RecordRenderer:
     return RecordRenderer(action.service.renderer, asked.view, asked.unmasked)
-
-
-def _ms(time: AwareDatetime | None) -> int | None:
-    """Kafka takes a time before the epoch for a place."""
-    return None if time is None else max(0, milliseconds(time))

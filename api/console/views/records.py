@@ -12,13 +12,14 @@ from api.answers import Question
 from api.audit import Acting, Action
 from api.auth.role import Role
 from api.auth.roles import Calling, checked
+from api.browsing.browser import MOST_CHARS
 from api.browsing.records import Payload
 from api.console.forms import validated
 from api.console.rendering import UNPROCESSABLE, render, traces_among
 from api.console.visitor import FormError, SubmittedForm
 from api.errors import InvalidSelectionError
 from api.routes import records
-from api.routes.records import MOST_CHARS, Browsing, Looking, place
+from api.routes.records import Browsing, Looking, place
 from api.service import Searching, Serving
 from api.validation import TOPIC
 from deadwatch.deadletter.filter import MAX_CHARS

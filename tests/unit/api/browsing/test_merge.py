@@ -73,7 +73,7 @@ def test_pages_together_hold_every_record_once_and_each_partition_in_its_order(
         left = merge.left
         assert left != before
         if left:
-            query = RecordQuery("dlq.t", order=order)
+            query = RecordQuery(topic="dlq.t", order=order)
             assert decode_cursor(query, encode_cursor(query, left)) == left
     for number, log in enumerate(logs):
         offsets = [record.offset for record in given_out if record.partition == number]
@@ -108,15 +108,15 @@ def test_without_time_nothing_is_read_and_nothing_is_lost() -> None:
 )
 def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidCursorError):
-        decode_cursor(RecordQuery("dlq.t"), cursor)
+        decode_cursor(RecordQuery(topic="dlq.t"), cursor)
 
 
 @pytest.mark.parametrize(
     "left", [{}, {0: (5, 5)}, {0: (7, 5)}, {-1: (0, 1)}, {0: (-1, 1)}, {2**31: (0, 1)}, {0: (0, 2**63)}]
 )
 def test_a_cursor_of_places_that_cannot_be_is_refused(left: dict[int, Interval]) -> None:
-    query = RecordQuery("dlq.t")
+    query = RecordQuery(topic="dlq.t")
     with pytest.raises(InvalidCursorError):
         decode_cursor(query, encode_cursor(query, left))
     with pytest.raises(InvalidCursorError):
-        decode_cursor(RecordQuery("dlq.other"), encode_cursor(query, {0: (0, 1)}))
+        decode_cursor(RecordQuery(topic="dlq.other"), encode_cursor(query, {0: (0, 1)}))

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from sqlalchemy import Engine
 
-from api.browsing.browser import RecordPage
+from api.browsing.browser import RecordPage, RecordQuery
 from api.browsing.payload import Format, Renderer, View
 from api.browsing.records import File, RecordRenderer, lines
 from api.errors import BrowseBusyError
-from api.routes.records import MOST_PAGES_READ, Selecting
+from api.routes.records import MOST_PAGES_READ
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
 from tests.caller import Caller
@@ -64,7 +64,7 @@ def test_a_wrong_request_is_one_problem(client: httpx2.Client, query: str, told:
 def test_a_time_before_the_epoch_is_the_epoch_for_kafka() -> None:
     """To whom -1 and -2 are the end and the beginning."""
     times = {"from": "1969-12-31T23:59:59.999Z", "to": "1970-01-01T01:00:00.001+01:00"}
-    query = Selecting.model_validate({"topic": "dlq.a", **times}).query()
+    query = RecordQuery.model_validate({"topic": "dlq.a", **times})
     assert (query.from_ms, query.to_ms) == (0, 1)
 
 
