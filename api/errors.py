@@ -51,12 +51,6 @@ class StoreVersionError(ApiError):
     kind = "store-version"
     title = "The store has another schema version"
 
-    def __init__(self, found: str, known: str) -> None:
-        super().__init__(
-            f"the store has version {found}, this program knows {known}: run streaming and api of the same "
-            "version"
-        )
-
 
 class InvalidCursorError(ApiError):
     """A cursor that no page of this list returned."""
@@ -73,9 +67,6 @@ class UnexpectedParameterError(ApiError):
 
     kind = "unexpected-parameter"
     title = "The query has a parameter that this route does not know"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"this route has no query parameter {name[:100]!r}: leave it out")
 
 
 class ParameterError(ApiError):
@@ -98,9 +89,6 @@ class UnsupportedMediaTypeError(ApiError):
     kind = "unsupported-media-type"
     title = "The body is not JSON"
 
-    def __init__(self, media_type: str) -> None:
-        super().__init__(f"a body has to say 'Content-Type: application/json', not {media_type[:100]!r}")
-
 
 class UnknownGroupError(ApiError):
     """No group of dead letters has this fingerprint."""
@@ -117,12 +105,6 @@ class NoteChangedError(ApiError):
 
     kind = "group-note-changed"
     title = "The note is of another version"
-
-    def __init__(self, fingerprint: str, version: int, expected: int) -> None:
-        super().__init__(
-            f"the note of group {fingerprint} is at version {version}, not {expected}: read it again, then "
-            "change it"
-        )
 
 
 class UnknownTopicError(ApiError):

@@ -66,7 +66,7 @@ async def _service(request: Request) -> Service:
 async def no_parameters(request: Request) -> None:
     """Refuse query parameters on a route that has none: a misspelt one must not be ignored silently."""
     for name in request.query_params:
-        raise UnexpectedParameterError(name)
+        raise UnexpectedParameterError(f"this route has no query parameter {name[:100]!r}: leave it out")
 
 
 async def json_only(request: Request) -> None:
@@ -74,7 +74,8 @@ async def json_only(request: Request) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     has_body = "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
     if has_body and media_type != "application/json" and not media_type.endswith("+json"):
-        raise UnsupportedMediaTypeError(media_type)
+        needed = "a body has to say 'Content-Type: application/json'"
+        raise UnsupportedMediaTypeError(f"{needed}, not {media_type[:100]!r}")
 
 
 def expected_version(if_match: str | None) -> int | None:

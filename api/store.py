@@ -159,7 +159,8 @@ def _check_version(connection: Connection) -> None:
     if not found:
         raise StoreUnavailableError("the store has no version yet: streaming makes it at its first start")
     if found != known:
-        raise StoreVersionError(found, known)
+        both = f"the store has version {found}, this program knows {known}"
+        raise StoreVersionError(f"{both}: run streaming and api of the same version")
 
 
 def _limit_waits(engine: Engine, limit_s: float) -> None:

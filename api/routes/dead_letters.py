@@ -183,7 +183,8 @@ def write_note(
 
     def changed(before: Note, _: int) -> Note:
         if expected is not None and expected != before.version:
-            raise NoteChangedError(before.fingerprint, before.version, expected)
+            now = f"the note of group {fingerprint} is at version {before.version}, not {expected}"
+            raise NoteChangedError(f"{now}: read it again, then change it")
         return replace(before, owner=request.owner, comment=request.comment)
 
     return _changed(action, fingerprint, response, changed)
