@@ -7,12 +7,11 @@ from dashboards.figures import now
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, GREEN, RED, TIME, Column, Page, curves, number, rows
 
-UID: Final = "deadwatch-abandoned"
 CONNECTOR: Final = SCOPE.narrowed(connector="$connector")
 BY_TASK: Final = ("connector", "task")
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-abandoned",
     title="Deadwatch / Abandoned connectors and tasks",
     description="What Connect workers gave up on and what still runs of it (KIP-611); stalled tasks.",
     page=Page.ABANDONED,

@@ -22,7 +22,6 @@ from dashboards.panels import (
     rows,
 )
 
-UID: Final = "deadwatch-dead-letters"
 TOPIC: Final = SCOPE.narrowed(dlq_topic="$topic")
 CONNECTOR: Final = SCOPE.narrowed(connector="$connector")
 GROUP: Final = SCOPE.narrowed(consumergroup="$consumergroup")
@@ -31,7 +30,7 @@ HOURS = 3_600
 BY_CAUSE: Final = ("error_class", "dlq_topic", "source_topic", "dialect", "consumergroup", "connector")
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-dead-letters",
     title="Deadwatch / Dead letters",
     description="Records that consumers gave up: how many wait, since when, of which topic and cause.",
     page=Page.TOPICS,

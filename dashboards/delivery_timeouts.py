@@ -6,7 +6,6 @@ from api.metrics import catalog
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, AnyPanel, Column, Page, curves, rows
 
-UID: Final = "deadwatch-delivery-timeouts"
 TOPIC: Final = SCOPE.narrowed(topic="$topic")
 MOST_CLIENTS: Final = 20
 
@@ -20,7 +19,7 @@ def client_timeouts(title: str, text: str) -> AnyPanel:
 
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-delivery-timeouts",
     title="Deadwatch / Delivery timeouts",
     description="Records that producers gave up after delivery.timeout.ms (KIP-91); other client timeouts.",
     page=Page.OVERVIEW,

@@ -9,11 +9,10 @@ from dashboards.frame import RANGE, SCOPE, Board
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, Column, Page, curves, number, rows
 from dashboards.self_monitoring import sources
 
-UID: Final = "deadwatch-overview"
 BY_FINDING: Final = ("kafka_cluster", "kind", "subject")
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-overview",
     title="Deadwatch / Overview",
     description="What is dead, late or abandoned now; the other dashboards tell more of each.",
     page=Page.OVERVIEW,

@@ -20,7 +20,6 @@ from dashboards.panels import (
     rows,
 )
 
-UID: Final = "deadwatch-redrive"
 TOPIC: Final = SCOPE.narrowed(dlq_topic="$topic")
 WAITING: Final = ("PAUSED", "CANCELLING")
 
@@ -33,7 +32,7 @@ def _moved(title: str, text: str, outcome: str, *, bad: bool) -> AnyPanel:
 BY_OUTCOME: Final = ("kafka_cluster", "dlq_topic", "target_topic", "outcome")
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-redrive",
     title="Deadwatch / Redrive",
     description="Dead letters on their way back: orders, outcomes, and what came back again.",
     page=Page.REDRIVES,

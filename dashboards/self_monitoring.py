@@ -23,7 +23,6 @@ from dashboards.panels import (
     rows,
 )
 
-UID: Final = "deadwatch-itself"
 LATE: Final = ((10, ORANGE), (60, RED))
 BEHIND: Final = ((1_000, ORANGE), (100_000, RED))
 
@@ -36,7 +35,7 @@ def sources(title: str, text: str, page: Page) -> AnyPanel:
 
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-itself",
     title="Deadwatch / Deadwatch itself",
     description="Whether figures are whole and fresh: store, sources, pipeline, what was put aside.",
     page=Page.OVERVIEW,

@@ -8,11 +8,10 @@ from dashboards.figures import now
 from dashboards.frame import RANGE, SCOPE, Board, Choice
 from dashboards.panels import ANY_IS_BAD, ANY_IS_ODD, Column, Page, curves, number, rows
 
-UID: Final = "deadwatch-task-timeouts"
 APPLICATION: Final = SCOPE.narrowed(application="$application")
 
 BOARD: Final = Board(
-    uid=UID,
+    uid="deadwatch-task-timeouts",
     title="Deadwatch / Task timeouts",
     description="Kafka Streams tasks that make no progress: timers, timeouts, dead threads (KIP-572).",
     page=Page.TASKS,

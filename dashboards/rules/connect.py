@@ -42,7 +42,7 @@ def _state(metric: Metric, *by: str, **only: Value) -> Expression:
 _NOT_STARTED: Final = ("UNASSIGNED", "RESTARTING")
 """States that pass within moments, unless the start fails: then nothing follows them."""
 
-alert: Final = partial(Alert, board=board.UID)
+alert: Final = partial(Alert, board=board.BOARD.uid)
 of_state: Final = partial(alert, keep_firing_for="5m")
 ALERTS: Final = (
     alert(

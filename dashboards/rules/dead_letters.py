@@ -66,7 +66,7 @@ def _disagree(scope: Scope, given: Alert) -> Expr:
     return more(scope, given).unless(newly_read(scope, given.window), *GROUP)
 
 
-alert: Final = partial(Alert, board=board.UID)
+alert: Final = partial(Alert, board=board.BOARD.uid)
 ALERTS: Final = (
     alert(
         "DeadwatchDeadLetters",

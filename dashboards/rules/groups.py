@@ -20,7 +20,7 @@ _CLIENTS: Final = (
         "{count} tasks of {application} wait without progress",
         "A call of each on cluster {kafka_cluster} timed out and nothing moved since. When "
         "task.timeout.ms is over, stream threads end: there is still time to mend what they wait for.",
-        task_timeouts.UID,
+        task_timeouts.BOARD.uid,
         wait="2m",
         keep_firing_for="5m",
     ),
@@ -46,7 +46,7 @@ _REDRIVE: Final = (
         "{share} of what is put back from {dlq_topic} comes back",
         "The cause of these dead letters of cluster {kafka_cluster} is not mended: each record "
         "put back dies again. Pause the order, mend the consumer first.",
-        redrive.UID,
+        redrive.BOARD.uid,
         threshold=0.2,
         window="1h",
         wait="5m",
@@ -57,7 +57,7 @@ _REDRIVE: Final = (
         "{count} redrives are {status} and move nothing",
         "PAUSED: it waits for somebody, its status_reason says for what. CANCELLING or RUNNING: no worker "
         "takes it, or its target is away.",
-        redrive.UID,
+        redrive.BOARD.uid,
         wait="15m",
     ),
     Alert(
@@ -66,7 +66,7 @@ _REDRIVE: Final = (
         "{count} records of {dlq_topic} were parked",
         "Their attempts on cluster {kafka_cluster} are used up; no redrive takes them again by "
         "itself. A person decides: mend and put back, or let go.",
-        redrive.UID,
+        redrive.BOARD.uid,
         window="1h",
     ),
 )
@@ -91,7 +91,7 @@ _FINDINGS: Final = (
         "{subject}: dead letters will be lost ({kind})",
         "A configuration of cluster {kafka_cluster} loses what fails next. The findings of the "
         "api say what would be lost and exactly what to change.",
-        overview.UID,
+        overview.BOARD.uid,
         wait="5m",
         severity=Severity.CRITICAL,
     ),
@@ -101,7 +101,7 @@ _FINDINGS: Final = (
         "{subject}: records are at risk ({kind})",
         "A configuration of cluster {kafka_cluster} strands records or makes dead letters easy to "
         "lose. The findings of the api say what to change.",
-        overview.UID,
+        overview.BOARD.uid,
         wait="5m",
     ),
 )

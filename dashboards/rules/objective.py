@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from api.metrics import catalog
 from dashboards import figures
-from dashboards.dead_letters import UID
+from dashboards.dead_letters import BOARD
 from dashboards.promql import Expr, Scope
 from dashboards.rules.alert import Alert, rule
 from dashboards.rules.values import Values
@@ -69,7 +69,7 @@ def _alert(burn: Burn, values: Values) -> Alert:
         f"They were to be handled within {values.objective.hours} h, {values.objective.target:g} of them. "
         f"On cluster {{kafka_cluster}} that is missed {burn.factor:g} times too fast, over "
         f"{burn.long} and {burn.short}.",
-        UID,
+        BOARD.uid,
         burn.severity,
         labels={"window": burn.long},
     )

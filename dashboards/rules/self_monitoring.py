@@ -52,7 +52,7 @@ def _lagging(scope: Scope, given: Alert) -> Expr:
     return lag.above(given.threshold).and_(behind, *INSTALLATION)
 
 
-alert: Final = partial(Alert, board=board.UID)
+alert: Final = partial(Alert, board=board.BOARD.uid)
 ALERTS: Final = (
     alert(
         "DeadwatchDown",
