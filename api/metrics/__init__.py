@@ -40,10 +40,14 @@ class Metric:
         return self.name.removesuffix({Kind.COUNTER: "_total", Kind.INFO: "_info"}.get(self.kind, ""))
 
 
+def kept(name: str, text: str, counters: Series) -> Metric:
+    """The metric of a series of the store, with its labels."""
+    return Metric(name, text, counters.labels, counters)
+
+
 def counter(signal: Signal) -> Metric:
     """The metric of a signal."""
-    kept = series.of(signal)
-    return Metric(signal.metric, signal.help, kept.labels, kept)
+    return kept(signal.metric, signal.help, series.of(signal))
 
 
 def declared(names: Mapping[str, object]) -> tuple[Metric, ...]:

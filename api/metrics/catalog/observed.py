@@ -2,15 +2,14 @@
 
 from typing import Final
 
-from api.metrics import Metric, counter, declared
+from api.metrics import Metric, counter, declared, kept
 from deadwatch.contract import signals
 from deadwatch.store import series
 
-DEAD_LETTERS: Final = Metric(
+DEAD_LETTERS: Final = kept(
     "deadwatch_dead_letter_queue_records_total",
     "Records seen on dead letter topics. 0: nothing was given up since the topic is watched. More: each is a "
     "record that a consumer did not process; find the cause in /api/v1/dead-letters/groups.",
-    ("kafka_cluster", "dlq_topic", "source_topic", "dialect", "consumergroup", "connector", "error_class"),
     series.DEAD_LETTERS,
 )
 DEAD_LETTER_BACKLOG: Final = Metric(

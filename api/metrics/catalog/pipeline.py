@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from api.metrics import Metric, declared
+from api.metrics import Metric, declared, kept
 from deadwatch.store import series
 
 COLLECTOR_DEAD_LETTERS: Final = Metric(
@@ -53,11 +53,10 @@ COLLECTOR_ABANDONED_CONNECTORS_TOTAL: Final = Metric(
     "see the file system, then connector_shutdown_graceful_timeout_ms.",
     ("kafka_cluster", "collector", "connector"),
 )
-REDRIVE_RECORDS: Final = Metric(
+REDRIVE_RECORDS: Final = kept(
     "deadwatch_redrive_records_total",
     "Records that redrives have dealt with, by outcome: sent, parked, skipped, failed, bounced. 0: none was. "
     "More: bounced ones came back, so mend the cause first; /api/v1/redrives tells the reasons.",
-    ("kafka_cluster", "dlq_topic", "target_topic", "outcome"),
     series.REDRIVE_RECORDS,
 )
 REDRIVE_JOBS: Final = Metric(
@@ -81,46 +80,40 @@ PARKED_BACKLOG: Final = Metric(
     "tries again; look at them by hand.",
     ("kafka_cluster", "dlq_topic"),
 )
-EVENTS: Final = Metric(
+EVENTS: Final = kept(
     "deadwatch_events_total",
     "Events counted, by the source that saw them and their kind. 0: the source was never heard. No growth "
     "while deadwatch_source_up is 1: nothing happens there.",
-    ("source", "kind"),
     series.EVENTS,
 )
-QUARANTINED: Final = Metric(
+QUARANTINED: Final = kept(
     "deadwatch_quarantined_total",
     "Input that could not be read and was put aside. 0: everything was understood. More: it is in no other "
     "metric; where it stood and why it was refused are in headers on the topic dlq.deadwatch.",
-    ("source", "reason"),
     series.QUARANTINED,
 )
-RECORDS_READ: Final = Metric(
+RECORDS_READ: Final = kept(
     "deadwatch_records_read_total",
     "Events and dead letters that streaming has read and counted. 0: nothing was on its topics. No growth: "
     "nothing happens, or nothing arrives; deadwatch_source_up tells which.",
-    (),
     series.RECORDS_READ,
 )
-RECORDS_MISSED: Final = Metric(
+RECORDS_MISSED: Final = kept(
     "deadwatch_records_missed_total",
     "Records that Kafka deleted before streaming read them, markers of transactions among them. 0: none. "
     "More: retention is too short or streaming was away (deleted_unread), or the topic was deleted.",
-    ("kafka_cluster", "topic", "reason"),
     series.RECORDS_MISSED,
 )
-CARDINALITY_LIMITED: Final = Metric(
+CARDINALITY_LIMITED: Final = kept(
     "deadwatch_cardinality_limited_total",
     "Counts that went to the label value 'other' because a series had too many label values. 0: every "
     "label is exact. More: sums stay right, but some names are missing; look for names that keep changing.",
-    ("series",),
     series.CARDINALITY_LIMITED,
 )
-BUCKETS_SHARED: Final = Metric(
+BUCKETS_SHARED: Final = kept(
     "deadwatch_buckets_shared_total",
     "Counts of a series that has more label values than time buckets: charts show the rest as 'other'. 0: "
     "every line is its own. More: totals keep all labels; raise max_bucketed_series if lines are missed.",
-    ("series",),
     series.BUCKETS_SHARED,
 )
 SOURCE_UP: Final = Metric(
@@ -146,11 +139,10 @@ BATCH_PHASE_DURATION: Final = Metric(
     "writes the store; latestOffset is Kafka; walCommit and commitOffsets are the disk of the checkpoint.",
     ("phase",),
 )
-BATCH_FAILURES: Final = Metric(
+BATCH_FAILURES: Final = kept(
     "deadwatch_batch_failures_total",
     "Times the query failed and began again where it was, by cause: kafka or query. 0: never. More: nothing "
     "is lost or counted twice, but figures were late; streaming's log has a line for each.",
-    ("cause",),
     series.BATCH_FAILURES,
 )
 STREAM_BEHIND: Final = Metric(
