@@ -6,8 +6,15 @@ from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
 
+from confluent_kafka import (
+    OFFSET_INVALID,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka import ConsumerGroupTopicPartitions as GroupPlaces
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka import admin as typed_admin
 from confluent_kafka.admin import AdminClient
 
@@ -15,6 +22,7 @@ from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.guards import LagRefusedError
 from deadwatch.orders.selection import Extents
 from deadwatch.runtime.kafka import KafkaConnection
+from redrive.librdkafka import TIMED_OUT
 
 admin: Any = typed_admin  # its types leave out what is used here
 OffsetSpec = Any
@@ -167,7 +175,13 @@ def _list_offsets(
     isolation: IsolationLevel,
     timeout_s: float,
 ) -> dict[tuple[str, int], int]:
-    """An offset of each of these partitions, by topic and partition. Raises ``KafkaException``."""
+    """An offset of each of these partitions, by topic and partition. Raises ``KafkaException``.
+
+    Of a partition whose broker does not answer in time librdkafka tells no error, and no offset.
+    """
     specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, spec)
     futures = client.list_offsets(specs, isolation_level=isolation, request_timeout=timeout_s)
-    return {(place.topic, place.partition): future.result().offset for place, future in futures.items()}
+    found = {(place.topic, place.partition): future.result().offset for place, future in futures.items()}
+    if OFFSET_INVALID in found.values():
+        raise KafkaException(KafkaError(TIMED_OUT))
+    return found

@@ -7,11 +7,13 @@ next transaction, which it would end in its middle (KIP-890).
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from deadwatch.runtime.kafka import Options
+from deadwatch.orders.errors import KafkaUnavailableError
+from deadwatch.runtime.kafka import KafkaConnection, Options
 from lab.broker import LoneBroker
 from lab.faults import Api, Delay
 from lab.proxy import Proxy
 from lab.topics import Topics
+from redrive.cluster import Cluster
 from redrive.move.failures import AbortedError, FencedError
 from redrive.move.rewrite import ProducerRecord
 from redrive.move.transaction import TransactionalProducer
@@ -93,3 +95,12 @@ def test_an_end_that_arrives_in_the_next_transaction_moves_nothing_twice(
     until(lambda: not moving.step(), "not all records were moved", 120)
     assert delay.happened.is_set(), "the delayed request never arrived: nothing was tried"
     assert moving.moved() == list(range(COUNT))
+
+
+def test_offsets_of_a_broker_that_does_not_answer_in_time_are_not_known(broker: LoneBroker) -> None:
+    Topics(broker.bootstrap_servers).create("late.dlq", partitions=2)
+    cluster = Cluster(KafkaConnection(bootstrap_servers=broker.bootstrap_servers), timeout_s=1)
+    assert cluster.extents("late.dlq", 2).end == {0: 0, 1: 0}
+    late = r"late\.dlq does not tell its offsets: .*[Tt]imed out"
+    with broker.stopped(), pytest.raises(KafkaUnavailableError, match=late):
+        cluster.extents("late.dlq", 2)

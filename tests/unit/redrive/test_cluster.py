@@ -5,7 +5,8 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any, cast
 
-from confluent_kafka import OFFSET_INVALID, TopicPartition
+import pytest
+from confluent_kafka import OFFSET_INVALID, KafkaException, TopicPartition
 
 from redrive.cluster import group_lag
 
@@ -23,8 +24,8 @@ NEVER_READ = TopicPartition("payments", 0, OFFSET_INVALID)
 class Kafka:
     """Two topics with a partition of ten records, and what a group has committed."""
 
-    def __init__(self, committed: tuple[TopicPartition, ...]) -> None:
-        self._offsets, self._committed = iter((0, 10)), committed
+    def __init__(self, committed: tuple[TopicPartition, ...], end: int = 10) -> None:
+        self._offsets, self._committed = iter((0, end)), committed
 
     def list_topics(self, timeout: float) -> SimpleNamespace:
         del timeout
@@ -49,3 +50,8 @@ def test_a_topic_that_has_been_deleted_holds_nothing_back() -> None:
 def test_a_topic_that_a_group_does_not_read_holds_nothing_back() -> None:
     assert lag("orders", "payments", committed=(SEVEN_READ, NEVER_READ)) == 3
     assert lag("payments", committed=(NEVER_READ,)) == 10, "it may come to read it"
+
+
+def test_a_group_that_is_asked_about_in_vain_is_not_up_to_date() -> None:
+    with pytest.raises(KafkaException, match="_TIMED_OUT"):
+        group_lag(cast("Any", Kafka((SEVEN_READ,), OFFSET_INVALID)), "g", "our client", ["orders"])
