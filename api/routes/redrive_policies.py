@@ -37,7 +37,7 @@ class RedrivePolicy(Answer):
     version: int = Field(examples=[1])
     enabled: bool = Field(examples=[True])
     status_reason: str | None = Field(
-        description="Why it makes no order; null: nothing keeps it.", examples=[None]
+        description="What keeps it from orders, of all its topics or of some; null: nothing.", examples=[None]
     )
     latest_order: str | None = Field(description="Its newest redrive.", examples=[ID])
     dlq_topics: list[str] = Field(description="Topics that it has looked at.", examples=[["dlq.orders"]])

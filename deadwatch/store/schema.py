@@ -227,7 +227,7 @@ redrive_policies = _table(
     "topic_ids "  # JSON: Kafka's id of each of these topics, where it is known; "": of none
     "last_topic "  # the next one has its turn
     "failures:n "  # in a row
-    "status_reason "  # why it makes no order; "": nothing keeps it
+    "status_reason "  # what keeps it from orders, or topics from theirs; "": nothing
     "next_at_ms:n",  # it is not evaluated before
 )
 redrive_policy_changes = _table(

@@ -18,6 +18,7 @@ from deadwatch.contract.errors import RequestError
 from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.order import Status
 from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, due, rests
+from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
 from deadwatch.store.trouble import line
 from deadwatch.store.write.policies import PolicyBook
@@ -40,12 +41,9 @@ def backlog(
     partitions = cluster.partitions()
     topics = [topic for topic in partitions if rules.is_dlq(topic) and request.covers(topic)]
     ids = cluster.topic_ids(topics) if topics else {}  # before the offsets: these are not of an earlier topic
-    held, silent = dict[str, Backlog](), list[KafkaUnavailableError]()
-    for topic in topics:
-        try:
-            held[topic] = Backlog(ids[topic], cluster.extents(topic, partitions[topic]))
-        except KafkaUnavailableError as error:
-            silent.append(error)
+    found = cluster.extents_of({topic: partitions[topic] for topic in topics}) if topics else {}
+    silent = [one for one in found.values() if isinstance(one, KafkaUnavailableError)]
+    held = {topic: Backlog(ids[topic], one) for topic, one in found.items() if isinstance(one, Extents)}
     if silent and not held:
         raise silent[0]
     return held, silent

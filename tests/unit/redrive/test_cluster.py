@@ -1,4 +1,4 @@
-"""How far a consumer group is behind, without a Kafka."""
+"""What topics hold, and how far a consumer group is behind, without a Kafka."""
 
 from collections.abc import Collection
 from concurrent.futures import Future
@@ -8,7 +8,11 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaException, TopicPartition
 
-from redrive.cluster import group_lag
+from deadwatch.orders.errors import KafkaUnavailableError
+from deadwatch.orders.selection import Extents
+from deadwatch.runtime.kafka import KafkaConnection
+from redrive import cluster
+from redrive.cluster import Cluster, group_lag
 
 
 def answer(**content: object) -> Future[SimpleNamespace]:
@@ -55,3 +59,27 @@ def test_a_topic_that_a_group_does_not_read_holds_nothing_back() -> None:
 def test_a_group_that_is_asked_about_in_vain_is_not_up_to_date() -> None:
     with pytest.raises(KafkaException, match="_TIMED_OUT"):
         group_lag(cast("Any", Kafka((SEVEN_READ,), OFFSET_INVALID)), "g", "our client", ["orders"])
+
+
+class Hanging:
+    """A Kafka whose broker of the topic "orders" answers nobody."""
+
+    def __init__(self, _options: object) -> None:
+        self.asked = 0
+
+    def list_offsets(self, places: Collection[TopicPartition], **_options: object) -> dict[Any, Any]:
+        self.asked += 1
+        return {one: answer(offset=OFFSET_INVALID if one.topic == "orders" else 7) for one in places}
+
+
+def test_a_broker_that_answers_nobody_keeps_no_topic_of_the_others_and_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster.admin, "AdminClient", Hanging)
+    kafka = Cluster(KafkaConnection(bootstrap_servers="k:9092"))
+    found = kafka.extents_of({"orders": 1, "payments": 2})
+    assert kafka._admin.asked == len(("begin", "end"))
+    assert found["payments"] == Extents({0: 7, 1: 7}, {0: 7, 1: 7})
+    assert "topic orders does not tell its offsets: Local: Timed out" in str(found["orders"])
+    with pytest.raises(KafkaUnavailableError, match="topic orders does not tell"):
+        kafka.extents("orders", 1)

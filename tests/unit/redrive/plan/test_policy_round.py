@@ -131,10 +131,10 @@ class Stopping:
     def topic_ids(self, topics: list[str]) -> dict[str, str]:
         return dict.fromkeys(topics, "1")
 
-    def extents(self, topic: str, partitions: int) -> Extents:
-        assert (topic, partitions) == ("dlq.t", 1)
+    def extents_of(self, partitions: dict[str, int]) -> dict[str, Extents | KafkaUnavailableError]:
+        assert partitions == self.partitions()
         self._answer("extents")
-        return Extents({0: 0}, {0: 9})
+        return dict.fromkeys(partitions, Extents({0: 0}, {0: 9}))
 
     def read(self, create: CreateOrder, rules: TargetRules) -> tuple[Order, Plan]:
         del rules
@@ -178,10 +178,6 @@ class TwoTopics(Stopping):
     def partitions(self) -> dict[str, int]:
         return {"dlq.a": 1, "dlq.t": 1}
 
-    def extents(self, topic: str, partitions: int) -> Extents:
-        del topic, partitions
-        return Extents({0: 0}, {0: 9})
-
     def read(self, create: CreateOrder, rules: TargetRules) -> tuple[Order, Plan]:
         if create.request.dlq_topic == "dlq.a":
             self._answer("read")
@@ -215,10 +211,11 @@ class Offline(TwoTopics):
         super().__init__("")
         self.offline = topics
 
-    def extents(self, topic: str, partitions: int) -> Extents:
-        if topic in self.offline:
-            raise KafkaUnavailableError(f"topic {topic} does not tell its offsets")
-        return super().extents(topic, partitions)
+    def extents_of(self, partitions: dict[str, int]) -> dict[str, Extents | KafkaUnavailableError]:
+        silent = "topic {} does not tell its offsets".format
+        return super().extents_of(partitions) | {
+            topic: KafkaUnavailableError(silent(topic)) for topic in self.offline
+        }
 
 
 def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(
