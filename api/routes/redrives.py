@@ -53,7 +53,8 @@ class RedrivePlan(Answer):
     at_least: bool = Field(description="The reading was cut short: there may be more.", examples=[False])
     at_most: int = Field(
         description="Records to move or to park: the number to confirm. Where the reading was cut short "
-        "these are offsets, of which markers of transactions have some, too; at most `limits.max_records`.",
+        "these are offsets, of which markers of transactions have some, too; at most `limits.max_records`: "
+        "what such an order parks is then not counted.",
         examples=[20012],
     )
     read: int = Field(description="Records that were read.", examples=[20003])

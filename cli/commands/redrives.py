@@ -247,12 +247,14 @@ def plan(dry_run: Answer) -> tables.FittedTable:
 
 def question_about(made: Answer) -> str:
     """What people are asked before a plan becomes an order; "" where it would do nothing."""
-    moved, parked = made["to_move"], made["to_park"]
+    moved = made["to_move"]
+    parked = max(made["to_park"], made["at_most"] - moved)  # a plan of an earlier version counts the moved
+    up_to = "up to " if parked > made["to_park"] else ""
     if made["at_least"]:
         return f"Move or park up to {_records(made['at_most'])}?"
     if not moved:
         return f"Park {_records(parked)}?" if parked else ""
-    return f"Move {_records(moved)}{f', park {parked}' if parked else ''}?"
+    return f"Move {_records(moved)}{f', park {up_to}{parked}' if parked else ''}?"
 
 
 def _records(count: int) -> str:

@@ -82,7 +82,7 @@ class ConfirmError(RequestError):
     """The order may move or park more records than are confirmed, or than may go without that."""
 
     kind = "redrive-unconfirmed"
-    title = "The redrive may move more records than are confirmed"
+    title = "The redrive may move or park more records than are confirmed"
 
     def __init__(self, at_most: int, limit: int, confirmed: int | None) -> None:
         found = f"this may move or park {at_most} records"

@@ -259,6 +259,8 @@ def test_who_is_asked_sees_the_plan_once_where_the_output_goes_elsewhere_and_a_n
     [
         (Plan(to_move=7, at_most=7), "Move 7 records?"),
         (Plan(to_move=1, at_most=3, to_park=2), "Move 1 record, park 2?"),
+        (Plan(to_move=1, at_most=4, to_park=2), "Move 1 record, park up to 3?"),
+        (Plan(to_move=1, at_most=1, to_park=2), "Move 1 record, park 2?"),
         (Plan(to_move=7, at_least=True, at_most=9), "Move or park up to 9 records?"),
         (Plan(to_park=1, at_most=1), "Park 1 record?"),
         (Plan(skip_reasons={"already_moved": 7}), ""),

@@ -246,6 +246,24 @@ def test_a_dry_run_is_started_with_its_own_number_only(operator: Console) -> Non
     assert (refused.status_code, "nothing was moved." in refused.text) == (422, True)
 
 
+@pytest.mark.parametrize(
+    ("plan", "button"),
+    [
+        (Plan(to_move=1, at_most=4, to_park=2), "Move 1 record, park up to 3"),
+        (Plan(to_move=1, at_most=1, to_park=2), "Move 1 record, park 2"),
+        (Plan(to_move=2, at_least=True, at_most=9, to_park=1), "Move or park up to 9 records"),
+        (Plan(to_park=1, at_most=1), "Park 1 record"),
+    ],
+    ids=["behind max_records", "of an earlier version", "read in part", "parked alone"],
+)
+def test_the_button_says_all_that_is_confirmed(
+    operator: Console, store: Engine, plan: Plan, button: str
+) -> None:
+    dry_run = suite.order("a", request={"dry_run": True})
+    OrderBook(store).create(dry_run, plan.model_dump_json())
+    assert f'<button class="primary">{button}</button>' in operator.get("/redrives/a").text
+
+
 def test_headers_that_are_left_out_are_shown(operator: Console) -> None:
     dry_run = words(operator.get(f"/redrives/{console_store.DRY}").text)
     policy = words(operator.get(f"/policies/{console_store.POLICY}").text)
