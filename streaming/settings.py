@@ -110,8 +110,9 @@ class StreamingSettings(StoreSettings, QuarantineSettings):
     def _refuse_contradictions(self) -> Self:
         if self.default_api_timeout_ms < self.request_timeout_ms:
             raise ValueError("default_api_timeout_ms must be at least request_timeout_ms")
-        port = self.spark.get("spark.ui.port", "0")
+        port = self.spark.get("spark.ui.port", "0").strip()
+        is_number = port.lstrip("+-").isdecimal()  # Spark reads variables too, and says what is none
         is_shown = self.spark.get("spark.ui.enabled", str(self.ui_port is not None)).lower() == "true"
-        if is_shown and port != "0" and not (port.isdecimal() and int(port) in range(1_024, 65_536)):
+        if is_shown and is_number and int(port) not in {0, *range(1_024, 65_536)}:
             raise ValueError("spark.ui.port is none from 1024 to 65535: set ui_port instead")
         return self

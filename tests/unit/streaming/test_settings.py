@@ -29,7 +29,7 @@ def test_contradictions_are_refused(values: dict[str, object], message: str) -> 
         StreamingSettings.model_validate(values)
 
 
-@pytest.mark.parametrize("port", ["0", "1024", "65535"])
+@pytest.mark.parametrize("port", ["0", "1024", "65535", " 4041 ", "+4041", "${env:PORT}"])
 def test_a_port_that_sparks_ui_takes_is_left_to_it(port: str) -> None:
     StreamingSettings(ui_port=4_040, spark={"spark.ui.port": port})
     StreamingSettings(spark={"spark.ui.port": "80"})
