@@ -20,6 +20,7 @@ from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import schema
 from deadwatch.store.engine import connect
+from deadwatch.store.storable import MAX_LABEL_CHARS
 from deadwatch.store.store import Store
 from deadwatch.store.write import policies
 from deadwatch.store.write.handled import HandledBook
@@ -236,6 +237,18 @@ def test_a_topic_that_tells_nothing_is_named_while_nothing_is_due_and_no_longer(
     look = looked_at(kafka, engine, monkeypatch, "dlq.*")
     reason, kafka.offline = look.kept().status_reason, ()
     assert (reason, look.look().status_reason) == ("topic dlq.a does not tell its offsets", "")
+
+
+def test_all_topics_that_tell_nothing_are_named_as_far_as_there_is_room(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = looked_at(
+        Offline("dlq.a", *(f"dlq.{number}" for number in range(99))), engine, monkeypatch, "dlq.*"
+    )
+    after = look.kept()
+    assert after.status_reason.startswith("topic dlq.a does not tell its offsets; topic dlq.0 does not tell")
+    assert len(after.status_reason) == MAX_LABEL_CHARS
+    assert after.positions.keys() == {"dlq.t"}
 
 
 def test_where_no_topic_tells_its_offsets_the_next_look_comes_later(
