@@ -77,15 +77,16 @@ class Merging:
     def __init__(self) -> None:
         self.come, self.go_on = threading.Semaphore(0), threading.Semaphore(0)
         self.error: Exception | None = None
-        self.offsets = list[int]()
+        self.merged = list[tuple[str, int, int]]()
+        """Query, batch and offset."""
 
     def __call__(self, batch: Batch) -> Batch:
         self.come.release()
         assert self.go_on.acquire(timeout=WITHIN_S)
         if self.error:
             raise self.error
-        self.offsets.append(batch.first_offsets[TOPIC])
-        return replace(batch, begins=batch.first_offsets if len(self.offsets) > 1 else {})
+        self.merged.append((batch.query_id, batch.batch_id, batch.first_offsets[TOPIC]))
+        return replace(batch, begins=batch.first_offsets if len(self.merged) > 1 else {})
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_a_large_batch_is_merged_while_the_next_is_read_which_waits_for_it(
     merging.go_on.release(2)
     second.result(WITHIN_S)
     batches.settle()
-    assert merging.offsets == [0, 1]
+    assert merging.merged == [("q", 0, 0), ("q", 1, 1)]
     assert (store.offsets(), batches.applied) == ({TOPIC: 2}, 2)
 
 
