@@ -127,8 +127,9 @@ BOARD: Final = Board(
     details=(
         ranking(
             "Phases of a batch",
-            "By Spark's names: addBatch reads, counts and writes the store; latestOffset is Kafka; "
-            "walCommit and commitOffsets are the disk of the checkpoint.",
+            "By Spark's names: addBatch reads, counts and writes the store, where a large batch waits only "
+            "for the one before it; latestOffset is Kafka; walCommit and commitOffsets are the disk of the "
+            "checkpoint.",
             SCOPE.gauge(catalog.BATCH_PHASE_DURATION).max("phase"),
             unit=SECONDS,
         ),

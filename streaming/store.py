@@ -1,9 +1,9 @@
 """The store of the query: calls wait while it is away, a file is looked after, and a command for operators.
 
-A batch is read once and merged when the store is back; nothing is read in the meantime. ``Upkeep`` of a store
-that is a file searches for damage and makes a backup each day, in a thread and with read-only connections of
-its own: no batch waits for it. A problem is one line of the log, and the status of the source ``store`` until
-it is over.
+A batch is read once and merged when the store is back; nothing is read in the meantime, but one more
+after a large one. ``Upkeep`` of a store that is a file searches for damage and makes a backup each day, in a
+thread and with read-only connections of its own: no batch waits for it. A problem is one line of the log, and
+the status of the source ``store`` until it is over.
 
 ``python -m streaming.store status|upgrade|check|backup|restore`` ends with exit code 0, 1 or 2. An upgrade is
 safe to run again and from two places at once: the second finds nothing to do.

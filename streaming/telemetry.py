@@ -3,7 +3,7 @@
 | metric | what |
 |---|---|
 | ``messaging.client.consumed.messages`` | records of batches that were merged |
-| ``deadwatch.streaming.batch.duration`` | of a batch, in seconds, by ``deadwatch.phase``: read, merge |
+| ``deadwatch.streaming.batch.duration`` | by ``deadwatch.phase``, in s: read (and wait for its turn), merge |
 | ``deadwatch.streaming.lag`` | age of a batch's newest record at its commit, in s, by ``deadwatch.stream`` |
 | ``deadwatch.streaming.failures`` | times the query failed, by cause |
 | ``deadwatch.streaming.phase.duration`` | of a recent batch by Spark's names, in seconds |

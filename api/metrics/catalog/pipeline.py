@@ -136,7 +136,8 @@ BATCH_DURATION: Final = Metric(
 BATCH_PHASE_DURATION: Final = Metric(
     "deadwatch_batch_phase_duration_seconds",
     "How long the phases of a recent batch with records took, by Spark's names. addBatch reads, counts and "
-    "writes the store; latestOffset is Kafka; walCommit and commitOffsets are the disk of the checkpoint.",
+    "writes the store, where a large batch waits only for the one before it; latestOffset is Kafka; "
+    "walCommit and commitOffsets are the disk of the checkpoint.",
     ("phase",),
 )
 BATCH_FAILURES: Final = kept(
