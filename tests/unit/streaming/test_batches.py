@@ -119,19 +119,19 @@ def made(store: Store, merging: Merging, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def thread() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(1) as one:
-        yield one
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as two:
+        yield two
 
 
 def test_a_large_batch_is_merged_while_the_next_is_read_which_waits_for_it(
-    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+    made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     batches = made(0)
     batches(batch(0), 0)
     assert merging.come.acquire(timeout=WITHIN_S)
     next_one = batch(1)
-    second = thread.submit(batches, next_one, 1)
+    second = threads.submit(batches, next_one, 1)
     assert is_read(next_one)
     assert (store.offsets(), batches.applied) == ({}, 0)
     merging.go_on.release(2)
@@ -148,12 +148,12 @@ def test_a_small_batch_is_merged_before_the_next_is_begun(made: Made, merging: M
 
 
 def test_what_a_large_batch_has_counted_is_known_when_the_next_is_read(
-    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+    made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     batches = made(0)
     batches(batch(0), 0)
     again = batch(1, position=0)
-    second = thread.submit(batches.read, again)
+    second = threads.submit(batches.read, again)
     assert is_read(again)
     merging.go_on.release()
     assert second.result(WITHIN_S).records == 0
@@ -189,16 +189,19 @@ def test_a_failure_of_reading_is_kept_and_hides_none_of_merging(made: Made, merg
     assert batches.error is merging.error
 
 
-def test_the_end_waits_for_the_merge_and_lets_no_other_begin(
-    made: Made, merging: Merging, store: Store, thread: ThreadPoolExecutor
+def test_the_end_waits_for_what_is_being_read_and_merged_and_lets_no_other_begin(
+    made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
     batches = made(0)
     batches(batch(0), 0)
-    assert merging.come.acquire(timeout=WITHIN_S)
-    ending = thread.submit(batches.stop)
+    next_one = batch(1)
+    second = threads.submit(batches, next_one, 1)
+    assert is_read(next_one)
+    ending = threads.submit(batches.stop)
     assert not ending.done()
-    merging.go_on.release()
+    merging.go_on.release(2)
     ending.result(WITHIN_S)
-    assert store.offsets() == {TOPIC: 1}
+    second.result(WITHIN_S)
+    assert store.offsets() == {TOPIC: 2}
     with pytest.raises(StoppedError):
-        batches(batch(1), 1)
+        batches(batch(2), 2)
