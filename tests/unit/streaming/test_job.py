@@ -202,3 +202,22 @@ def test_a_merge_that_fails_ends_the_queries_although_spark_knows_nothing_of_it(
     failed = cast("Batches", SimpleNamespace(settle=lambda: None, error=KafkaConnectionError("gone")))
     with pytest.raises(KafkaConnectionError, match="gone"):
         job._watch([cast("StreamingQuery", FakeQuery([]))], [failed])
+
+
+def test_queries_are_stopped_when_what_they_have_read_is_merged(
+    job: Job, stop: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = list[str]()
+
+    def begin(name: str, _stream: object, _directory: Path, started: list[object]) -> object:
+        started.append(SimpleNamespace(stop=lambda: said.append(f"{name} merged")))
+        return SimpleNamespace(isActive=True, stop=lambda: said.append(f"{name} stopped"))
+
+    monkeypatch.setattr(job, "_settings", StreamingSettings(checkpoint=tmp_path))
+    monkeypatch.setattr(job, "_begin", begin)
+    monkeypatch.setattr(job._tracker, "settle", frozenset)
+    monkeypatch.setattr("streaming.cluster.starting_offsets", lambda *_: None)
+    monkeypatch.setattr("streaming.kafka_source.streams", lambda *_: {"a": None, "b": None})
+    stop.set()
+    job._run_once(session(stopped=False), [], again=False)
+    assert said == ["a merged", "b merged", "a stopped", "b stopped"]
