@@ -1,6 +1,7 @@
 """What is abandoned follows from events, one after the other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -63,6 +64,19 @@ def test_what_is_abandoned(
     state = reduce(following, events, EMPTY)[TASK]
     assert (state["logged_current"], state["logged_total"]) == logged
     assert (state["seen_current"], state["seen_total"]) == threads
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        replace(seen(1), happened_at_ms=9),
+        replace(seen(2), happened_at_ms=5),
+        replace(LOGGED, happened_at_ms=5),
+    ],
+    ids=["the same one seen later", "one more seen earlier", "one more logged earlier"],
+)
+def test_the_last_time_is_that_of_the_latest_that_was_abandoned(event: Event) -> None:
+    assert reduce(following, [seen(1), event], EMPTY)[TASK]["last_ms"] == 7
 
 
 @pytest.mark.parametrize("event", [seen(0), ENDED], ids=["healthy", "an end that nobody saw begin"])

@@ -68,6 +68,13 @@ def test_silence_is_taken_over_and_what_comes_late_is_refused(one: Store, other:
         one.note_source("streaming", "streaming", up=True, message="", now_ms=1)
 
 
+def test_it_is_taken_over_when_the_holders_own_time_is_over(one: Store, other: Store) -> None:
+    hold(one, HERE)
+    clock = Clock(TTL_MS // 2)
+    assert other.hold(ELSEWHERE, ttl_ms=1, stop=threading.Event(), now_ms=clock)
+    assert clock.now_ms == TTL_MS // 2 + TTL_MS
+
+
 def test_a_store_that_nobody_holds_any_more_is_taken_at_once(one: Store, other: Store) -> None:
     for store, owner in ((one, HERE), (other, ELSEWHERE)):
         clock = Clock()

@@ -86,6 +86,7 @@ COUNTS: dict[str, tuple[tuple[CollectorSnapshot, ...], int, int]] = {
     "a snapshot sent twice counts once": ((abandoned(1, 1), abandoned(1, 1)), 1, 1),
     "a new process resets current, not total": ((abandoned(1, 1), anew()), 0, 1),
     "a new process counts on": ((abandoned(2, 2), anew(), abandoned(1, 1, 2)), 1, 3),
+    "and on": ((abandoned(0, 8), abandoned(0, 3, 2), abandoned(0, 5, 2)), 0, 13),
     "another collector changes nothing": ((abandoned(1, 1), anew(collector="two")), 1, 1),
     "no total overflows": ((abandoned(0, 2**63 - 1), abandoned(0, 9, 2)), 0, 2**63 - 1),
 }
