@@ -96,7 +96,8 @@ async def beside_requests(work: Callable[[], Awaitable[None]]) -> AsyncIterator[
         yield
     finally:
         scope.cancel()
-        await asyncio.wait([task])  # not the task itself: it would be cancelled with the caller
+        with CancelScope(shield=True):
+            await asyncio.wait([task])  # not the task itself: it would be cancelled with the caller
         task.result()
 
 

@@ -104,7 +104,7 @@ class Live:
         while True:
             if not self._shares.taken:
                 self._states.clear()
-                self._watched.clear()
+                self._watched = asyncio.Event()
                 await self._watched.wait()
             try:
                 await self._read_states()

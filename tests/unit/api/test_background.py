@@ -5,12 +5,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from fastapi.testclient import TestClient
 
 from api.app import beside_requests, create_app
 from api.settings import ApiSettings
-from tests.unit.api.event_loop import DEADLINE_S, bounded
+from tests.unit.api.event_loop import DEADLINE_S, bounded, turns
 
 
 class Reading:
@@ -39,11 +39,34 @@ async def test_the_end_waits_for_the_thread_of_what_is_cancelled() -> None:
 
 
 @bounded
+async def test_an_end_that_is_cancelled_waits_all_the_same() -> None:
+    """As anyio cancels the app with the group that it runs in."""
+    reading = Reading()
+    with CancelScope() as group:
+        async with beside_requests(reading.work):
+            await asyncio.to_thread(reading.begun.wait)
+            asyncio.get_running_loop().call_later(0.01, reading.released.set)
+            group.cancel()
+    assert reading.done
+
+
+@bounded
 async def test_what_has_not_begun_is_ended_too() -> None:
     reading = Reading()
     async with beside_requests(reading.work):
         pass
     assert not reading.begun.is_set()
+
+
+def test_an_app_that_has_ended_starts_again_on_another_event_loop(tmp_path: Path) -> None:
+    app = create_app(ApiSettings(store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}"))
+
+    async def scene() -> None:
+        async with app.router.lifespan_context(app):
+            await turns()
+
+    for _ in range(2):
+        asyncio.run(scene())
 
 
 def test_the_store_is_closed_though_other_work_has_failed(
