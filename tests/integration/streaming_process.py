@@ -26,6 +26,7 @@ WITHIN_S = 600.0
 CHUNK = 20
 Totals = dict[str, int]
 Record = tuple[str, bytes, bytes, Headers]
+CONNECT: Headers = [("__connect.errors.topic", "orders"), ("__connect.errors.connector.name", "sink")]
 
 
 eventually = partial(waiting.eventually, within_s=WITHIN_S)
@@ -62,6 +63,11 @@ class Traffic:
             self.truth["task_timeouts"] += CHUNK
             self._transaction(self._letters())
 
+    def write_dead_letters(self, count: int) -> None:
+        """So many of Connect."""
+        self._transaction([(self.dlq_topic, b"", b"v", CONNECT)] * count)
+        self.truth["connect"] += count
+
     def write_corrupt(self) -> None:
         """One record that is no event; refused, it is a dead letter of ours."""
         self._transaction([(self.events_topic, b"k", b"{corrupt", [])])
@@ -91,11 +97,10 @@ class Traffic:
         return [(self.events_topic, *encode(event), []) for event in events]
 
     def _letters(self) -> list[Record]:
-        connect: Headers = [("__connect.errors.topic", "orders"), ("__connect.errors.connector.name", "sink")]
         share: Headers = [("__dlq.errors.topic", "orders"), ("__dlq.errors.group", "g1")]
         self.truth["connect"] += 3
         self.truth["share_group"] += 2
-        return [(self.dlq_topic, b"", b"v", headers) for headers in (*[connect] * 3, *[share] * 2)]
+        return [(self.dlq_topic, b"", b"v", headers) for headers in (*[CONNECT] * 3, *[share] * 2)]
 
 
 class Streaming:

@@ -11,6 +11,7 @@ import pytest
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
 from lab import Lab
+from streaming.kafka_source import SMALL_DEAD_LETTERS
 from tests.integration.streaming_process import (
     WITHIN_S,
     Streaming,
@@ -55,9 +56,11 @@ def test_no_total_changes_whatever_lies_between_two_runs(
     damaged_and_stopped(streaming, traffic, tmp_path)
     assert dead_letters_of(lab.bootstrap_servers, traffic.quarantine_topic) == [(b"{corrupt", b"deadwatch")]
     restored(streaming, file)
-    traffic.write(1)
-    with streaming.running():
-        settle(streaming, traffic)
+    most = str(SMALL_DEAD_LETTERS + 1)
+    large = Streaming(lab.bootstrap_servers, traffic, tmp_path, max_dead_letters_per_trigger=most)
+    killed_between_large_batches(large, traffic)
+    with large.running():
+        settle(large, traffic)
     counted_anew(lab, streaming, traffic)
     assert streaming.missed() == {}
 
@@ -113,6 +116,15 @@ def restored(streaming: Streaming, file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection:
         (kept,) = connection.execute("SELECT count(*) FROM audit WHERE why LIKE 'entry %'").fetchone()
     assert kept == 2_000
+
+
+def killed_between_large_batches(large: Streaming, traffic: Traffic) -> None:
+    """Executors read each of them while the one before is merged; what was not merged is read once more."""
+    before = large.totals().get("connect", 0)
+    traffic.write(1)
+    traffic.write_dead_letters(5 * SMALL_DEAD_LETTERS)
+    with large.running():
+        assert eventually(lambda: large.totals().get("connect", 0) > before + SMALL_DEAD_LETTERS), large.log()
 
 
 def counted_anew(lab: Lab, streaming: Streaming, traffic: Traffic) -> None:
