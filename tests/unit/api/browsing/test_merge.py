@@ -111,6 +111,13 @@ def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
         decode_cursor(RecordQuery(topic="dlq.t"), cursor)
 
 
+def test_a_cursor_that_an_older_version_gave_out_stays_good() -> None:
+    times = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}
+    rest = {"partition": 0, "offset": 5, "filter": "attempts < 3", "order": "oldest"}
+    query = RecordQuery.model_validate({"topic": "dlq.t", **times, **rest})
+    assert query.digest == "9501174c2328e50a"
+
+
 @pytest.mark.parametrize(
     "left", [{}, {0: (5, 5)}, {0: (7, 5)}, {-1: (0, 1)}, {0: (-1, 1)}, {2**31: (0, 1)}, {0: (0, 2**63)}]
 )

@@ -46,6 +46,10 @@ RECORDS = "/api/v1/dead-letters/records"
             "?topic=dlq.a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
             "422 invalid-selection from: must be before 'to'",
         ),
+        (
+            "?topic=dlq.a&from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00%2B01:00",
+            "422 invalid-selection from: must be before 'to'",
+        ),
         ("?topic=dlq.a&filter=ataempts%20%3E%201", "422 invalid-filter filter, line 1, column 1: 'ataempts'"),
         ("?topic=dlq.a&filter=" + "(" * 4_001, "422 invalid-request filter: "),
         ("?topic=dlq.a&filter=" + "(" * 3_000, "422 invalid-filter filter, line 1"),

@@ -129,7 +129,7 @@ async def test_who_comes_beyond_the_bounds_is_sent_away_and_nobody_means_no_look
                 pytest.raises(LiveBusyError, match="4 watch already"),
             ):
                 watch.seat("cid").__enter__()
-            await until(lambda: world.looks > 0)
+            await until(lambda: bool(watch._states))
         await until(lambda: not watch._states)
         seen = world.looks
         await turns()
