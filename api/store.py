@@ -12,6 +12,7 @@ nothing.
 import itertools
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -120,7 +121,7 @@ def database_errors() -> Iterator[None]:
     """Translate errors of the database into the api's own; their text shows no statement and no value."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:  # the driver's own: who takes its rows meets them
         cause = error.orig if isinstance(error, DBAPIError) else error
         absent = getattr(cause, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
         raise StoreUnavailableError(ABSENT if absent else line(error)) from error

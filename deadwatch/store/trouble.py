@@ -55,8 +55,8 @@ def is_damage(error: SQLAlchemyError) -> bool:
     return getattr(getattr(error, "orig", None), "sqlite_errorname", "").startswith(DAMAGE)
 
 
-def line(error: SQLAlchemyError) -> str:
-    """The error in one line, with what to do about it where that is known."""
+def line(error: Exception) -> str:
+    """The error of SQLAlchemy or of the driver in one line, with what to do about it where that is known."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     name = str(getattr(cause, "sqlite_errorname", ""))
     known = next((text for code, text in SQLITE.items() if name.startswith(code)), None)

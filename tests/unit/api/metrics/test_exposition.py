@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
-from sqlalchemy import Engine, Table, text, update
+from sqlalchemy import Engine, Table, TextClause, text, update
 
 from api.metrics import catalog
 from deadwatch.runtime.version import VERSION
@@ -238,9 +238,11 @@ def test_what_cannot_be_read_is_withheld_and_the_rest_goes_on(
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("labels", ["", "{", "[]", '{"task":"0_1"}', '{"a":"","b":"","c":""}'])
+@pytest.mark.parametrize(
+    "labels", ["", "{", "[]", '{"task":"0_1"}', '{"a":"","b":"","c":""}', text("CAST(x'ff' AS TEXT)")]
+)
 def test_one_damaged_row_withholds_its_whole_family(
-    client: httpx2.Client, store: Engine, add_series: Add, labels: str
+    client: httpx2.Client, store: Engine, add_series: Add, labels: str | TextClause
 ) -> None:
     add_series(series.CLIENT_TIMEOUTS, 5, client_id="a")
     add_series(series.TASK_TIMEOUTS, 7, application="whole")

@@ -2,9 +2,10 @@
 
 import httpx2
 import pytest
+from sqlalchemy import Column, Engine, text, update
 
 from deadwatch.store import schema, series
-from tests.unit.api.answers import pages
+from tests.unit.api.answers import pages, problem
 from tests.unit.api.conftest import Add
 
 NOW = "2027-01-15T08:00:00Z"
@@ -120,6 +121,17 @@ def test_a_timeout_without_usable_facts_is_still_listed(client: httpx2.Client, a
         add_row(schema.series, name="task_timeouts", labels=labels, value=1, detail=detail)
     rows = client.get("/api/v1/tasks").json()["task_timeouts"]
     assert [(row["timeouts"], row["elapsed_ms"], row["message"]) for row in rows] == [(1, None, "")] * 4
+
+
+@pytest.mark.parametrize("column", [schema.series.c.detail, schema.instances.c.trace], ids=str)
+def test_a_row_that_the_driver_cannot_read_is_a_store_that_cannot_be_read(
+    client: httpx2.Client, store: Engine, add_row: Add, add_series: Add, column: Column[str]
+) -> None:
+    add_series(series.TASK_TIMEOUTS, 2)
+    add_row(schema.instances)
+    with store.begin() as connection:
+        connection.execute(update(column.table).values({column: text("CAST(x'ff' AS TEXT)")}))
+    assert problem(client.get("/api/v1/tasks")) == "503 store-unavailable"
 
 
 def test_what_is_abandoned_now_stands_first_with_what_log_and_threads_say(
