@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from api.metrics import catalog
 from api.metrics.catalog import Metric
@@ -19,7 +19,7 @@ from api.signals.pipeline import Moment, last_batch, source_rows
 from api.signals.redrives import standstill
 from api.signals.series import series_rows
 from api.signals.tasks import counts, known_now
-from api.store import every_row
+from api.store import StoredRow, every_row
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
 from deadwatch.store import schema
@@ -121,7 +121,7 @@ def _connect_tasks(connection: Connection) -> OfMoment:
     return samples
 
 
-def _connect_errors(rows: Iterable[Row[Any]]) -> Iterator[Sample]:
+def _connect_errors(rows: Iterable[StoredRow]) -> Iterator[Sample]:
     for row in rows:
         labels = (row.kafka_cluster, row.worker, row.connector, row.task)
         if row.counted:

@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
-from sqlalchemy import Row
 
 from api.answers import Answer
 from api.auth.roles import VIEWER
@@ -20,7 +19,7 @@ from api.errors import ApiError
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.pipeline import Moment, source_rows, workforce
-from api.store import every_row
+from api.store import StoredRow, every_row
 from collector.sources.jolokia import bean_properties
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import STORE, STREAMING
@@ -70,7 +69,7 @@ def readyz(service: Serving, response: Response) -> Readiness:
     return Readiness(ready=True, missing=[], warnings=[warning for warning in warnings if warning])
 
 
-def _stream_warning(row: Row[Any], moment: Moment) -> str:
+def _stream_warning(row: StoredRow, moment: Moment) -> str:
     if not moment.is_up(row):
         return f"streaming counts nothing now: {row.message or 'it is silent'}"
     return row.message and f"streaming: {row.message}"
@@ -115,7 +114,7 @@ def connect_beans(instances: Iterable[Abandoned]) -> Beans:
     return {WORKER: {name: worker[name] for name in names}, **found}
 
 
-def share_beans(groups: Iterable[Row[Any]]) -> Beans:
+def share_beans(groups: Iterable[StoredRow]) -> Beans:
     """KIP-1191: meters of share groups; of a meter only its count is known here."""
     found: dict[str, Counter[str]] = {}
     for group in groups:

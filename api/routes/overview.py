@@ -3,19 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from fastapi import APIRouter
 from pydantic import Field
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
 from api.answers import TIME, Answer, answer_of, instant
 from api.service import NoParameters, Serving
 from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.dead_letter_groups import count_groups
 from api.signals.pipeline import last_batch, source_rows, workforce
-from api.signals.tasks import failed, known_now
-from api.store import every_row
+from api.signals.tasks import failed, stalled_since_ms
+from api.store import StoredRow, every_row
 from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
 
@@ -147,11 +146,10 @@ def overview(service: Serving) -> Overview:
         instances = reconcile(evidence_rows(connection))
         found = every_row(connection, schema.findings)
         sources = source_rows(connection)
-        tasks = known_now(every_row(connection, schema.connect_tasks), sources, moment)
-        stalled_ms = [task.stalled_since_ms for task in tasks if task.stalled_since_ms]
+        stalled_ms = stalled_since_ms(connection, sources, moment)
         redrives = workforce(connection, sources, moment)
         batch = last_batch(connection)
-        failures = failed(known_now(every_row(connection, schema.instances), sources, moment))
+        failures = failed(connection, sources, moment)
     expired = (series.DELIVERY_TIMEOUT_BATCHES, series.DELIVERY_TIMEOUT_RECORDS)
     batches, records = (totals[counter.name] for counter in expired)
     return Overview(
@@ -220,7 +218,7 @@ def _abandoned(instances: Sequence[Abandoned]) -> AbandonedNow:
     )
 
 
-def _down(row: Row[Any], stale_ms: int) -> Source:
+def _down(row: StoredRow, stale_ms: int) -> Source:
     """A source that is down; one that went silent is down since its last heartbeat."""
     return answer_of(
         Source,

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from fastapi import APIRouter
 from pydantic import Field
-from sqlalchemy import Connection, Row, Table
+from sqlalchemy import Connection, Table
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
@@ -17,7 +17,7 @@ from api.signals import tasks as progress
 from api.signals.abandoned import AbandonedInstances
 from api.signals.pipeline import Moment, source_rows
 from api.signals.series import SeriesRow, counter_answer, latest_first, series_rows
-from api.store import every_row
+from api.store import StoredRow, every_row
 from deadwatch.store import schema
 from deadwatch.store.series import DELIVERY_TIMEOUT_BATCHES, DELIVERY_TIMEOUT_RECORDS, TASK_TIMEOUTS
 
@@ -99,11 +99,11 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
 def failed(service: Service) -> list[progress.ConnectInstance]:
     """Connectors and tasks that are dead now, the latest first."""
     with service.store.read() as connection:
-        rows = _known_now(connection, schema.instances, service.moment)
-    return [answer_of(progress.ConnectInstance, row) for row in progress.failed(rows)]
+        rows = progress.failed(connection, source_rows(connection), service.moment)
+    return [answer_of(progress.ConnectInstance, row) for row in rows]
 
 
-def _known_now(connection: Connection, table: Table, moment: Moment) -> list[progress.Known]:
+def _known_now(connection: Connection, table: Table, moment: Moment) -> list[StoredRow]:
     return progress.known_now(every_row(connection, table), source_rows(connection), moment)
 
 
@@ -180,7 +180,7 @@ def findings(service: Serving, query: Paging) -> Findings:
     with service.store.read() as connection:
         rows = every_row(connection, schema.findings)
 
-    def key(row: Row[Any]) -> Key:
+    def key(row: StoredRow) -> Key:
         return row.first_ms, row.kind, row.subject, row.kafka_cluster
 
     page, following = cursor.page(rows, key, query, numbers=1, names=3, backwards=True)

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of, instant
 from api.cursor import Key, PageQuery
 from api.signals.series import SeriesRow, series_rows
-from api.store import every_row
+from api.store import StoredRow, every_row
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store import schema
 from deadwatch.store.series import DEAD_LETTERS, REDRIVE_RECORDS
@@ -23,7 +23,7 @@ Place = tuple[str, str]
 """Cluster and topic."""
 
 
-def queues(connection: Connection, *, parked: bool = False) -> dict[Place, Row[Any]]:
+def queues(connection: Connection, *, parked: bool = False) -> dict[Place, StoredRow]:
     """Every dead letter topic that a collector has found, or the topic of what was ``parked`` of it."""
     return {
         (row.kafka_cluster, row.dlq_topic.removesuffix(PARKED_SUFFIX)): row
@@ -55,7 +55,7 @@ class TopicRow:
     source_topics: tuple[str, ...]
     first_ms: int
     last_ms: int
-    queue: Row[Any] | None
+    queue: StoredRow | None
     handled: int
     gone: bool
     """Whether a collector has looked for it since its last record and has not found it."""
@@ -105,7 +105,7 @@ def read(connection: Connection) -> list[TopicRow]:
 
 
 def _row(
-    place: Place, causes: Sequence[SeriesRow], queue: Row[Any] | None, handled: int, observed_ms: int
+    place: Place, causes: Sequence[SeriesRow], queue: StoredRow | None, handled: int, observed_ms: int
 ) -> TopicRow:
     last_ms = max((cause.last_ms for cause in causes), default=0)
     return TopicRow(
@@ -176,7 +176,7 @@ def topic_answer(row: TopicRow) -> DeadLetterTopic:
     return answer_of(DeadLetterTopic, row, queue=None if row.queue is None else _queue(row.queue))
 
 
-def _queue(row: Row[Any]) -> DeadLetterQueue:
+def _queue(row: StoredRow) -> DeadLetterQueue:
     to_do = f"add {row.dlq_topic!r} to dlq_topics, at the top level of the settings file"
     return answer_of(
         DeadLetterQueue,

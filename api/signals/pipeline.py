@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from api.store import every_row
+from api.store import StoredRow, every_row
 from deadwatch.orders.order import Status
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import REDRIVE
@@ -25,12 +25,12 @@ class Moment:
     now_ms: int
     source_stale_ms: int
 
-    def is_up(self, source: Row[Any]) -> bool:
+    def is_up(self, source: StoredRow) -> bool:
         """Whether the source works, as far as is known now."""
         return bool(source.up and self.now_ms - source.heartbeat_ms <= self.source_stale_ms)
 
 
-def source_rows(connection: Connection) -> list[Row[Any]]:
+def source_rows(connection: Connection) -> list[StoredRow]:
     """Every source that ever sent a heartbeat, by name."""
     return sorted(every_row(connection, schema.sources), key=lambda row: row.name)
 
@@ -90,7 +90,7 @@ class Workforce:
         return f"{redrives} and no worker runs: start `python -m redrive`, or see its log"
 
 
-def workforce(connection: Connection, sources: Iterable[Row[Any]], moment: Moment) -> Workforce:
+def workforce(connection: Connection, sources: Iterable[StoredRow], moment: Moment) -> Workforce:
     """Orders and workers, as the store has them."""
     workers = sum(moment.is_up(row) for row in sources if row.kind == REDRIVE)
     return Workforce(count_by_status(connection), workers)

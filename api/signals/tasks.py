@@ -6,20 +6,21 @@ the same one.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from types import SimpleNamespace
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field
-from sqlalchemy import Row
+from sqlalchemy import Connection
 
 from api.answers import NEXT, TIME, Answer, Page, answer_of, instant
 from api.cursor import Key
 from api.signals.pipeline import Moment
+from api.store import StoredRow, every_row
 from deadwatch.contract.events import DEAD
+from deadwatch.store import schema
 from deadwatch.store.write.task_timers import SILENT_MS
 
 
-def running(rows: Iterable[Row[Any]], now_ms: int) -> list[Row[Any]]:
+def running(rows: Iterable[StoredRow], now_ms: int) -> list[StoredRow]:
     """The timers that run, the oldest first: neither ended nor silent for so long that they must have."""
     run = [row for row in rows if row.running and now_ms - row.heard_ms <= SILENT_MS]
     named = {(row.kafka_cluster, row.said_by) for row in run if row.task}
@@ -27,7 +28,7 @@ def running(rows: Iterable[Row[Any]], now_ms: int) -> list[Row[Any]]:
     return sorted(shown, key=lambda row: (row.since_ms, row.streams_client, row.task))
 
 
-def counts(rows: Iterable[Row[Any]], now_ms: int) -> dict[tuple[str, str], int]:
+def counts(rows: Iterable[StoredRow], now_ms: int) -> dict[tuple[str, str], int]:
     """How many timers run, by cluster and application; 0 where all timers of an application have ended."""
     known = list(rows)
     numbers = dict.fromkeys(sorted((row.kafka_cluster, row.application) for row in known), 0)
@@ -45,20 +46,27 @@ WHILE_UP: Final[Mapping[str, object]] = {
 """What is known of an instance or a task of Connect only while its source is up; its totals stay."""
 
 
-Known = Row[Any] | SimpleNamespace
-"""A row of ``instances`` or ``connect_tasks`` as it is known now."""
-
-
-def known_now(rows: Iterable[Row[Any]], sources: Iterable[Row[Any]], moment: Moment) -> list[Known]:
+def known_now(rows: Iterable[StoredRow], sources: Iterable[StoredRow], moment: Moment) -> list[StoredRow]:
     """The rows as they are known now: without their state, and whether they stall, where a source is down."""
     silent = {source.name for source in sources if not moment.is_up(source)}
-    return [SimpleNamespace(**{**row._asdict(), **WHILE_UP}) if row.source in silent else row for row in rows]
+    return [_withheld(row) if row.source in silent else row for row in rows]
 
 
-def failed(rows: Iterable[Known]) -> list[Known]:
-    """Instances that are FAILED or have lost their thread, the latest first."""
-    found = [row for row in rows if row.state in DEAD]
+def _withheld(row: StoredRow) -> StoredRow:
+    return row._replace(**{name: value for name, value in WHILE_UP.items() if name in row._fields})
+
+
+def failed(connection: Connection, sources: Iterable[StoredRow], moment: Moment) -> list[StoredRow]:
+    """Instances that are FAILED or have lost their thread, as far as is known now, the latest first."""
+    dead = every_row(connection, schema.instances, schema.instances.c.state.in_(DEAD))
+    found = [row for row in known_now(dead, sources, moment) if row.state]
     return sorted(found, key=lambda row: (-row.state_since_ms, *instance_key(row)))
+
+
+def stalled_since_ms(connection: Connection, sources: Iterable[StoredRow], moment: Moment) -> list[int]:
+    """Since when each task of Connect stalls, as far as is known now."""
+    stalled = every_row(connection, schema.connect_tasks, schema.connect_tasks.c.stalled_since_ms > 0)
+    return [row.stalled_since_ms for row in known_now(stalled, sources, moment) if row.stalled_since_ms]
 
 
 class TaskTimeouts(Answer):
@@ -162,17 +170,17 @@ class ConnectTasks(Page[ConnectTask]):
     """Those stalled for longest first, then the latest errors."""
 
 
-def timer_key(row: Row[Any]) -> Key:
+def timer_key(row: StoredRow) -> Key:
     """Its place in the list of timers: the oldest first."""
     return row.since_ms, row.kafka_cluster, row.streams_client, row.task, row.thread
 
 
-def instance_key(row: Known) -> Key:
+def instance_key(row: StoredRow) -> Key:
     """Its place in the list of what Connect runs: what is dead first."""
     return int(row.state not in DEAD), row.kafka_cluster, row.worker, row.connector, row.task
 
 
-def timer_answer(row: Row[Any], now_ms: int) -> TaskTimer:
+def timer_answer(row: StoredRow, now_ms: int) -> TaskTimer:
     """The timer as the api answers it."""
     return answer_of(
         TaskTimer,
@@ -183,13 +191,13 @@ def timer_answer(row: Row[Any], now_ms: int) -> TaskTimer:
     )
 
 
-def connect_task_key(row: Known) -> Key:
+def connect_task_key(row: StoredRow) -> Key:
     """Its place in the list: those stalled for longest first, then the latest errors."""
     since_ms, place = row.stalled_since_ms, (row.kafka_cluster, row.worker, row.connector, row.task)
     return (int(not since_ms), since_ms, -row.last_error_at_ms, *place)
 
 
-def connect_task_answer(row: Known) -> ConnectTask:
+def connect_task_answer(row: StoredRow) -> ConnectTask:
     """The task as the api answers it."""
     return answer_of(
         ConnectTask,
@@ -199,7 +207,7 @@ def connect_task_answer(row: Known) -> ConnectTask:
     )
 
 
-def _errors(row: Known) -> ConnectTaskErrors:
+def _errors(row: StoredRow) -> ConnectTaskErrors:
     totals = ConnectTaskErrors.model_fields.keys() - {"last_error"}
     counts = {name: getattr(row, f"{name}_total") for name in totals}
     return ConnectTaskErrors(**counts, last_error=instant(row.last_error_at_ms))

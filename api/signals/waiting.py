@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection
 
 from api.signals import dead_letter_topics
 from api.signals.dead_letter_groups import GroupRow, groups_on
 from api.signals.dead_letter_topics import HANDLED, PARKED, SENT, Place, TopicRow
 from api.signals.group_choices import Shelf
 from api.signals.series import series_rows
+from api.store import StoredRow
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store import schema
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_RECORDS
@@ -101,7 +102,7 @@ class Parked:
     ever: int
     moved_on: int
     last_ms: int
-    queue: Row[Any] | None
+    queue: StoredRow | None
 
     @property
     def topic(self) -> str:
