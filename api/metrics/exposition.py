@@ -128,7 +128,7 @@ def _read_store(connection: Connection) -> StoreSamples:
     complete = True
     for reader in READERS:
         try:
-            with database_errors():
+            with database_errors(), connection.begin_nested():  # PostgreSQL: else none behind it can be read
                 found = reader.read(connection)
                 if callable(found):
                     timed.append(found)
