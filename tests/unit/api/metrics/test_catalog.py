@@ -101,6 +101,11 @@ def test_every_series_has_one_metric_with_its_labels() -> None:
     assert {one.name: one.labels for one in exported} == {name: m.labels for name, m in on_series.items()}
 
 
+def test_a_scrape_begins_with_the_metrics_that_have_a_name_in_the_code() -> None:
+    named = (*catalog.observed.OBSERVED_METRICS, *catalog.pipeline.PIPELINE_METRICS)
+    assert catalog.ALL[: len(named)] == named
+
+
 def test_every_metric_is_read_exactly_once() -> None:
     read = [metric.name for reader in READERS for metric in reader.metrics]
     assert sorted([*read, catalog.STORE_UP.name, catalog.BUILD_INFO.name]) == sorted(BY_NAME)

@@ -123,6 +123,7 @@ def derived(topic: str, value: str = "x", text: str = "source_topic") -> dict[st
 REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
     ("the name of a built in one", [{**A, "name": "connect"}], "connect is the name of a"),
     ("no header", [{"name": "mine"}], "no header is named"),
+    ("a header without a name", [{"name": "mine", "message": ""}], "no header is named"),
     ("a built in header", [{**A, "message": "__connect.errors.mine"}], "is a header of the dialect connect"),
     ("a name twice", [A, {**A, "message": "y"}], "a is in several"),
     ("a header twice", [A, {**A, "name": "b"}], "x is in several"),

@@ -55,6 +55,21 @@ def test_the_second_stream_is_refused_while_the_first_one_lives(one: Store, othe
     assert one.apply(EMPTY)
 
 
+def test_an_owner_that_was_started_anew_while_the_second_one_waited_lives(one: Store, other: Store) -> None:
+    hold(one, HERE)
+    clock = Clock()
+
+    def while_it_starts_anew() -> int:
+        if clock.now_ms:
+            one.close()
+            hold(one, HERE)
+        return clock()
+
+    with pytest.raises(HeldError):
+        other.hold(ELSEWHERE, ttl_ms=TTL_MS, stop=threading.Event(), now_ms=while_it_starts_anew)
+    assert one.apply(EMPTY)
+
+
 def test_silence_is_taken_over_and_what_comes_late_is_refused(one: Store, other: Store) -> None:
     stop = hold(one, HERE)
     hold(other, ELSEWHERE)

@@ -65,7 +65,8 @@ def test_a_group_that_is_not_named_keeps_its_total() -> None:
 def test_totals_of_meters_go_on_over_batches(store: Store, rows: Rows) -> None:
     apply(store, meters(10), meters(12))
     apply(store, meters(2, 2))
-    assert rows(schema.share_groups, "consumergroup records records_total started_at_ms") == [("g", 2, 14, 2)]
+    names = "consumergroup records records_total started_at_ms observed_at_ms"
+    assert rows(schema.share_groups, names) == [("g", 2, 14, 2, 5)]
 
 
 def abandoned(current: int, total: int, life: int = 1) -> CollectorSnapshot:
@@ -97,7 +98,7 @@ def test_current_and_total_of_an_abandoned_source(
     events: tuple[CollectorSnapshot, ...], current: int, total: int
 ) -> None:
     counted = reduce(counts_after, events, EMPTY)[COUNT]
-    assert (counted["current"], counted["total"]) == (current, total)
+    assert (counted["current"], counted["total"], counted["observed_at_ms"]) == (current, total, 5)
 
 
 TASK = ConnectTask(

@@ -79,6 +79,16 @@ def test_while_the_window_runs_no_record_is_settled_too_early(
 
 
 @pytest.mark.parametrize("counted", [200], indirect=True)
+def test_what_another_counter_has_under_the_same_labels_is_not_sent(counted: Counted) -> None:
+    labels, before_ms = {"order": "a", "outcome": "sent"}, NOW_MS - 10 * WINDOW_MS
+    another = replace(REDRIVE_ORDERS, name="another")
+    counted.add("sent", 60, 10 * WINDOW_MS)
+    counted.add("sent", 40)
+    counted.count(delta(another, labels, 7, first_ms=before_ms, last_ms=before_ms))
+    assert counted.loop() == Loop(100, 0, 60)
+
+
+@pytest.mark.parametrize("counted", [200], indirect=True)
 def test_many_orders_are_told_apart_with_a_query_and_one_for_each_window(counted: Counted) -> None:
     settled = {WINDOW_MS: 15, 2 * WINDOW_MS: 10, 4 * WINDOW_MS: 0}
     windows_ms = {Scope.order(f"o{number}"): window_ms for number, window_ms in enumerate([*settled] * 3)}

@@ -83,6 +83,10 @@ CASES: dict[str, tuple[tuple[Event, ...], Running]] = {
         (),
     ),
     "at the end of the silence it is the same": ((started(1), started(1 + SILENT_MS)), SAME),
+    "a line that comes late does not bring the silence forward": (
+        (started(1), started(9), started(5), started(9 + SILENT_MS)),
+        SAME,
+    ),
     "after the silence it is another one": (
         (started(1, call="init", remaining_ms=5), started(2 + SILENT_MS)),
         (("0_1", "process", 2 + SILENT_MS, 0),),

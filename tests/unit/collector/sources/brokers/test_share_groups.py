@@ -130,6 +130,7 @@ def test_a_snapshot_is_published_at_every_change_and_as_a_heartbeat(agent: Agent
     (snapshot,) = events(source)
     assert isinstance(snapshot, BrokerSnapshot)
     assert (snapshot.broker, snapshot.started_at_ms, snapshot.share_groups) == ("1", STARTED_AT_MS, (G1,))
+    assert snapshot.source == source.name == "broker:1"
     assert snapshot.position > (1_000, 0, 0)
     agent.now_ms += 5_000
     assert len(events(source)) == 1

@@ -148,6 +148,14 @@ def test_a_worker_that_has_left_is_published_empty_once(cluster: Cluster, watch:
     assert source.poll() is None
 
 
+def test_of_several_workers_each_is_published_when_it_changes(cluster: Cluster, watch: Watch) -> None:
+    cluster.workers.append("other:8083")
+    cluster.connectors = {"pipe": ["0", "1"]}
+    source = watch.source(jolokia="")
+    assert len(polled(source)[0]) == 2
+    assert source.poll() is None
+
+
 def test_one_agent_for_several_workers_is_refused(cluster: Cluster, watch: Watch) -> None:
     cluster.workers.append("other:8083")
     cluster.connectors = {"pipe": ["0", "1"]}
