@@ -29,9 +29,10 @@ from deadwatch.runtime.process import leave_records_alone
 from lab import Lab
 from lab.topics import Topics
 from redrive.librdkafka import consume
-from redrive.move.mover import Finished, Idle, Moved, Paused
+from redrive.move.mover import Finished, Idle, Paused
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
+from redrive.telemetry import EndedTransaction, Telemetry
 
 TARGET: Final = "bench-redrive"
 DLQ: Final = f"dlq.{TARGET}"
@@ -95,23 +96,35 @@ def order(records: int, rate: float | None, dlq: str, in_flight: int) -> Order:
     )
 
 
+class Moments(Telemetry):
+    """When each transaction was done, and how many records had been moved by then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[float, int]] = []
+        self._moved = 0
+
+    def ended(self, transaction: EndedTransaction) -> None:
+        """Note it; one that was aborted has moved nothing."""
+        self._moved += 0 if transaction.error_type else transaction.batch.moved.total()
+        self.found.append((time.perf_counter(), self._moved))
+
+
 def ours(
     servers: str, records: int, rate: float | None = None, dlq: str = DLQ, in_flight: int = IN_FLIGHT
 ) -> list[tuple[float, int]]:
     """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
-    moments: list[tuple[float, int]] = []
+    moments = Moments()
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random())
+    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(), telemetry=moments)
     with OrderTask(context, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:
-                case Moved():
-                    moments.append((time.perf_counter(), work.moved))
                 case Idle(until_ms):
                     time.sleep(max(until_ms - clock_ms(), 0) / 1_000)
                 case Paused(reason):
                     raise RuntimeError(reason)
-    return moments
+    return moments.found
 
 
 def confluent(servers: str, records: int) -> None:

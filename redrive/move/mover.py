@@ -122,11 +122,6 @@ class Mover:
         return self._transact(now_ms)
 
     @property
-    def moved(self) -> int:
-        """How many records have gone to their targets, by all claims of the order."""
-        return self._limits.moved
-
-    @property
     def waiting(self) -> int:
         """How many records are put off."""
         return self._queue.waiting()

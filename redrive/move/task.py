@@ -91,11 +91,6 @@ class OrderTask:
         return self._mover.step(self._context.clock())
 
     @property
-    def moved(self) -> int:
-        """How many records the order has moved, by all of its claims."""
-        return self._mover.moved
-
-    @property
     def waiting(self) -> int:
         """How many of its records are put off."""
         return self._mover.waiting
