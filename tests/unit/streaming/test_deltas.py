@@ -87,13 +87,14 @@ def test_what_is_beyond_the_groups_of_a_batch_is_counted_as_other() -> None:
 
 def test_samples_are_cut_and_keep_their_lengths() -> None:
     headers: Headers = [("trace", b"\xff1"), ("none", None), ("long", b"h" * 5_000)]
-    big = record([*headers, *(("n", b"") for _ in range(99))], key=b"k" * 2_000, value=b"v" * 5_000)
+    many = [*headers, *(("n", b"") for _ in range(99))]
+    big = record(many, key=b"K" + b"k" * 1_999, value=b"V" + b"v" * 4_999)
     changes = found([big, record(None, key=None, value=None)])
     first, second = sorted(changes.samples, key=lambda sample: sample.offset)
     assert first.headers[:3] == (("trace", b"\xff1"), ("none", None), ("long", b"h" * 1_024))
     assert len(first.headers) == 64
-    assert (len(first.key or b""), first.key_bytes) == (1_024, 2_000)
-    assert (len(first.value or b""), first.value_bytes) == (4_096, 5_000)
+    assert (first.key, first.key_bytes) == (b"K" + b"k" * 1_023, 2_000)
+    assert (first.value, first.value_bytes) == (b"V" + b"v" * 4_095, 5_000)
     assert (second.key, second.value, second.key_bytes, second.value_bytes) == (None, None, -1, -1)
 
 

@@ -218,6 +218,7 @@ def test_a_source_that_only_times_out_is_started_anew_where_it_stood(
     until(lambda: harness.kafka.holds('"w2"') and harness.kafka.holds('"w3"'))
     harness.end()
     assert (first.closed, second.closed, saved) == (True, True, [None, {"offset": 1}])
+    assert harness.runtime.abandoned.count("log:a") == Count(0, 0), "it has closed in time"
     failed = (
         "failed: no progress within 1000 ms (task_timeout_ms), GET /connectors timed out; it is started anew"
     )

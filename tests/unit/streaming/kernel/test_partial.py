@@ -5,7 +5,6 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,8 +138,20 @@ def test_of_too_many_causes_each_keeps_its_newest_record(monkeypatch: pytest.Mon
     parts = [summarise(table(records[at::3]), CONTEXT) for at in range(3)]
     merged = merge(parts, CONTEXT).causes
     assert merged is not None
-    newest = pl.col("timestamp_ms").sort()
-    assert merged.samples.select(newest).equals(whole.samples.select(newest))
+    of_cause = [
+        [at_ms for at_ms, one in enumerate(records) if one["headers"] == headers][-2:]
+        for headers in ([(names.CONNECT_MESSAGE, b"x" * size)] for size in range(1, 6))
+    ]
+    newest = sorted([max(second for second, _ in of_cause), *(first for _, first in of_cause)])
+    assert sorted(whole.samples["timestamp_ms"]) == sorted(merged.samples["timestamp_ms"]) == newest
+
+
+@pytest.mark.parametrize(("of_event", "of_dead_letter"), [(9_000, 8_000), (8_000, 9_000)])
+def test_a_batch_is_as_late_as_its_newest_event_or_dead_letter(of_event: int, of_dead_letter: int) -> None:
+    event = replace(warm_up.example(KINDS["task_timeout"]), observed_at_ms=of_event)
+    dead_letters = [{"topic": "dlq", "timestamp_ms": of_dead_letter - age_ms} for age_ms in (0, 5)]
+    records = [*dead_letters, {"value": encode(event)[1], "timestamp_ms": 10_000}]
+    assert counted(records).observed_ms == 9_000
 
 
 def one_event(label: str, position: Position | None, offset: int) -> tuple[Key, Sums]:
