@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka.errors import KafkaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
@@ -48,6 +48,13 @@ EARLIER_CHECKPOINT: Final = ("sources", "state", "offsets", "commits", ".metadat
 logger = logging.getLogger(__name__)
 
 
+class Running(NamedTuple):
+    """A query that was started, and what happens to its batches."""
+
+    query: StreamingQuery
+    batches: Batches
+
+
 class Job:
     """Runs the queries until ``stop`` is set; a batch that is being merged is finished."""
 
@@ -77,16 +84,16 @@ class Job:
         failures = 0
         while not self._stop.is_set():
             self._beat()
-            started: list[Batches] = []
+            running: list[Running] = []
             try:
                 with self._tracker:
-                    self._run_once(spark, started, again=failures > 0)
+                    self._run_once(spark, running, again=failures > 0)
             except Exception as error:  # noqa: BLE001 -- the process loop: whatever fails is tried again
                 if self._stop.is_set():  # also when another stream has taken the store over
                     break
                 refuse_ended(spark)
-                failures = 1 if any(batches.applied for batches in started) else failures + 1
-                cause = next((batches.error for batches in started if batches.error), error)
+                failures = 1 if any(batches.applied for _, batches in running) else failures + 1
+                cause = next((batches.error for _, batches in running if batches.error), error)
                 if (record := kafka_source.untimely_record(str(cause))) is not None:
                     self._tracker.note_untimely(*record)
                 self._failed(cause, failures)
@@ -111,33 +118,30 @@ class Job:
         leave_records_alone()
         logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
-    def _run_once(self, spark: SparkSession, started: list[Batches], *, again: bool) -> None:
+    def _run_once(self, spark: SparkSession, running: list[Running], *, again: bool) -> None:
         left_out = self._tracker.settle()
         readable, untimely = cluster.without(left_out, self._settings), self._tracker.untimely
         rights = cluster.missing_rights(left_out - {topic for topic, _ in untimely}, self._settings)
         missing = "; ".join(filter(None, (rights, cluster.untimely_topics(untimely))))
         start = cluster.starting_offsets(self._store.offsets(), readable)
-        running: list[StreamingQuery] = []
         with checkpoint_directory(self._settings.checkpoint.resolve()) as directory:
             try:
                 for name, stream in kafka_source.streams(spark, readable, start).items():
-                    running.append(self._begin(name, stream, directory, started))
+                    running.append(self._begin(name, stream, directory))
                 if missing:
                     logger.warning(missing)
                 if again:
                     logger.info("the queries run again, from where they were")
                 self._heartbeat.say(KAFKA, up=True)
                 self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
-                self._watch(running, started)
+                self._watch(running)
             finally:
-                for batches in started:
+                for _, batches in running:
                     batches.stop()
-                for query in running:
+                for query, _ in running:
                     query.stop()
 
-    def _begin(
-        self, name: str, stream: kafka_source.Stream, directory: Path, started: list[Batches]
-    ) -> StreamingQuery:
+    def _begin(self, name: str, stream: kafka_source.Stream, directory: Path) -> Running:
         complete, telemetry = self._tracker.complete, self._telemetry
         batches = Batches(
             self._settings,
@@ -148,44 +152,48 @@ class Job:
             small=stream.small,
             stream=name,
         )
-        started.append(batches)
         writer = stream.records.writeStream.queryName(name).foreachBatch(batches)
         writer = writer.option("checkpointLocation", (directory / name).as_uri())
-        return writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds").start()
+        writer = writer.trigger(processingTime=f"{self._settings.trigger_interval_ms} milliseconds")
+        try:
+            return Running(writer.start(), batches)
+        except Exception:
+            batches.stop()
+            raise
 
-    def _watch(self, running: Sequence[StreamingQuery], started: Sequence[Batches]) -> None:
+    def _watch(self, running: Sequence[Running]) -> None:
         """Until ``stop`` is set; raises why one of the queries has ended before, or what a merge has met."""
         errors: tuple[Exception | None, ...] = ()
-        while not any(errors) and all(query.isActive for query in running):
+        while not any(errors) and all(query.isActive for query, _ in running):
             if self._stop.wait(POLL_MS / 1_000):
                 return
             self._beat()
-            self._track(running, started)
-            errors = tuple(batches.error for batches in started)
+            self._track(running)
+            errors = tuple(batches.error for _, batches in running)
         if not self._stop.is_set():
-            errors += tuple(query.exception() for query in running)
+            errors += tuple(query.exception() for query, _ in running)
             raise next(filter(None, errors), None) or RuntimeError("a query ended by itself")
 
-    def _track(self, running: Sequence[StreamingQuery], started: Sequence[Batches]) -> None:
+    def _track(self, running: Sequence[Running]) -> None:
         """Check the topics when it is time; if Kafka or the store does not answer, the batches report it."""
         now_ms = self._clock_ms()
         with contextlib.suppress(KafkaError, SQLAlchemyError):
             if abs(now_ms - self._checked_ms) >= self._settings.topics_poll_interval_ms:
                 self._checked_ms = now_ms
-                reports = self._reports(running, started)
+                reports = self._reports(running)
                 behind = self._tracker.check(end_offsets(reports))
                 figures = {BEHIND: behind, **self._tracker.lag.figures, **figures_of(reports)}
                 self._store.note_figures(figures)
                 self._telemetry.figures(figures)
             elif abs(now_ms - self._advanced_ms) >= ADVANCE_MS:
                 self._advanced_ms = now_ms
-                self._tracker.advance(end_offsets(self._reports(running, started)))
+                self._tracker.advance(end_offsets(self._reports(running)))
 
     @staticmethod
-    def _reports(running: Sequence[StreamingQuery], started: Sequence[Batches]) -> list[Progress]:
+    def _reports(running: Sequence[Running]) -> list[Progress]:
         """The last batch of each query that Spark has completed, when it is merged too."""
-        reports: list[Progress] = [query.lastProgress for query in running]
-        for batches in started:
+        reports: list[Progress] = [query.lastProgress for query, _ in running]
+        for _, batches in running:
             batches.settle()
         return reports
 

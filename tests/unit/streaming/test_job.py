@@ -19,14 +19,16 @@ from pyspark.sql import SparkSession
 from deadwatch.store.batch import Offsets
 from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.store import Store
-from streaming.job import EARLIER_CHECKPOINT, Job, checkpoint_directory
+from streaming.batches import Batches, StoppedError
+from streaming.job import EARLIER_CHECKPOINT, Job, Running, checkpoint_directory
 from streaming.session import SessionError, WrongSettingError
 from streaming.settings import StreamingSettings
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from streaming.batches import Batches
+    from streaming.kafka_source import Stream
 
 
 def session(stopped: bool | Exception) -> SparkSession:
@@ -175,6 +177,11 @@ class FakeQuery:
         return {"numInputRows": 7, "durationMs": {}, "sources": [{"endOffset": '{"dlq.a": {"0": 7}}'}]}
 
 
+def running(query: object, **batches: object) -> Running:
+    """A query with what stands for its batches."""
+    return Running(cast("StreamingQuery", query), cast("Batches", SimpleNamespace(**batches)))
+
+
 @pytest.mark.parametrize(("topics_poll_interval_ms", "told"), [(10_000, "advanced"), (1_000, "checked")])
 def test_topics_move_on_only_to_where_batches_are_merged(
     job: Job, monkeypatch: pytest.MonkeyPatch, topics_poll_interval_ms: int, told: str
@@ -193,15 +200,14 @@ def test_topics_move_on_only_to_where_batches_are_merged(
     monkeypatch.setattr(job, "_settings", settings)
     monkeypatch.setattr(job._tracker, "advance", passed("advanced"))
     monkeypatch.setattr(job._tracker, "check", passed("checked"))
-    batches = cast("Batches", SimpleNamespace(settle=lambda: said.append("merged"), error=None))
-    job._track([cast("StreamingQuery", FakeQuery(said))], [batches])
+    job._track([running(FakeQuery(said), settle=lambda: said.append("merged"), error=None)])
     assert said == ["completed", "merged", f"{told} to 7"]
 
 
 def test_a_merge_that_fails_ends_the_queries_although_spark_knows_nothing_of_it(job: Job) -> None:
-    failed = cast("Batches", SimpleNamespace(settle=lambda: None, error=KafkaConnectionError("gone")))
+    failed = running(FakeQuery([]), settle=lambda: None, error=KafkaConnectionError("gone"))
     with pytest.raises(KafkaConnectionError, match="gone"):
-        job._watch([cast("StreamingQuery", FakeQuery([]))], [failed])
+        job._watch([failed])
 
 
 def test_queries_are_stopped_when_what_they_have_read_is_merged(
@@ -209,9 +215,9 @@ def test_queries_are_stopped_when_what_they_have_read_is_merged(
 ) -> None:
     said = list[str]()
 
-    def begin(name: str, _stream: object, _directory: Path, started: list[object]) -> object:
-        started.append(SimpleNamespace(stop=lambda: said.append(f"{name} merged")))
-        return SimpleNamespace(isActive=True, stop=lambda: said.append(f"{name} stopped"))
+    def begin(name: str, _stream: object, _directory: Path) -> Running:
+        query = SimpleNamespace(isActive=True, stop=lambda: said.append(f"{name} stopped"))
+        return running(query, stop=lambda: said.append(f"{name} merged"))
 
     monkeypatch.setattr(job, "_settings", StreamingSettings(checkpoint=tmp_path))
     monkeypatch.setattr(job, "_begin", begin)
@@ -221,3 +227,33 @@ def test_queries_are_stopped_when_what_they_have_read_is_merged(
     stop.set()
     job._run_once(session(stopped=False), [], again=False)
     assert said == ["a merged", "b merged", "a stopped", "b stopped"]
+
+
+class FakeWriter:
+    """Writes the batches of a query that does not start."""
+
+    batches: Batches
+
+    def foreachBatch(self, batches: Batches) -> "FakeWriter":  # noqa: N802 -- PySpark's name
+        """Keep what is to happen to them."""
+        self.batches = batches
+        return self
+
+    def trigger(self, **_: str) -> "FakeWriter":
+        """Nothing more to know."""
+        return self
+
+    queryName = option = lambda self, *_: self  # noqa: N815 -- as above
+
+    def start(self) -> None:
+        """It does not."""
+        raise KafkaConnectionError
+
+
+def test_no_batch_is_begun_for_a_query_that_did_not_start(job: Job, tmp_path: Path) -> None:
+    writer = FakeWriter()
+    stream = SimpleNamespace(records=SimpleNamespace(writeStream=writer), small=1)
+    with pytest.raises(KafkaConnectionError):
+        job._begin("a", cast("Stream", stream), tmp_path)
+    with pytest.raises(StoppedError):
+        writer.batches(cast("DataFrame", None), 0)
