@@ -136,8 +136,6 @@ class Batches:
 
     def _marks(self, sources: frozenset[str]) -> Mapping[str, Position]:
         """Up to which positions these sources were counted, in the batch before this one too."""
-        if not sources:
-            return {}
         self.settle()
         return self._store.marks(sources)
 

@@ -91,12 +91,12 @@ def summarise_once(
     """What the records of a batch change, each event counted once.
 
     ``summarise_all`` sums up the whole batch; ``marks_of`` says up to which position sources were counted
-    before. Where a source may have sent an event again, which happens after a crash of the sender, the batch
-    is summed up a second time.
+    before; without a source it is not asked. Where a source may have sent an event again, which happens after
+    a crash of the sender, the batch is summed up a second time.
     """
     partial = summarise_all(context)
     sources = frozenset(run.source for run in partial.events.runs)
-    replayed = partial.events.replayed(marks_of(sources))
+    replayed = partial.events.replayed(marks_of(sources) if sources else {})
     if not replayed:
         return partial
     again = summarise_all(replace(context, replayed=replayed))

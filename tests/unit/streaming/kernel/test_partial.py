@@ -96,6 +96,14 @@ def test_any_split_merges_to_the_same(
     assert account(summarise_once(split, CONTEXT, lambda _: counted_before)) == account(whole)
 
 
+def test_without_a_source_nobody_is_asked_what_was_counted() -> None:
+    def marks_of(sources: frozenset[str]) -> dict[str, Position]:
+        raise AssertionError(sources)
+
+    dead_letters = summarise(table([{"topic": "dlq.a"}]), CONTEXT)
+    assert summarise_once(lambda _: dead_letters, CONTEXT, marks_of) is dead_letters
+
+
 def test_a_chunk_that_was_sent_twice_counts_once() -> None:
     values = [value(kind, "s", number) for number, kind in enumerate(KINDS)]
     events = counted(batch([*values, *values], [])).events
