@@ -88,7 +88,7 @@ class Batches:
         self._reader = Reader(small)
         self._busy, self._merger = threading.Lock(), ThreadPoolExecutor(1, "merge")
         self._merging: Future[None] | None = None
-        self._stopping, self.applied = False, 0
+        self._stopping, self._began_ms, self.applied = False, 0, 0
         self.error: Exception | None = None
 
     def stop(self) -> None:
@@ -109,12 +109,12 @@ class Batches:
                 raise StoppedError
             try:
                 query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
-                summary, began_ms = self._summarised(records)
-                self.settle()
+                summary = self._summarised(records)
+                self._wait_for_turn()
             except Exception as error:
                 self.error = self.error or error
                 raise
-            self._merging = self._merger.submit(self._merge, summary, began_ms, query_id, batch_id)
+            self._merging = self._merger.submit(self._merge, summary, self._began_ms, query_id, batch_id)
             if self._reader.is_small:
                 self.settle()
             if batch_id % LET_GO_AFTER == LET_GO_AFTER - 1:
@@ -122,22 +122,28 @@ class Batches:
 
     def read(self, records: DataFrame) -> Batch:
         """What a batch of Kafka's records changes in the store."""
-        return self._batch(*self._summarised(records))
+        return self._batch(self._summarised(records), self._began_ms)
 
-    def _summarised(self, records: DataFrame) -> tuple[Partial, int]:
-        """What the kernel makes of a batch, and when that was begun, in ms since the epoch."""
-        began_ms = self._clock_ms()
+    def _summarised(self, records: DataFrame) -> Partial:
+        """What the kernel makes of a batch."""
+        self._began_ms = self._clock_ms()
         settings = self._settings
-        context = Context(settings.events_topic, began_ms, settings.samples_per_group, reading())
+        context = Context(settings.events_topic, self._began_ms, settings.samples_per_group, reading())
         summary = summarise_once(self._reader.read(records), context, self._marks)
         if self._quarantine_refused and any(key.refused for key in summary.events.sums):
             write_refused(records, settings)
-        return summary, began_ms
+        return summary
 
     def _marks(self, sources: frozenset[str]) -> Mapping[str, Position]:
         """Up to which positions these sources were counted, in the batch before this one too."""
-        self.settle()
+        self._wait_for_turn()
         return self._store.marks(sources)
+
+    def _wait_for_turn(self) -> None:
+        """Wait until the batch before this one is merged, which is no part of how long this one takes."""
+        asked_ms = self._clock_ms()
+        self.settle()
+        self._began_ms += self._clock_ms() - asked_ms
 
     def _merge(self, summary: Partial, began_ms: int, query_id: str, batch_id: int) -> None:
         try:

@@ -3,13 +3,13 @@
 | metric | what |
 |---|---|
 | ``messaging.client.consumed.messages`` | records of batches that were merged |
-| ``deadwatch.streaming.batch.duration`` | by ``deadwatch.phase``, in s: read (and wait for its turn), merge |
+| ``deadwatch.streaming.batch.duration`` | by ``deadwatch.phase``, in s: read, merge; no wait for another |
 | ``deadwatch.streaming.lag`` | age of a batch's newest record at its commit, in s, by ``deadwatch.stream`` |
 | ``deadwatch.streaming.failures`` | times the query failed, by cause |
 | ``deadwatch.streaming.phase.duration`` | of a recent batch by Spark's names, in seconds |
 | ``deadwatch.streaming.behind`` | records that were not read yet, by topic |
 
-Every batch with records is a span, from when it was begun to its commit.
+Every batch with records is a span as long as these two, which ends at its commit.
 """
 
 from collections.abc import Iterable, Mapping

@@ -130,8 +130,8 @@ PIPELINE_LAG: Final = Metric(
 )
 BATCH_DURATION: Final = Metric(
     "deadwatch_batch_duration_seconds",
-    "How long streaming worked on its last batch. Near 0: idle or fast. Above a few seconds: look at "
-    "the size of the batches and at the disk of the store.",
+    "How long streaming read its last batch; neither the wait for another batch nor the store is in it. "
+    "Near 0: idle or fast. Above a few seconds: look at the size of the batches and at its cores.",
 )
 BATCH_PHASE_DURATION: Final = Metric(
     "deadwatch_batch_phase_duration_seconds",
