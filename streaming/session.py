@@ -52,6 +52,7 @@ WRONG = re.compile(
     r"SparkIllegalArgumentException: \[INVALID_|\[CODEC_NOT_AVAILABLE|Could not parse Master URL"
     r"|IllegalArgumentException: (?:requirement failed: )?(?:A secret key|startPort|spark\.[\w.]+) "
     r"(?:should|must) |NumberFormatException|ClassNotFoundException|ClassCastException"
+    r"|Asked to run locally with 0 threads|The number of cores per executor .* has to be >= "
 )
 """What Spark says of a setting that it does not take: classes and conditions, words where it has neither."""
 EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not

@@ -115,4 +115,6 @@ class StreamingSettings(StoreSettings, QuarantineSettings):
         is_shown = self.spark.get("spark.ui.enabled", str(self.ui_port is not None)).lower() == "true"
         if is_shown and is_number and int(port) not in {0, *range(1_024, 65_536)}:
             raise ValueError("spark.ui.port is none from 1024 to 65535: set ui_port instead")
+        if self.spark.get("spark.port.maxRetries", "").strip().startswith("-"):
+            raise ValueError("spark.port.maxRetries must not be negative: Spark would try no port at all")
         return self

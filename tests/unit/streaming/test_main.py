@@ -62,6 +62,11 @@ NO_CLASS_THERE = (
     "\tat x\nCaused by: java.lang.ClassNotFoundException: x.Partition\n\tat z"
 )
 NO_HOST = ": java.lang.IllegalArgumentException: java.net.UnknownHostException: namenode\n\tat x"
+NO_THREADS = ": org.apache.spark.SparkException: Asked to run locally with 0 threads\n\tat x"
+NO_CORES = (
+    ": org.apache.spark.SparkException: The number of cores per executor (=3) has to be >= the number of cpus"
+    " per task = 9.\n\tat x"
+)
 CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
@@ -82,6 +87,8 @@ CASES = {
     "a setting that needs another": ("local[3]", NO_SIZE, process.REFUSED),
     "a secret that nobody has said": ("spark://spark:7077", NO_SECRET, process.REFUSED),
     "a codec that is none": ("local[3]", NO_CODEC, process.REFUSED),
+    "no core of this machine": ("local[0]", NO_THREADS, process.REFUSED),
+    "a task that needs more cores than there are": ("local[3]", NO_CORES, process.REFUSED),
     "a class that an executor does not have": ("local[3]", NO_CLASS_THERE, process.AGAIN),
     "so does none": ("local[3]", NO_CLASS_THERE.replace("executor 1", "executor driver"), process.REFUSED),
     "a host that has no address yet": ("yarn", NO_HOST, process.AGAIN),

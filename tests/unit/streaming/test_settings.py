@@ -17,6 +17,7 @@ REFUSED = [
     ("a port that Spark does not take", {"ui_port": 80}, "greater than or equal to 1024"),
     ("a port of its own", {"ui_port": 4_040, "spark": {"spark.ui.port": "80"}}, "set ui_port instead"),
     ("so where it is said", {"spark": {"spark.ui.enabled": "TRUE", "spark.ui.port": "-1"}}, "set ui_port"),
+    ("no port at all", {"spark": {"spark.port.maxRetries": " -1"}}, "must not be negative"),
     ("a figure depends on it", {"spark": {"spark.sql.ansi.enabled": "true"}}, "the figures depend on it"),
     ("so on this", {"spark": {"spark.sql.mapKeyDedupPolicy": "true"}}, "the figures depend on it"),
     ("a setting of nobody", {"spark": {"executor.memory": "true"}}, "no setting of Spark"),
