@@ -31,6 +31,7 @@ from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from streaming import cluster, deltas, kafka_source
+from streaming.failure import panics_told
 from streaming.kernel import Context
 from streaming.kernel.event_decoder import refusal
 from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
@@ -124,6 +125,7 @@ class Batches:
         """What a batch of Kafka's records changes in the store."""
         return self._batch(self._summarised(records), self._began_ms)
 
+    @panics_told()
     def _summarised(self, records: DataFrame) -> Partial:
         """What the kernel makes of a batch."""
         self._began_ms = self._clock_ms()
@@ -160,6 +162,7 @@ class Batches:
         if self._store.apply(batch):
             self._telemetry.merged(batch, max(0, self._clock_ms() - began_ms))
 
+    @panics_told()
     def _batch(self, summary: Partial, began_ms: int) -> Batch:
         cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         counted = deltas.counted(summary.causes, cluster, self._settings.max_groups)

@@ -1,9 +1,12 @@
 """Why a query has failed, in one line for the log and the store."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kafka.errors import KafkaError
+from polars.exceptions import PanicException
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.store.trouble import line
@@ -38,3 +41,12 @@ def failure_of(error: Exception) -> Failure:
     root = causes[-1] if causes else next((line for line in text.splitlines() if line.strip()), "")
     message = " ".join(root.split())[:MAX_CHARS] or type(error).__name__
     return Failure(message, isinstance(error, KafkaError) or KAFKA.search(message) is not None)
+
+
+@contextmanager
+def panics_told() -> Iterator[None]:
+    """Make a panic of polars an ``Exception``: py4j tells Spark of nothing else, and Spark waits for ever."""
+    try:
+        yield
+    except PanicException as panic:
+        raise RuntimeError(f"polars has panicked: {panic}") from panic

@@ -11,6 +11,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
+from polars.exceptions import PanicException
 from pyspark.sql import DataFrame
 
 from deadwatch.contract.events import Position, TaskTimeout, encode
@@ -217,6 +218,20 @@ def test_a_failure_of_reading_is_kept_and_hides_none_of_merging(made: Made, merg
     with pytest.raises(AssertionError):
         batches(batch(None), 1)
     assert batches.error is merging.error
+
+
+@pytest.mark.parametrize("panics", ["Reader.read", "deltas.counted"])
+def test_a_panic_of_polars_is_a_failure_that_spark_and_we_are_told_of(
+    made: Made, monkeypatch: pytest.MonkeyPatch, panics: str
+) -> None:
+    def panic(*_: object) -> None:
+        raise PanicException("index out of bounds")
+
+    batches = made(1)
+    monkeypatch.setattr(f"streaming.batches.{panics}", panic)
+    with pytest.raises(RuntimeError, match="polars has panicked: index out of bounds") as raised:
+        batches(batch(0), 0)
+    assert batches.error is raised.value
 
 
 def test_the_end_waits_for_what_is_being_read_and_merged_and_lets_no_other_begin(
