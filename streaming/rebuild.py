@@ -96,9 +96,10 @@ class Rebuild:
                 shadow.copy_from(self._store)
                 work = self._on_top(shadow)  # the stream may have read more since the plan
             shadow.apply(self._first(work, shadow.offsets()))
-            if not self._fill(spark, shadow, work, progress):
-                return False
+            self._fill(spark, shadow, work, progress)
             self._refuse_other_topics(work)
+            if self._stop.is_set():
+                return False
             self._store.replace_with(shadow)
         return True
 
@@ -124,7 +125,7 @@ class Rebuild:
 
     def _fill(
         self, spark: SparkSession, shadow: Store, work: Work, progress: Callable[[int, int], None]
-    ) -> bool:
+    ) -> None:
         done, to_do = 0, work.plan.records
         progress(done, to_do)
         parts: list[Plan] = []
@@ -132,10 +133,9 @@ class Rebuild:
         for part in parts:
             self._retry(lambda: self._count(spark, shadow, part))  # noqa: B023 -- called at once
             if self._stop.is_set():
-                return False
+                return
             done += part.records
             progress(done, to_do)
-        return not self._stop.is_set()
 
     def _parts(self, plan: Plan) -> list[Plan]:
         most, times_ms = self._settings.max_offsets_per_trigger, (0, self._clock_ms())
@@ -180,13 +180,17 @@ class Rebuild:
                 return
 
     def _refuse_other_topics(self, work: Work) -> None:
-        with self._admin() as admin:
-            now = extent(admin, self._settings, 0)
+        now: dict[str, str] = {}
+        self._retry(lambda: now.update(self._topic_ids()))
         changed = sorted(
-            topic for topic, topic_id in work.ids.items() if now.ids.get(topic, topic_id) != topic_id
+            topic for topic, topic_id in work.ids.items() if now.get(topic, topic_id) != topic_id
         )
         if changed:
             raise BackfillError(f"{', '.join(changed)}: made anew meanwhile; start the backfill again")
+
+    def _topic_ids(self) -> dict[str, str]:
+        with self._admin() as admin:
+            return cluster.ids_of(cluster.read_topics(admin, self._settings))
 
     @contextmanager
     def _admin(self) -> Iterator[KafkaAdminClient]:

@@ -3,11 +3,14 @@
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from kafka.errors import KafkaConnectionError
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 
 from deadwatch.runtime.clock import clock_ms
@@ -16,6 +19,9 @@ from streaming.rebuild import BackfillError, Rebuild
 from streaming.rebuild_plan import Plan, Work
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -99,3 +105,64 @@ def test_a_jvm_that_is_gone_is_one_line_and_nothing_when_a_stop_was_asked_for(
         with pytest.raises(BackfillError, match=r"Java side is empty|Connection refused"):
             rebuild._retry(count)
         rebuild._retry(count)
+
+
+@pytest.fixture
+def stop() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def rebuild(tmp_path: Path, stop: threading.Event) -> Iterator[Rebuild]:
+    settings = StreamingSettings(
+        store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}", checkpoint=tmp_path / "c", retry_backoff_ms=1
+    )
+    with RetryingStore(settings, stop, Random()) as store:
+        yield Rebuild(settings, store, stop, clock_ms, Random())
+
+
+Goes = Callable[[], object]
+
+
+@pytest.fixture
+def run(rebuild: Rebuild, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Goes], bool]:
+    """Runs a backfill of a topic that has another id in the end, perhaps; Kafka goes when all is counted."""
+
+    def run_it(topic_id: str, goes: Goes) -> bool:
+        answers: list[Goes | None] = [None, goes, None]
+
+        def connect(_: object) -> object:
+            if gone := answers.pop(0):
+                gone()
+                raise KafkaConnectionError
+            return SimpleNamespace(close=lambda: None)
+
+        found = [{"name": "dlq.t", "topic_id": topic_id, "error_code": 0}]
+        monkeypatch.setattr("streaming.cluster.connect", connect)
+        monkeypatch.setattr("streaming.cluster.read_topics", lambda *_: found)
+        work = Work(Plan({}, {}), on_top=False, ids={"dlq.t": "a"}, forgotten={}, unread={})
+        return rebuild.run(cast("SparkSession", None), work, lambda *_: None)
+
+    return run_it
+
+
+def test_it_waits_for_kafka_when_all_is_counted_too(
+    rebuild: Rebuild, run: Callable[[str, Goes], bool]
+) -> None:
+    assert run("a", lambda: None)
+    assert rebuild._store.topic_ids() == {"dlq.t": "a"}
+
+
+def test_so_it_does_before_it_refuses_a_topic_that_was_made_anew(
+    rebuild: Rebuild, run: Callable[[str, Goes], bool]
+) -> None:
+    with pytest.raises(BackfillError, match=r"dlq\.t: made anew meanwhile"):
+        run("b", lambda: None)
+    assert rebuild._store.topic_ids() == {}
+
+
+def test_a_stop_while_it_waits_for_that_changes_nothing(
+    rebuild: Rebuild, run: Callable[[str, Goes], bool], stop: threading.Event
+) -> None:
+    assert not run("a", stop.set)
+    assert rebuild._store.topic_ids() == {}
