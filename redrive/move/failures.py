@@ -164,20 +164,26 @@ class UnansweredError(Exception):
     """The client waits for an answer that does not come any more: this producer can do no more."""
 
 
-def missing_right(aborted: AbortedError, order: str, user: str, topics: Iterable[str] = ()) -> str:
+def missing_right(
+    error: KafkaError,
+    order: str,
+    user: str,
+    failures: Mapping[tuple[str, int], KafkaError] = {},
+    topics: Iterable[str] = (),
+) -> str:
     """One line for people: which right is missing, and to whom; "" where none is missing.
 
-    Where Kafka does not say which topic it refuses, it is one of ``topics``.
+    ``failures`` are those of target partitions. Where Kafka does not say which topic it refuses, it is one of
+    ``topics``.
     """
     candidates = list(topics) or ["deadwatch.events"]
     unnamed = f"topic {candidates[0]}"
     if len(candidates) > 1:
         unnamed = f"one of the topics {', '.join(candidates)}"
     group = f"deadwatch-redrive-{order}"
-    places = {**aborted.failures, ("", -1): aborted.error}
-    for (topic, _), error in places.items():
-        if error.code() in RIGHTS:
-            right = RIGHTS[error.code()].format(topic=f"topic {topic}" if topic else unnamed, group=group)
+    for (topic, _), refused in {**failures, ("", -1): error}.items():
+        if refused.code() in RIGHTS:
+            right = RIGHTS[refused.code()].format(topic=f"topic {topic}" if topic else unnamed, group=group)
             return f"Kafka refuses {user} {right}: grant it, then resume"
     return ""
 
@@ -189,7 +195,7 @@ def refused_right(error: KafkaError, order: Order, user: str) -> str:
         return f"Kafka refuses {user} READ on topic {topic} or on an origin: grant it, then resume"
     if error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
         return TIMEOUT_REFUSED
-    return missing_right(AbortedError(error, {}), order.id, user)
+    return missing_right(error, order.id, user)
 
 
 class CulpritSearch:

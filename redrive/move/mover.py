@@ -257,7 +257,7 @@ class Mover:
         topics = {one.target_topic for one in batch.outcomes if one.result in WRITTEN}
         unnamed = aborted.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and not aborted.failures
         refused = self._router.unwritable({*topics, self._event_fields.events_topic}) if unnamed else []
-        right = missing_right(aborted, self._order.id, self._user, refused)
+        right = missing_right(aborted.error, self._order.id, self._user, aborted.failures, refused)
         if right:
             return Paused(right)
         culprits = self._culprits.judge(aborted.refusals)

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 from deadwatch.contract.backoff import Backoff
 from deadwatch.orders.guards import Guard, LagRefusedError, Returns, bounce_reason
 from deadwatch.orders.order import Guards
-from redrive.move.failures import AbortedError, missing_right
+from redrive.move.failures import missing_right
 from redrive.move.rewrite import BY_KEY
 from redrive.move.targets import TargetDeadlines
 from redrive.settings import RedriveSettings
@@ -136,14 +136,14 @@ def test_the_first_timeout_after_the_deadline_is_the_last(deadlines: TargetDeadl
 
 
 def test_a_missing_right_is_named_with_whom_it_is_missing_to() -> None:
-    refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    aborted = AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS), {("orders", 3): refused})
-    assert missing_right(aborted, "12", "user bob") == (
+    away = KafkaError(KafkaError.NOT_ENOUGH_REPLICAS)
+    refused = {("orders", 3): KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)}
+    assert missing_right(away, "12", "user bob", refused) == (
         "Kafka refuses user bob WRITE on topic orders: grant it, then resume"
     )
-    group = AbortedError(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), {})
+    group = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
     assert "READ on group deadwatch-redrive-12" in missing_right(group, "12", "user bob")
-    assert missing_right(AbortedError(KafkaError(KafkaError.NOT_ENOUGH_REPLICAS), {}), "12", "bob") == ""
+    assert missing_right(away, "12", "bob") == ""
 
 
 def test_a_lease_that_cannot_be_renewed_in_time_is_refused() -> None:
