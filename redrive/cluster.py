@@ -1,9 +1,10 @@
 """What Kafka says of its topics: partitions, ids, offsets, and how far a consumer group is behind on them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -80,7 +81,7 @@ def _text_of(found: Any) -> str:  # noqa: ANN401 -- a Uuid, whose types leave ou
 def written_end(client: AdminClient, topic: str, partition: int) -> int:
     """Where a partition ends, with what open transactions have written. Raises ``KafkaException``."""
     places = [TopicPartition(topic, partition)]
-    return _list_offsets(client, places, admin.OffsetSpec.latest(), WRITTEN, TIMEOUT_S)[topic, partition]
+    return _list_offsets(client, places, admin.OffsetSpec.latest(), WRITTEN, TIMEOUT_S)[topic, partition]()
 
 
 class Cluster:
@@ -110,13 +111,13 @@ class Cluster:
     ) -> dict[str, Extents | KafkaUnavailableError]:
         """``extents`` of each of these topics, all asked at once, or why it does not tell them."""
         places = [TopicPartition(topic, at) for topic, count in partitions.items() for at in range(count)]
-        begin = _asked(self._admin, places, admin.OffsetSpec.earliest(), COMMITTED, self._timeout_s)
-        end = _asked(self._admin, places, admin.OffsetSpec.latest(), isolation, self._timeout_s)
+        begin = _list_offsets(self._admin, places, admin.OffsetSpec.earliest(), COMMITTED, self._timeout_s)
+        end = _list_offsets(self._admin, places, admin.OffsetSpec.latest(), isolation, self._timeout_s)
         found: dict[str, Extents | KafkaUnavailableError] = {}
         for topic, count in partitions.items():
             try:
                 with self._offsets_of(topic):
-                    first, last = ({at: _told(one[topic, at]) for at in range(count)} for one in (begin, end))
+                    first, last = ({at: one[topic, at]() for at in range(count)} for one in (begin, end))
                     found[topic] = Extents(first, last)
             except KafkaUnavailableError as error:
                 found[topic] = error
@@ -144,7 +145,7 @@ class Cluster:
         spec = admin.OffsetSpec.for_timestamp(time_ms)
         with self._offsets_of(topic):
             found = _list_offsets(self._admin, places, spec, COMMITTED, self._timeout_s)
-        return {partition: offset for (_, partition), offset in found.items()}
+            return {partition: offset() for (_, partition), offset in found.items()}
 
     def _offsets_of(self, topic: str) -> AbstractContextManager[None]:
         return asking(self._connection, f"topic {topic} does not tell its offsets")
@@ -168,7 +169,7 @@ def group_lag(client: AdminClient, group: str, user: str, topics: Iterable[str])
     read = {topic for (topic, _), offset in committed.items() if offset >= 0} or set(present)
     behind: Counter[str] = Counter()
     for place in (one for one in end if one[0] in read):
-        behind[place[0]] += max(end[place] - max(committed.get(place, 0), begin[place]), 0)
+        behind[place[0]] += max(end[place]() - max(committed.get(place, 0), begin[place]()), 0)
     return max(behind.values())
 
 
@@ -193,26 +194,15 @@ def _list_offsets(
     spec: OffsetSpec,
     isolation: IsolationLevel,
     timeout_s: float,
-) -> dict[tuple[str, int], int]:
-    """An offset of each of these partitions, by topic and partition. Raises ``KafkaException``."""
-    asked = _asked(client, places, spec, isolation, timeout_s)
-    return {place: _told(future) for place, future in asked.items()}
-
-
-def _asked(
-    client: AdminClient,
-    places: list[TopicPartition],
-    spec: OffsetSpec,
-    isolation: IsolationLevel,
-    timeout_s: float,
-) -> dict[tuple[str, int], Future[Any]]:
+) -> dict[tuple[str, int], Callable[[], int]]:
+    """Ask for an offset of each of these partitions; each is waited for, or raises, when it is called."""
     specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, spec)
     futures = client.list_offsets(specs, isolation_level=isolation, request_timeout=timeout_s)
-    return {(place.topic, place.partition): future for place, future in futures.items()}
+    return {(place.topic, place.partition): partial(_offset, future) for place, future in futures.items()}
 
 
-def _told(asked: Future[Any]) -> int:
-    """The offset. Of a partition whose broker does not answer in time librdkafka tells no error, and none."""
+def _offset(asked: Future[Any]) -> int:
+    """Of a partition whose broker does not answer in time librdkafka tells no error, and no offset."""
     offset: int = asked.result().offset
     if offset == OFFSET_INVALID:
         raise KafkaException(KafkaError(TIMED_OUT))

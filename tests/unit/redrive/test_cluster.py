@@ -61,10 +61,11 @@ def test_a_group_that_is_asked_about_in_vain_is_not_up_to_date() -> None:
         group_lag(cast("Any", Kafka((SEVEN_READ,), OFFSET_INVALID)), "g", "our client", ["orders"])
 
 
-class Hanging:
+class Hanging(Kafka):
     """A Kafka whose broker of the topic "orders" answers nobody."""
 
-    def __init__(self, _options: object) -> None:
+    def __init__(self, _options: object = None) -> None:
+        super().__init__((TopicPartition("payments", 0, 7),))
         self.asked = 0
 
     def list_offsets(self, places: Collection[TopicPartition], **_options: object) -> dict[Any, Any]:
@@ -83,3 +84,7 @@ def test_a_broker_that_answers_nobody_keeps_no_topic_of_the_others_and_is_waited
     assert "topic orders does not tell its offsets: Local: Timed out" in str(found["orders"])
     with pytest.raises(KafkaUnavailableError, match="topic orders does not tell"):
         kafka.extents("orders", 1)
+
+
+def test_a_broker_that_answers_nobody_holds_back_no_group_that_reads_nothing_of_it() -> None:
+    assert group_lag(cast("Any", Hanging()), "g", "our client", ["orders", "payments"]) == 0
