@@ -104,17 +104,15 @@ class PolicyRounds:
             return
         if part is not None:
             try:
-                self._make(policy, part, rules, stop, reason)
+                self._make(policy, part, rules, stop)
             except RequestError:
                 if not stop.is_set():
                     self.book.end_turn(policy, part.topic)
                 raise
-        elif reason or policy.status_reason:
+        if not stop.is_set() and (reason or policy.status_reason):
             self.book.rest(policy, reason, 0, now_ms + self.interval_ms)
 
-    def _make(
-        self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event, reason: str
-    ) -> None:
+    def _make(self, policy: Policy, part: Due, rules: TargetRules, stop: threading.Event) -> None:
         by = f"policy {policy.id}"
         request = policy.request.order(part.topic)
         create = CreateOrder(request, by, "", lambda _: False, policy.id, part.extents)
@@ -122,6 +120,6 @@ class PolicyRounds:
         if stop.is_set() or order.dlq_topic_id != part.topic_id:  # these are not its offsets
             return
         wanted = order if plan.selected > plan.left_out or plan.at_least else None
-        made = self.book.carry_out(policy, part, wanted, plan.model_dump_json(), reason)
+        made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())
         if made is not None:
             logger.info("policy %s: order %s about %s", policy.id, made.order.id, part.topic)

@@ -95,13 +95,10 @@ class PolicyBook:
         with reading(self._engine) as connection:
             return latest(connection, policy)
 
-    def carry_out(
-        self, policy: Policy, one: Due, order: Order | None, plan: str, reason: str = ""
-    ) -> StoredOrder | None:
+    def carry_out(self, policy: Policy, one: Due, order: Order | None, plan: str) -> StoredOrder | None:
         """Add the next order of a policy, or note that none of these offsets is its own (``order`` is None).
 
-        ``reason`` is why other topics are left for now. Returns None as well when the policy has changed
-        since it was read.
+        Returns None as well when the policy has changed since it was read.
 
         Raises:
             OrderOverlapError: another order is active on these records.
@@ -117,7 +114,7 @@ class PolicyBook:
             made = None if order is None else orders.add(connection, order, plan)
             after = columns_of(covered(now, one))
             looked = {name: after[name] for name in ("positions", "topic_ids", "last_topic")}
-            _update(connection, policy.id, looked | {"failures": 0, "status_reason": storable(reason)})
+            _update(connection, policy.id, looked | {"failures": 0, "status_reason": ""})
         return made
 
     def end_turn(self, policy: Policy, topic: str) -> None:
