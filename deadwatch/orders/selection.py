@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from deadwatch.deadletter.record import DeadLetter
-from deadwatch.orders.order import Interval, Order
+from deadwatch.orders.errors import OrderOverlapError, UnreadHistoryError
+from deadwatch.orders.order import Interval, Order, Status
 
 Run = tuple[int, int]
 
@@ -86,6 +87,20 @@ def may_overlap(one: Order, other: Order) -> bool:
     plan, others = intervals(one), intervals(other)
     shared = plan.keys() & others.keys()
     return any(any(common(run, others[partition])) for partition in shared for run in plan[partition])
+
+
+def refuse_overlap(order: Order, other: Order, status: Status) -> None:
+    """Refuse an order while the other one is active on its records, or has ended while it was made.
+
+    What that one has moved is not among what the order leaves out. Raises ``OrderOverlapError`` or
+    ``UnreadHistoryError``.
+    """
+    if not may_overlap(order, other):
+        return
+    if not status.final:
+        raise OrderOverlapError(order.request.dlq_topic, other.id, status)
+    if not order.request.again:
+        raise UnreadHistoryError(order.request.dlq_topic, f"redrive {other.id} has just ended")
 
 
 def _chosen_offsets(order: Order) -> dict[int, list[Interval]]:

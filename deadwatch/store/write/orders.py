@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, RowMapping, bindparam, delete, func, select, text, tuple_, update
 
-from deadwatch.orders.errors import IdempotencyError, OrderOverlapError, OrderStateError, UnknownOrderError
+from deadwatch.orders.errors import IdempotencyError, OrderStateError, UnknownOrderError
 from deadwatch.orders.order import Guards, Order, Status
-from deadwatch.orders.selection import may_overlap
+from deadwatch.orders.selection import refuse_overlap
 from deadwatch.store.engine import insert, reading
 from deadwatch.store.returns import Scope, returns
 from deadwatch.store.schema import redrive_orders as table
@@ -23,6 +23,8 @@ ACTIVE: Final = (Status.RUNNING, Status.PAUSED, Status.CANCELLING)
 MAX_DRY_RUNS: Final = 1_000
 """How many dry runs are kept, the newest ones."""
 MAX_LOOKED_AT: Final = 100
+MAX_MAKING_MS: Final = 60_000
+"""What has ended later than this after an order was begun to be made has done so by another clock."""
 ZEROS: Final = ("epoch", "expires_at_ms", "waiting", "proceeded_at_ms", "sent_before", "bounced_before")
 """What a new order has none of."""
 
@@ -86,9 +88,7 @@ class OrderBook:
     ) -> StoredOrder:
         """Add the order, or find the one that the same key has made from the same request.
 
-        Raises:
-            IdempotencyError: the key has made an order from another request.
-            OrderOverlapError: an active order may select the same records.
+        Raises ``IdempotencyError``: the key has made an order from another request; else as ``add``.
         """
         with self._engine.begin() as connection:
             lock_creation(connection)
@@ -158,7 +158,7 @@ class OrderBook:
 
 
 def add(connection: Connection, order: Order, plan: str, idempotency_key: str = "") -> StoredOrder:
-    """Add the order; the caller has called ``lock_creation``. Raises ``OrderOverlapError``."""
+    """Add the order; the caller has called ``lock_creation``. Raises as ``refuse_overlap``."""
     if not order.request.dry_run:
         _refuse_overlap(connection, order)
     connection.execute(insert(connection, table), [_values(order, plan, idempotency_key)])
@@ -236,12 +236,12 @@ def _of_key(connection: Connection, key: str) -> StoredOrder | None:
 
 
 def _refuse_overlap(connection: Connection, order: Order) -> None:
-    query = select(table).where(
-        table.c.dlq_topic == order.request.dlq_topic, table.c.status.in_(ACTIVE), table.c.dry_run.is_(False)
-    )
+    made_ms = order.created_at_ms
+    ended = table.c.finished_at_ms.between(made_ms + 1, made_ms + MAX_MAKING_MS) & (table.c.epoch > 0)
+    of_topic = table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False)
+    query = select(table).where(*of_topic, table.c.status.in_(ACTIVE) | ended)
     for other in map(stored, connection.execute(query).mappings()):
-        if may_overlap(order, other.order):
-            raise OrderOverlapError(order.request.dlq_topic, other.order.id, other.status)
+        refuse_overlap(order, other.order, other.status)
 
 
 def _forget_dry_runs(connection: Connection, kept: int) -> None:

@@ -100,8 +100,7 @@ class PolicyBook:
 
         Returns None as well when the policy has changed since it was read.
 
-        Raises:
-            OrderOverlapError: another order is active on these records.
+        Raises as ``refuse_overlap``.
         """
         with self._engine.begin() as connection:
             orders.lock_creation(connection)

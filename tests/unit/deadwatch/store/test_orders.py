@@ -5,14 +5,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deadwatch.orders.errors import IdempotencyError, OrderOverlapError, OrderStateError, UnknownOrderError
+from deadwatch.orders.errors import (
+    IdempotencyError,
+    OrderOverlapError,
+    OrderStateError,
+    UnknownOrderError,
+    UnreadHistoryError,
+)
 from deadwatch.orders.order import Claim, Order, Status
 from deadwatch.store.engine import connect
 from deadwatch.store.write.order_claims import OrderClaims
-from deadwatch.store.write.orders import OrderBook, count_by_status, page
+from deadwatch.store.write.orders import MAX_MAKING_MS, OrderBook, count_by_status, page
 from tests.unit.deadwatch.store import suite
 
 LEASE_MS = 5_000
+ENDED_MS = 100_000
 Wanted = Mapping[str, object]
 
 ALL: Wanted = {"all": True}
@@ -129,6 +136,21 @@ def test_one_record_has_one_active_order(place: Place) -> None:
         place.add("c", selection={"group": "f1"})
     place.book.cancel("a", "", 1)
     place.add("c", selection={"group": "f1"})
+
+
+def test_what_an_order_moves_that_ends_while_another_is_made_is_not_moved_by_that_as_well(
+    place: Place,
+) -> None:
+    """It was looked up before what earlier orders have moved."""
+    place.add("a", selection=ALL)
+    place.claims.settle(place.claimed(), Status.COMPLETED, "", ENDED_MS)
+    for created_at_ms in (ENDED_MS - MAX_MAKING_MS, ENDED_MS - 1):
+        with pytest.raises(UnreadHistoryError, match="redrive a has just ended"):
+            place.add("b", created_at_ms, selection=ALL)
+    for name, created_at_ms in (("b", ENDED_MS), ("c", ENDED_MS - MAX_MAKING_MS - 1)):
+        place.add(name, created_at_ms, selection=ALL)
+        place.book.cancel(name, "nobody has begun it", ENDED_MS + 2)
+    place.book.create(suite.order("d", request={"again": True}, created_at_ms=ENDED_MS - 1), "{}")
 
 
 def test_a_key_makes_one_order_from_one_request(place: Place) -> None:
