@@ -40,15 +40,14 @@ Ending = tuple[Status, str] | None
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
 FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
 UNREADABLE: Final = "{}: mend it, then resume; or cancel, and order the offsets around it"
-STOPPING: Final = frozenset({Status.PAUSED, Status.CANCELLING})
 
 
 class LeaseKeeper:
     """Renews the lease of a claim inside ``with``: at once, and from then on in a thread.
 
     ``stopped`` is set when the work has to end: ``wanted`` is the status that users want, ``lost`` that
-    another worker has the order. ``waiting``, how many records wait, and ``proceeded_at_ms``, when the last
-    transaction was, go to the store with each renewal.
+    another worker has the order, ``left_open`` that the end of a transaction may be on its way to Kafka.
+    How many records are ``waiting``, and when the last transaction ``proceeded_at_ms``, each renewal stores.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class LeaseKeeper:
         self.stopped = threading.Event()
         self.stopped_since_ms: int | None = None
         self.wanted = Status.RUNNING
-        self.lost = False
+        self.lost = self.left_open = False
         self.waiting = self.proceeded_at_ms = 0
 
     def __enter__(self) -> Self:
@@ -96,7 +95,7 @@ class LeaseKeeper:
             else:
                 logger.exception("order %s: its claim is not renewed", self._claim.order.id)
             self.lost = self._clock() >= self._claim.expires_at_ms
-        if self.lost or self.wanted in STOPPING:
+        if self.lost or self.wanted in {Status.PAUSED, Status.CANCELLING}:
             self.stop()
 
 
@@ -152,7 +151,8 @@ class Worker:
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
                 ending, well = (None, True) if lease.stopped.is_set() else self._attempt(claim, lease)
-                if ending is None and lease.wanted is Status.CANCELLING and claim.epoch > 1:
+                doubtful = claim.epoch > 1 or lease.left_open
+                if ending is None and lease.wanted is Status.CANCELLING and doubtful:
                     self._fence(claim.order)  # after the attempt: it may have come to nothing
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
@@ -168,7 +168,7 @@ class Worker:
         return well
 
     def _fence(self, order: Order) -> None:
-        """Whoever had the order may only be slow: what they have open must not be moved once it is over."""
+        """What is still open of the order must not be moved once it is over; who had it may only be slow."""
         try:
             fence(self._context.settings, order, self._is_stopped)
         except (FencedError, KafkaException) as error:  # for them it is no better
@@ -208,13 +208,15 @@ class Worker:
         except (ForgottenError, MadeAnewError, FilterError) as error:
             return (Status.FAILED, str(error)), True
         except UnansweredError:
+            lease.left_open = True
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
             return None, True
         except GivenUpError:
             if self._stopped_since_ms(lease) is None:
                 limit_ms = claim.order.request.task_timeout_ms
                 return (Status.PAUSED, UNREACHABLE.format(limit_ms)), True
-            logger.warning("order %s: an open transaction is left to Kafka, which aborts it", claim.order.id)
+            lease.left_open = True
+            logger.warning("order %s: an open transaction is left to Kafka", claim.order.id)
         except KafkaException as error:
             return self._kafka_refused(claim, error)
         return None, False

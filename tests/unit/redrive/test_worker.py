@@ -297,11 +297,13 @@ def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fen
     assert beats == [NOW_MS + claims * LEASE_MS for claims in (1, 2, 3)]
 
 
-def test_so_they_are_where_it_is_cancelled_while_the_next_attempt_waits_for_kafka(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("had", [True, False], ids=["another worker had it", "nobody had it"])
+def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, had: bool
 ) -> None:
+    """Kafka may have got the end of the transaction, and commits it when it goes on."""
     place, fenced = Place(engine), list[str]()
-    assert place.next(0) == "a"
+    assert not had or place.next(0) == "a"
     place.book.pause("b", "later")
     place.now_ms = LEASE_MS
 
