@@ -11,7 +11,7 @@ import glob
 import os
 import stat
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,6 +23,9 @@ from collector.sources.source import Chunk, SourceDownError
 
 START_BYTES: Final = 256
 ANY_DEVICE: Final = -1
+MAX_AWAY: Final = 1_000
+"""So many files are remembered of directories in which nothing is found any more; the oldest go first."""
+
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
@@ -89,14 +92,14 @@ class LogGlob:
         saved = following.saved(pattern) or {}
         self._known = set[str](saved.get("paths", ()))
         self._had_any = bool(self._known) or bool(saved.get("had_any"))
-        self._empty = bool(saved.get("empty"))
-        """Whether the last look has found nothing."""
         starts, sources = saved.get("starts", {}), saved.get("sources", {})
         self._before = {
             path: Past(sources.get(path, path), ANY_DEVICE, inode, *starts.get(path, ()))
             for path, inode in saved.get("inodes", {}).items()
         }
-        self._by_number = by_number(self._before)
+        self._away = set[str](saved.get("away", self._before if saved.get("empty") else ()))
+        """Files of directories in which the last look has found nothing: a volume may only not be there."""
+        self._by_number = by_number(self._before, self._away)
         self._looks: Mapping[str, Look] = {}
         self._followed: set[str] = set()
 
@@ -105,14 +108,16 @@ class LogGlob:
         paths = glob.glob(self._pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute pattern
         found = without_links({path: at for path in paths if (at := look(path, self._looks.get(path)))})
         self._followed = {path for path in self._followed if self._follows(Path(path))}
-        if not found:  # nothing is forgotten: a volume may only not be there for a moment
-            was_empty, self._empty = self._empty, True
+        if not found:
+            was_away, self._away = self._away, set(self._before)
             if self._followed:
-                return None if was_empty else Chunk((), self._state())
+                return None if was_away == self._away else Chunk((), self._state())
             raise SourceDownError(NOTHING_MATCHES)
-        if self._empty:
-            self._keep_returned(found)
-        self._known &= found.keys() | self._followed
+        directories = {directory_of(path) for path in found}
+        self._keep_returned(found, directories)
+        away = {path: past for path, past in self._before.items() if directory_of(path) not in directories}
+        away = dict(list(away.items())[-MAX_AWAY:])
+        self._known &= found.keys() | self._followed | away.keys()
         begun = [path for path in sorted(found) if self._is_new(path, found)]
         for path in begun:
             once = path.rpartition(".")[2].isdecimal() and base_of(path) in found
@@ -121,14 +126,15 @@ class LogGlob:
             self._followed.add(path)
             self._known.add(path)
             self._had_any = True
-        before = {
+        before = away | {
             path: seen.past(self._source_of(path, seen))
             for path, seen in found.items()
             if self._is_decided(path, seen)
         }
-        moved, self._looks, self._empty = self._empty or self._before != before, found, False
+        moved, self._looks = self._away != away.keys() or self._before != before, found
         if moved:
-            self._before, self._by_number = before, by_number(before)
+            self._before, self._away = before, set(away)
+            self._by_number = by_number(self._before, self._away)
         return Chunk((), self._state()) if begun or moved else None
 
     def close(self) -> None:
@@ -141,14 +147,16 @@ class LogGlob:
             "starts": {path: past[3:] for path, past in self._before.items()},
             "sources": {path: past.source for path, past in self._before.items() if past.source != path},
             "had_any": self._had_any,
-            "empty": self._empty,
+            "away": sorted(self._away),
         }
 
-    def _keep_returned(self, found: Mapping[str, Look]) -> None:
+    def _keep_returned(self, found: Mapping[str, Look], directories: Collection[str]) -> None:
         """Forget what is not there again, not even rotated: a new file may have its number."""
-        names = found.keys() | {base_of(path) for path in found}
-        self._before = {path: past for path, past in self._before.items() if path in names}
-        self._by_number = by_number(self._before)
+        returned = {path for path in self._away if directory_of(path) in directories}
+        if returned:
+            names = found.keys() | {base_of(path) for path in found}
+            self._before = {path: past for path, past in self._before.items() if path not in returned - names}
+            self._by_number = by_number(self._before, self._away - returned)
 
     def _is_new(self, path: str, found: Mapping[str, Look]) -> bool:
         if path in self._followed:
@@ -196,9 +204,14 @@ class LogGlob:
         return there is not None and not there.is_still(past) and now.written_ns <= there.written_ns
 
 
-def by_number(before: Mapping[str, Past]) -> dict[tuple[int, int], Past]:
-    """The files by device and inode."""
-    return {(past.device, past.inode): past for past in before.values()}
+def by_number(before: Mapping[str, Past], away: Collection[str]) -> dict[tuple[int, int], Past]:
+    """The files that are not away, by device and inode."""
+    return {(past.device, past.inode): past for path, past in before.items() if path not in away}
+
+
+def directory_of(path: str) -> str:
+    """The directory of a file."""
+    return os.path.dirname(path)  # noqa: PTH120 - there may be thousands
 
 
 def without_links(found: Mapping[str, Look]) -> dict[str, Look]:

@@ -1,0 +1,74 @@
+"""A pattern over several volumes, of which one may not be there for a while: each line is read once."""
+
+from pathlib import Path
+
+import pytest
+
+from collector.sources.logs.patterns import MAX_AWAY
+from tests.unit.collector.sources.logs.scanning import Writer, abandoned, glob_of
+from tests.unit.collector.sources.logs.test_patterns import LINES, Collect, collect
+
+__all__ = ["collect"]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("rotated", [False, True])
+def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
+    tmp_path: Path, collect: Collect, *, rotated: bool, restart: bool
+) -> None:
+    """It may come when the other one has been read for long, and be rotated on meanwhile."""
+    for volume in ("a", "b"):
+        (tmp_path / volume).mkdir()
+    collector = collect("?/x.log*")
+    there, late = Writer(tmp_path / "a" / "x.log"), Writer(tmp_path / "b" / "x.log")
+    for writer in (there, late):
+        writer.write(LINES)
+    for _ in range(2):
+        collector.look()
+        for writer in (there, late):
+            writer.rename()
+            writer.write(LINES)
+    collector.look()
+    away = late.path.parent.rename(tmp_path / "away")
+    for _ in range(2):
+        if restart:
+            collector.start()
+        there.write(LINES)
+        collector.look(2)
+    away.rename(late.path.parent)
+    if rotated:
+        late.write(LINES)
+        late.rename()
+    late.write(LINES)
+    collector.look(2)
+    assert len(collector.entries()) == there.written + late.written
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_log_with_the_number_of_one_that_was_deleted_with_its_directory_is_read(
+    tmp_path: Path, collect: Collect, *, restart: bool
+) -> None:
+    """As those of pods, also where nothing tells the two apart: the first one was empty."""
+    for pod in ("a", "b", "c"):
+        (tmp_path / pod).mkdir()
+    (tmp_path / "a" / "0.log").touch()
+    (tmp_path / "b" / "0.log").write_text(abandoned(1))
+    collector = collect("?/0.log")
+    collector.look()
+    kept = (tmp_path / "a" / "0.log").rename(tmp_path / "kept")
+    collector.look()
+    if restart:
+        collector.start()
+    kept.write_text(abandoned(2))
+    kept.rename(tmp_path / "c" / "0.log")
+    collector.look(2)
+    assert collector.entries() == ["1", "2"]
+
+
+def test_only_so_much_is_remembered_of_directories_that_are_gone(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text(abandoned(0))
+    gone = {f"{tmp_path}/{pod}/x.log": pod for pod in range(MAX_AWAY + 1)}
+    chunk = glob_of(tmp_path / "**" / "x.log", [], {"paths": list(gone), "inodes": gone}).poll()
+    assert chunk is not None
+    remembered = {*list(gone)[1:], str(tmp_path / "x.log")}
+    assert set(chunk.state["inodes"]) == set(chunk.state["paths"]) == remembered
