@@ -172,8 +172,9 @@ class LogGlob:
         moved = self._past_of(now)
         if moved is not None and now.is_still(moved):
             return False
-        is_known = other in self._known and other in self._before
-        return not (is_known and self._is_rotation(now, other, found.get(other)))
+        return not (
+            other in self._known and self._is_rotation(now, self._before.get(other), found.get(other))
+        )
 
     def _past_of(self, now: Look) -> Past | None:
         """What the number of the file was at the last look."""
@@ -193,15 +194,16 @@ class LogGlob:
         """Whether it is known what the file is; of a new one that is still empty it is not."""
         return bool(now.size) or path in self._known or self._past_of(now) is not None
 
-    def _is_rotation(self, now: Look, other: str, there: Look | None) -> bool:
+    def _is_rotation(self, now: Look, past: Past | None, there: Look | None) -> bool:
         """Whether it is a copy of the other one, or was written between two files that had the other's name.
 
-        What is called like a rotation and is still empty may become one.
+        What is called like a rotation and is still empty may become one. ``past`` is None where the last look
+        has not found the other one.
         """
-        past = self._before[other]
-        if not now.size or (past.start_bytes and now.begins_as(past)):
+        if not now.size or (past is not None and past.start_bytes and now.begins_as(past)):
             return True
-        return there is not None and not there.is_still(past) and now.written_ns <= there.written_ns
+        is_another = past is None or (there is not None and not there.is_still(past))
+        return there is not None and is_another and now.written_ns <= there.written_ns
 
 
 def by_number(before: Mapping[str, Past], away: Collection[str]) -> dict[tuple[int, int], Past]:

@@ -200,6 +200,25 @@ def test_a_log_rotated_several_times_between_two_looks_is_read_once(
 
 
 @pytest.mark.parametrize("restart", [False, True])
+def test_a_log_rotated_twice_of_which_the_last_look_has_found_none_is_read_once(
+    collect: Collect, writer: Writer, restart: bool
+) -> None:
+    """As where whoever renames it makes no new one, and its writer has nothing to write for a while."""
+    collector = collect("x.log*")
+    collector.look()
+    writer.rename()
+    collector.look()
+    if restart:
+        collector.start()
+    for _ in range(2):
+        writer.write(LINES)
+        writer.rename()
+    writer.write(LINES)
+    collector.look(3)
+    assert collector.entries() == writer.every()
+
+
+@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
     collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
