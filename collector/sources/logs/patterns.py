@@ -117,8 +117,9 @@ class LogGlob:
         self._keep_returned(found, directories)
         away = {path: past for path, past in self._before.items() if directory_of(path) not in directories}
         away = dict(list(away.items())[-MAX_AWAY:])
-        self._known &= found.keys() | self._followed | away.keys()
-        begun = [path for path in sorted(found) if self._is_new(path, found)]
+        renamed = set[str]() if self._looks else self._known & self._sources_of(found)
+        self._known &= found.keys() | self._followed | away.keys() | renamed
+        begun = [path for path in sorted(found.keys() | renamed) if self._is_new(path, found)]
         for path in begun:
             once = path.rpartition(".")[2].isdecimal() and base_of(path) in found
             # one that raises is tried again, those before it are followed
@@ -185,6 +186,10 @@ class LogGlob:
         """The path whose source reads the file; what was empty cannot be known again."""
         past = self._past_of(now)
         return past.source if past is not None and past.start_bytes and now.is_still(past) else path
+
+    def _sources_of(self, found: Mapping[str, Look]) -> set[str]:
+        """The paths whose sources read the files; none reads on in one that is compressed now."""
+        return {self._source_of(path, seen) for path, seen in found.items() if not path.endswith(GZIP)}
 
     def _is_taken(self, path: str) -> bool:
         now = look(path, None)

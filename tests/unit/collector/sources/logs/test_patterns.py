@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collector.sources.logs.files import LogSource
+from collector.sources.logs.followed_file import GONE
 from collector.sources.logs.patterns import START_BYTES, LogGlob
 from collector.sources.source import SourceDownError, State
 from tests.unit.collector.sources.logs.scanning import (
@@ -66,6 +67,12 @@ class Collector:
                 continue
             self.tasks += tasks_and_reasons(events)
             self._saved.update({source.name: state} if state is not None else {})
+
+    def read_on(self, path: Path) -> None:
+        """Look for files, and read the one that had this name; raises once there is no more of it."""
+        self._glob.poll()
+        while (chunk := self.sources[path].poll()) is not None:
+            self.tasks += tasks_and_reasons(chunk.events)
 
     def _follow(self, path: Path, once: bool, taken: Callable[[], bool]) -> None:
         self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once, taken=taken)
@@ -215,6 +222,21 @@ def test_a_log_rotated_twice_of_which_the_last_look_has_found_none_is_read_once(
         writer.rename()
     writer.write(LINES)
     collector.look(3)
+    assert collector.entries() == writer.every()
+
+
+@pytest.mark.parametrize("name", ["x.log.1", "x-2026-11-21.log", "y.log"])
+def test_a_log_that_is_renamed_while_nobody_reads_is_read_to_its_end(
+    collect: Collect, writer: Writer, tmp_path: Path, name: str
+) -> None:
+    """Also where its name is not used again; as a renamed file is that is read, it is not left at once."""
+    collector = collect("*.log*")
+    collector.look()
+    writer.write()
+    writer.path.rename(tmp_path / name)
+    collector.start()
+    with pytest.raises(SourceDownError, match=GONE):
+        collector.read_on(writer.path)
     assert collector.entries() == writer.every()
 
 
