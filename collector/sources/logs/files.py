@@ -41,8 +41,8 @@ class Place:
     """How far a source has read: which file of its name, the scanner's memory there, whether it is done.
 
     ``tail`` is a checksum of the bytes before this place, ``written_ns`` is when the file was last written by
-    then, 0 for not known. ``gone_ms`` is when the file was found gone, and read to its end; 0: it is there.
-    Earlier versions saved only that it was gone, as ``whole``.
+    then, 0 for not known. ``gone_ms`` is when the file was found gone, 0: it is there; ``unread`` says that
+    it may not have been read to its end by then. Earlier versions saved only that it was gone, as ``whole``.
     """
 
     inode: int | None = None
@@ -51,6 +51,7 @@ class Place:
     done: bool = False
     tail: str = ""
     gone_ms: Annotated[int, Field(validation_alias=AliasChoices("gone_ms", "whole"))] = 0
+    unread: bool = False
     written_ns: int = 0
 
     def next_file(self, inode: int | None) -> "Place":
@@ -161,13 +162,14 @@ class LogSource:
         if (another or before.inode is None) and self._taken():
             self._file.close()
             return None
-        place = self._place.next_file(inode) if another else replace(self._place, inode=inode, gone_ms=0)
+        here = replace(before, inode=inode, gone_ms=0, unread=False)
+        place = here.next_file(inode) if another else here
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)
         is_same = inode == before.inode and not another and not before.gone_ms
         if is_same and memory.offset == place.memory.offset:
             return self._at_end(replace(place, memory=memory), block)
-        was_read = bool(before.gone_ms) or (self._at_its_end and inode == before.inode)
+        was_read = (before.gone_ms and not before.unread) or (self._at_its_end and inode == before.inode)
         lost = self._lost() if another and not was_read else ()
         tail = self._file.tail(memory.offset)
         after = replace(place, memory=memory, tail=tail, written_ns=self._file.written_ns())
@@ -207,7 +209,8 @@ class LogSource:
         memory, found = self._scanner.scan(self._place.memory, self._rest, final=True)
         memory = replace(memory, entry=None, recent={})
         self._file.close()
-        after = replace(self._place, memory=memory, gone_ms=self._following.publishing.clock())
+        now_ms = self._following.publishing.clock()
+        after = replace(self._place, memory=memory, gone_ms=now_ms, unread=not self._at_its_end)
         chunk = self._chunk(after.epoch, found, after)
         return replace(chunk, more=False, ended=True)
 

@@ -7,10 +7,11 @@ epoch is the same, so it does not matter when one takes the place of the other.
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from pathlib import Path
 from typing import Final
 
 from collector.sources.source import State
-from deadwatch.contract.events.self_report import STATUS
+from deadwatch.contract.events.self_report import LOG_FILE, STATUS
 
 KEPT_MS: Final = 7 * 86_400_000
 EPOCHS: Final = "log#epochs"
@@ -26,12 +27,13 @@ def next_place(epochs: State | None, source: str) -> State | None:
 def shortened(saved: Mapping[str, State], now_ms: int) -> dict[str, State | None]:
     """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``.
 
-    Earlier versions have not saved since when it is gone: they are taken to have found it now.
+    What was deleted while no collector ran is found gone now: nobody knows whether it was read to its end.
+    Earlier versions have not saved since when a file is gone: they are taken to have found it now.
     """
     found_now: dict[str, State | None] = {
-        source: {**state, "whole": False, "gone_ms": now_ms}
+        source: {**state, "whole": False, "gone_ms": now_ms, "unread": not state.get("whole")}
         for source, state in saved.items()
-        if state.get("whole")
+        if state.get("whole") or ("inode" in state and not state.get("gone_ms") and _is_gone(source))
     }
     past = {
         source: state["epoch"] + (state["inode"] is not None)
@@ -49,6 +51,23 @@ def shortened(saved: Mapping[str, State], now_ms: int) -> dict[str, State | None
         **dict.fromkeys(f"{source}{STATUS}" for source in past),
         EPOCHS: {**epochs, **raised},
     }
+
+
+def _is_gone(source: str) -> bool:
+    """Whether this is a log without a file; behind its path there may be the name of the collector."""
+    path = source.removeprefix(LOG_FILE)
+    return path != source and not any(map(_may_be, {path, path.rpartition("@")[0] or path}))
+
+
+def _may_be(path: str) -> bool:
+    """Whether there is such a file, as far as can be known: it may be out of reach, or its name no UTF-8."""
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "\\" in path
+    except OSError:
+        pass
+    return True
 
 
 def _digest(source: str) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.files import Following, LogSource
+from collector.sources.logs.files import GONE_MS, Following, LogSource
+from collector.sources.logs.followed_file import NOT_THERE
 from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place, shortened
-from collector.sources.source import State
+from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import Event
-from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, following
+from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, following, tasks_and_reasons
 
 GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
 
@@ -40,6 +41,57 @@ def test_what_an_earlier_version_has_found_gone_is_kept_for_a_week_from_now(othe
     assert place is not None
     assert shortened({"log:a": place}, NOW_MS + KEPT_MS - 1) == {}
     assert next_place(shortened({"log:a": place}, NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
+
+
+@pytest.mark.parametrize("name", ["a.log", "a.log@b", "there@b/a.log"])
+def test_what_was_deleted_while_no_collector_ran_is_kept_for_a_week_from_now(
+    tmp_path: Path, name: str
+) -> None:
+    path, source = tmp_path / name, f"log:{tmp_path / name}"
+    saved: dict[str, State] = {source: {"epoch": 2, "inode": 5, "gone_ms": 0}}
+    place = shortened(saved, NOW_MS)[source]
+    assert place is not None
+    assert shortened({source: place}, NOW_MS + KEPT_MS - 1) == {}
+    assert next_place(shortened({source: place}, NOW_MS + KEPT_MS)[EPOCHS], source) == {"epoch": 3}
+    path.parent.mkdir(exist_ok=True)
+    path.with_name("a.log").touch()
+    assert shortened(saved, NOW_MS) == {}, "its file is there, though no source of it is set"
+
+
+@pytest.mark.parametrize("name", ["\\xff.log", "loop"])
+def test_of_what_may_be_there_the_place_is_kept(tmp_path: Path, name: str) -> None:
+    """As of a file out of reach, or one whose name is no UTF-8."""
+    (tmp_path / "loop").symlink_to("loop")
+    assert shortened({f"log:{tmp_path / name}": {"epoch": 2, "inode": 5, "gone_ms": 0}}, NOW_MS) == {}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_that_nobody_read_a_deleted_log_to_its_end_is_told_when_its_name_comes_again(
+    tmp_path: Path, *, ended: bool
+) -> None:
+    path, source = tmp_path / "a" / "a.log", following().source(tmp_path / "a" / "a.log")
+    path.parent.mkdir()
+    path.write_text(abandoned(0))
+    _, state = read(path, {})
+    assert state is not None
+    path.rename(tmp_path / "kept")
+    gone = at_its_end(path, state) if ended else shortened({source: state}, NOW_MS)[source]
+    assert gone is not None
+    assert gone["gone_ms"]
+    path.write_text(abandoned(1))
+    assert tasks_and_reasons(read(path, {source: gone})[0]) == ["log_file_gone", "1"]
+    (tmp_path / "kept").rename(path)
+    assert read(path, {source: gone})[0] == [], "it was only not there"
+
+
+def at_its_end(path: Path, saved: State) -> State | None:
+    """What the source of a pattern saves at its end that has never found its file."""
+    times = iter((NOW_MS, NOW_MS + GONE_MS, NOW_MS + GONE_MS))
+    with closing(LogSource(path, following(saved, clock=lambda: next(times)), of_pattern=True)) as source:
+        with pytest.raises(SourceDownError, match=NOT_THERE):
+            source.poll()
+        chunk = source.poll()
+    return None if chunk is None else chunk.state
 
 
 def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
