@@ -67,7 +67,8 @@ class Connection:
     source: str
     epoch_ms: int
     offsets: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    lock: AbstractContextManager[object] = field(default_factory=threading.Lock)
+    lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    """A thread takes it twice where the application's log, which we write to, goes to a watched producer."""
 
 
 class EventsReporter:
@@ -108,8 +109,8 @@ class EventsReporter:
             return
         connection = self._connections.get(os.getpid()) or self._connect(os.getpid())
         with connection.lock:
+            connection.producer.poll(0)  # before the event has its position: it may report, too
             key, value = encode(self._event(seen, connection))
-            connection.producer.poll(0)
             try:
                 connection.producer.produce(self._topic, value, key)
             except (BufferError, KafkaException) as error:

@@ -1,6 +1,7 @@
 """Where observations go: OpenTelemetry's names, and a reporter of events whose broker is away."""
 
 import logging
+import threading
 
 import pytest
 from opentelemetry.sdk._logs import LoggerProvider
@@ -97,6 +98,28 @@ def test_a_timeout_is_a_log_event_and_a_retry_is_none() -> None:
     }
     assert (poll.event_name, poll.body) == ("deadwatch.client.timeout", "left")
     provider.shutdown()
+
+
+def test_an_application_whose_log_goes_to_kafka_does_not_wait_for_itself() -> None:
+    """Its log handler's producer may time out, too, when it is told that events are dropped."""
+    reporter = EventsReporter(
+        KafkaConnection(bootstrap_servers="127.0.0.1:1"), capacity=1, flush_at_exit_ms=1
+    )
+
+    class ToKafka(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the interface
+            reporter.report(EXPIRED)
+
+    handler, log = ToKafka(), logging.getLogger("collector.clients.reporters")
+    reporter.report(EXPIRED)
+    application = threading.Thread(target=reporter.report, args=(EXPIRED,), daemon=True)
+    log.addHandler(handler)
+    application.start()
+    application.join(10)
+    log.removeHandler(handler)
+    assert not application.is_alive()
+    assert reporter.dropped == 2
+    reporter.close(timeout_ms=1)
 
 
 def test_events_that_find_no_room_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
