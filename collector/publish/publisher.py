@@ -3,7 +3,8 @@
 Between the sources and it there is one queue, and a limit for each source in it. A source that has reached
 its limit waits; it delays no other source.
 
-Everything is published in order: in one transaction, or in several if a broker refuses one of the records.
+Everything is published in order: in one transaction, or in several if that is too much for one or a broker
+refuses one of the records.
 What cannot be sent is kept and retried, with backoff (KIP-580). A transaction whose outcome is unknown is
 sent again: its events carry their positions, and readers drop what they have counted.
 
@@ -40,6 +41,9 @@ NAME: Final = "publisher"
 
 MAX_EVENTS: Final = 5_000
 """A transaction takes no further chunk once it has so many events."""
+
+MOST_EVENTS: Final = 10_000
+"""Of one transaction: it has to end within ``delivery_timeout_ms``, however large a chunk is."""
 
 CHUNKS_PER_SOURCE: Final = 4
 
@@ -143,7 +147,9 @@ class Delivery:
 
     def send(self, events: Sequence[Event]) -> list[Outgoing] | None:
         """What was committed for each event; None when stopped before all was committed."""
-        waiting, done, failures = [[outgoing(event, self.topic) for event in events]], list[Outgoing](), 0
+        parts = [events[start : start + MOST_EVENTS] for start in range(0, len(events), MOST_EVENTS)]
+        waiting = [[outgoing(event, self.topic) for event in part] for part in reversed(parts)]
+        done, failures = list[Outgoing](), 0
         while waiting:
             part = waiting.pop()
             try:

@@ -1,6 +1,7 @@
 """What the publisher promises when Kafka fails: all in order, positions only after the commit."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
@@ -8,7 +9,14 @@ from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailed
 from collector.positions import Positions
 from collector.publish.dead_letters import ATTEMPTS, DeadLetterCounts
 from collector.publish.producer import NoQueueError, Record
-from collector.publish.publisher import CHUNKS_PER_SOURCE, BoundedChannel, ChunkQueue, Publisher, QueuedChunk
+from collector.publish.publisher import (
+    CHUNKS_PER_SOURCE,
+    MOST_EVENTS,
+    BoundedChannel,
+    ChunkQueue,
+    Publisher,
+    QueuedChunk,
+)
 from deadwatch.contract.events import Event, Instance, Position, Quarantined, WorkerSnapshot, encode
 from deadwatch.contract.quarantine import Context
 from deadwatch.runtime.health import unheard
@@ -79,6 +87,23 @@ def test_a_transaction_takes_no_further_chunk_once_it_is_full(
     chunks.put(QueuedChunk((event(4),), {}, publisher.stop))
     publisher.run()
     assert len(published) == 2
+
+
+class Slow(Broker):
+    """Commits no more in time than a few thousand records a second."""
+
+    def transact(self, records: Sequence[Record]) -> None:
+        if len(records) > MOST_EVENTS:
+            raise KafkaTimeoutError
+        super().transact(records)
+
+
+def test_what_is_too_much_for_one_transaction_is_published_in_several(positions: Positions) -> None:
+    """As the receiver's requests may be together, in a chunk of their own."""
+    broker, events = Slow(), tuple(map(event, range(2 * MOST_EVENTS + 1)))
+    publish(broker, positions, events)
+    assert broker.committed == [encode(each) for each in events]
+    assert positions.load() == {"log:a": {"offset": len(events)}}
 
 
 def test_a_fenced_publisher_ends_and_saves_nothing(positions: Positions) -> None:
