@@ -100,9 +100,10 @@ async def read(
 
 def unpacked(body: bytes, encoding: str, max_bytes: int) -> bytes:
     """The body as it was before compression; never more than ``max_bytes``. Raises ``RefusedError``."""
-    if encoding in ("", "identity"):
+    coding = encoding.lower()
+    if coding in ("", "identity"):
         return body
-    if encoding != "gzip":
+    if coding != "gzip":
         raise RefusedError(Reason.CONTENT_ENCODING, "Content-Encoding must be gzip or left out")
     result = bytearray()
     try:
