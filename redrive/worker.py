@@ -151,8 +151,8 @@ class Worker:
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
                 ending, well = (None, True) if lease.stopped.is_set() else self._attempt(claim, lease)
-                doubtful = claim.epoch > 1 or lease.left_open
-                if ending is None and lease.wanted is Status.CANCELLING and doubtful:
+                doubtful = lease.left_open or (ending is None and claim.epoch > 1)
+                if lease.wanted is Status.CANCELLING and doubtful:
                     self._fence(claim.order)  # after the attempt: it may have come to nothing
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)
@@ -212,10 +212,10 @@ class Worker:
             logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
             return None, True
         except GivenUpError:
+            lease.left_open = True
             if self._stopped_since_ms(lease) is None:
                 limit_ms = claim.order.request.task_timeout_ms
                 return (Status.PAUSED, UNREACHABLE.format(limit_ms)), True
-            lease.left_open = True
             logger.warning("order %s: an open transaction is left to Kafka", claim.order.id)
         except KafkaException as error:
             return self._kafka_refused(claim, error)
@@ -287,9 +287,9 @@ class Worker:
     def _let_go(self, claim: Claim, ending: Ending, lease: LeaseKeeper, *, well: bool) -> None:
         """Settle the order in its ending, or leave it to the next worker.
 
-        After an attempt that has failed the lease runs out: an order that is released may be claimed again
-        before others.
+        After an attempt that has failed the lease runs out, so that other orders have their turn before.
         """
+        claim = replace(claim, left_open=lease.left_open)
         if ending is None and lease.wanted is Status.CANCELLING:
             ending = Status.CANCELLED, ""
         if ending is not None:

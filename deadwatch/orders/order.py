@@ -238,7 +238,8 @@ class Claim:
     """The right to work on an order until ``expires_at_ms``; ``epoch`` counts the claims from 1.
 
     ``waiting`` is how many of its records wait for their backoff now, ``proceeded_at_ms`` when this claim had
-    its last transaction, 0 where it has had none.
+    its last transaction, 0 where it has had none. Where a transaction is ``left_open``, the order that is let
+    go of keeps its worker: who cancels it has to wait until that one is fenced.
     """
 
     order: Order
@@ -246,6 +247,7 @@ class Claim:
     expires_at_ms: int
     waiting: int = 0
     proceeded_at_ms: int = 0
+    left_open: bool = False
 
 
 class Orders(Protocol):

@@ -89,8 +89,7 @@ class OrderClaims:
                 status=left,
                 status_reason=(users_reason if as_requested else "") or storable(status_reason),
                 finished_at_ms=now_ms if left.final else 0,
-                worker="",
-                expires_at_ms=0,
+                **_let_go(claim, left),
             )
             why = users_reason if as_requested else status_reason
             entry = Entry(at_ms=now_ms, who=WORKER, action=f"redrives.{left.lower()}", why=why)
@@ -99,8 +98,8 @@ class OrderClaims:
     def release(self, claim: Claim) -> None:
         """Release the order in its state: another worker may claim it at once."""
         with self._engine.begin() as connection:
-            _held(connection, claim)
-            _change(connection, claim, worker="", expires_at_ms=0)
+            status, _ = _held(connection, claim)
+            _change(connection, claim, **_let_go(claim, status))
 
 
 def is_held(expires_at_ms: int, now_ms: int) -> bool:
@@ -122,6 +121,10 @@ def _held(connection: Connection, claim: Claim, *, lock: bool = True) -> tuple[S
     if row is None or row.epoch != claim.epoch or not row.worker or Status(row.status).final:
         raise ClaimLostError(f"order {claim.order.id} is no longer held by claim {claim.epoch}")
     return Status(row.status), row.status_reason
+
+
+def _let_go(claim: Claim, status: Status) -> dict[str, Any]:
+    return {"expires_at_ms": 0} | ({} if claim.left_open and not status.final else {"worker": ""})
 
 
 def _change(connection: Connection, claim: Claim, **values: Any) -> None:  # noqa: ANN401 -- columns

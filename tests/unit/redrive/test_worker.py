@@ -324,6 +324,38 @@ def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
     assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
 
 
+@pytest.mark.parametrize("stopped", ["paused", "worker stopped", "unreachable"])
+def test_so_they_are_where_it_is_cancelled_after_an_attempt_has_left_a_transaction_to_kafka(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, stopped: str
+) -> None:
+    place, fenced = Place(engine), list[str]()
+    place.book.pause("b", "later")
+    place.now_ms = LEASE_MS
+
+    class Opening(Waiting):
+        def __init__(
+            self, _context: object, _claim: object, stopped_since_ms: Callable[[], int | None]
+        ) -> None:
+            self._stopped_since_ms = stopped_since_ms
+
+        def __enter__(self) -> NoReturn:
+            if stopped == "paused":
+                place.book.pause("a", "Kafka stalls")
+                until(lambda: self._stopped_since_ms() is not None)
+            elif stopped == "worker stopped":
+                place.stop.set()
+            raise GivenUpError
+
+    monkeypatch.setattr("redrive.worker.OrderTask", Opening)
+    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
+    place.attempt(LEASE_MS)
+    assert place.book.get("a").status is (Status.RUNNING if stopped == "worker stopped" else Status.PAUSED)
+    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
+    place.stop.clear()
+    place.attempt(LEASE_MS)
+    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
+
+
 @pytest.mark.parametrize("had", [False, True], ids=["nobody had it", "another worker had it"])
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, *, had: bool
