@@ -151,8 +151,8 @@ class Worker:
         try:
             with LeaseKeeper(self._orders, claim, self._context.clock, times_ms) as lease:
                 ending, well = (None, True) if lease.stopped.is_set() else self._attempt(claim, lease)
-                doubtful = lease.left_open or (ending is None and claim.epoch > 1)
-                if lease.wanted is Status.CANCELLING and doubtful:
+                doubtful = claim.epoch > 1 or lease.left_open
+                if ending is None and lease.wanted is Status.CANCELLING and doubtful:
                     self._fence(claim.order)  # after the attempt: it may have come to nothing
                 in_executors = claim.order.request.engine == "spark"
                 over = not in_executors or (ending is not None and ending[0] is not Status.PAUSED)

@@ -75,12 +75,16 @@ class OrderClaims:
     def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
         """Release the order in this state: PAUSED with the reason, or a final one.
 
-        If a user has cancelled the order meanwhile, pausing it makes it CANCELLED.
+        If a user has cancelled the order meanwhile, pausing it makes it CANCELLED; where a transaction is
+        left open it is released instead, for the next worker to fence.
         """
         if status is not Status.PAUSED and not status.final:
             raise ValueError(f"an order is let go of PAUSED or in a final state, not {status}")
         with self._engine.begin() as connection:
             requested, users_reason = _held(connection, claim)
+            if (requested, status, claim.left_open) == (Status.CANCELLING, Status.PAUSED, True):
+                _change(connection, claim, **_let_go(claim))
+                return
             left = Status.CANCELLED if (requested, status) == (Status.CANCELLING, Status.PAUSED) else status
             as_requested = (requested, left) in AS_REQUESTED
             _change(
@@ -89,7 +93,7 @@ class OrderClaims:
                 status=left,
                 status_reason=(users_reason if as_requested else "") or storable(status_reason),
                 finished_at_ms=now_ms if left.final else 0,
-                **_let_go(claim, left),
+                **_let_go(claim),
             )
             why = users_reason if as_requested else status_reason
             entry = Entry(at_ms=now_ms, who=WORKER, action=f"redrives.{left.lower()}", why=why)
@@ -98,8 +102,8 @@ class OrderClaims:
     def release(self, claim: Claim) -> None:
         """Release the order in its state: another worker may claim it at once."""
         with self._engine.begin() as connection:
-            status, _ = _held(connection, claim)
-            _change(connection, claim, **_let_go(claim, status))
+            _held(connection, claim)
+            _change(connection, claim, **_let_go(claim))
 
 
 def is_held(expires_at_ms: int, now_ms: int) -> bool:
@@ -123,8 +127,8 @@ def _held(connection: Connection, claim: Claim, *, lock: bool = True) -> tuple[S
     return Status(row.status), row.status_reason
 
 
-def _let_go(claim: Claim, status: Status) -> dict[str, Any]:
-    return {"expires_at_ms": 0} | ({} if claim.left_open and not status.final else {"worker": ""})
+def _let_go(claim: Claim) -> dict[str, Any]:
+    return {"expires_at_ms": 0} | ({} if claim.left_open else {"worker": ""})
 
 
 def _change(connection: Connection, claim: Claim, **values: Any) -> None:  # noqa: ANN401 -- columns

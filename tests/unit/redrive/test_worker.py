@@ -324,7 +324,7 @@ def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
     assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
 
 
-@pytest.mark.parametrize("stopped", ["paused", "worker stopped", "unreachable"])
+@pytest.mark.parametrize("stopped", ["paused", "worker stopped", "unreachable", "unanswered"])
 def test_so_they_are_where_it_is_cancelled_after_an_attempt_has_left_a_transaction_to_kafka(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, stopped: str
 ) -> None:
@@ -344,12 +344,13 @@ def test_so_they_are_where_it_is_cancelled_after_an_attempt_has_left_a_transacti
                 until(lambda: self._stopped_since_ms() is not None)
             elif stopped == "worker stopped":
                 place.stop.set()
-            raise GivenUpError
+            raise UnansweredError if stopped == "unanswered" else GivenUpError
 
     monkeypatch.setattr("redrive.worker.OrderTask", Opening)
     monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
     place.attempt(LEASE_MS)
-    assert place.book.get("a").status is (Status.RUNNING if stopped == "worker stopped" else Status.PAUSED)
+    running = stopped in {"worker stopped", "unanswered"}
+    assert place.book.get("a").status is (Status.RUNNING if running else Status.PAUSED)
     assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
     place.stop.clear()
     place.attempt(LEASE_MS)

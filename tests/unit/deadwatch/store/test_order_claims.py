@@ -1,6 +1,7 @@
 """Claims of orders in the store, by workers that race."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -145,3 +146,13 @@ def test_threads_that_race_never_share_an_order(place: Place) -> None:
     with ThreadPoolExecutor(4) as pool:
         taken = [name for mine in pool.map(work, range(4)) for name in mine]
     assert sorted(taken) == sorted(names)
+
+
+def test_an_order_that_was_cancelled_is_left_to_the_next_worker_where_a_transaction_is_left_open(
+    place: Place, claim: Claim
+) -> None:
+    """Kafka may commit it until that one has fenced it."""
+    place.book.cancel("a", "mistake", 1)
+    place.claims.settle(replace(claim, left_open=True), Status.PAUSED, "Kafka is away", 1)
+    assert place.status("a") == (Status.CANCELLING, "mistake")
+    assert place.claimed("w2", 1).epoch == 2
