@@ -206,7 +206,7 @@ redrive_orders = _table(
     "idempotency_key "  # "": none was given
     "status status_reason created_at_ms:n "
     "finished_at_ms:n "  # 0: it is not
-    "worker "  # who holds it; "": nobody
+    "worker "  # who holds it, or let go of it with a transaction left open; "": nobody
     "epoch:n "  # how often it was claimed
     "expires_at_ms:n "  # of the claim
     "policy "  # "": somebody requested it
