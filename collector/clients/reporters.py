@@ -67,8 +67,8 @@ class Connection:
     source: str
     epoch_ms: int
     offsets: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
-    """A thread takes it twice where the application's log, which we write to, goes to a watched producer."""
+    lock: AbstractContextManager[object] = field(default_factory=threading.Lock)
+    """Nothing is logged by who holds it: the application's log may go to a watched producer."""
 
 
 class EventsReporter:
@@ -108,13 +108,13 @@ class EventsReporter:
         if not isinstance(seen, Expired | TimedOut):
             return
         connection = self._connections.get(os.getpid()) or self._connect(os.getpid())
-        with connection.lock:
-            connection.producer.poll(0)  # before the event has its position: it may report, too
-            key, value = encode(self._event(seen, connection))
-            try:
+        connection.producer.poll(0)
+        try:
+            with connection.lock:
+                key, value = encode(self._event(seen, connection))
                 connection.producer.produce(self._topic, value, key)
-            except (BufferError, KafkaException) as error:
-                self._drop(error)
+        except (BufferError, KafkaException) as error:
+            self._drop(error)
 
     def flush(self, timeout_ms: int) -> int:
         """Wait for the events that are on their way; how many still are. Done at exit as well."""

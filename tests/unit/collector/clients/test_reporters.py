@@ -122,6 +122,46 @@ def test_an_application_whose_log_goes_to_kafka_does_not_wait_for_itself() -> No
     reporter.close(timeout_ms=1)
 
 
+def test_two_threads_of_an_application_whose_log_goes_to_kafka_do_not_wait_for_each_other() -> None:
+    """One is told that events are dropped while the other one reports from the log's handler."""
+    reporter = EventsReporter(
+        KafkaConnection(bootstrap_servers="127.0.0.1:1"), capacity=1, flush_at_exit_ms=1
+    )
+    writing, told = threading.Event(), threading.Event()
+
+    class ToKafka(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name == "application":
+                writing.set()
+                told.wait(10)
+                reporter.report(EXPIRED)
+
+        def filter(self, record: logging.LogRecord) -> bool:
+            if record.name != "application":
+                told.set()
+            return True
+
+    handler = ToKafka()
+    log, application = logging.getLogger("collector.clients.reporters"), logging.getLogger("application")
+    reporter.report(EXPIRED)
+    threads = [
+        threading.Thread(target=application.error, args=("x",), daemon=True),
+        threading.Thread(target=reporter.report, args=(EXPIRED,), daemon=True),
+    ]
+    for each in (log, application):
+        each.addHandler(handler)
+    threads[0].start()
+    assert writing.wait(10)
+    threads[1].start()
+    for thread in threads:
+        thread.join(10)
+    for each in (log, application):
+        each.removeHandler(handler)
+    assert not any(thread.is_alive() for thread in threads)
+    assert reporter.dropped == 2
+    reporter.close(timeout_ms=1)
+
+
 def test_events_that_find_no_room_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     kafka = KafkaConnection(bootstrap_servers="127.0.0.1:1")
     reporter = EventsReporter(kafka, capacity=2, flush_at_exit_ms=1)
