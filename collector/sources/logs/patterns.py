@@ -114,10 +114,11 @@ class LogGlob:
                 return None if was_away == self._away else Chunk((), self._state())
             raise SourceDownError(NOTHING_MATCHES)
         directories = {directory_of(path) for path in found}
-        self._keep_returned(found, directories)
+        returned = self._returned(found, directories)
+        back = returned if self._looks else self._known
         away = {path: past for path, past in self._before.items() if directory_of(path) not in directories}
         away = dict(list(away.items())[-MAX_AWAY:])
-        renamed = set[str]() if self._looks else self._known & self._sources_of(found)
+        renamed = self._known & back & self._sources_of(found) if back else set[str]()
         self._known &= found.keys() | self._followed | away.keys() | renamed
         begun = [path for path in sorted(found.keys() | renamed) if self._is_new(path, found)]
         for path in begun:
@@ -151,13 +152,17 @@ class LogGlob:
             "away": sorted(self._away),
         }
 
-    def _keep_returned(self, found: Mapping[str, Look], directories: Collection[str]) -> None:
-        """Forget what is not there again, not even rotated: a new file may have its number."""
+    def _returned(self, found: Mapping[str, Look], directories: Collection[str]) -> set[str]:
+        """What was away in directories that are back; forgets of it what is not there again.
+
+        What is there only as a rotation is kept. A new file may have the number of one that is forgotten.
+        """
         returned = {path for path in self._away if directory_of(path) in directories}
         if returned:
             names = found.keys() | {base_of(path) for path in found}
             self._before = {path: past for path, past in self._before.items() if path not in returned - names}
             self._by_number = by_number(self._before, self._away - returned)
+        return returned
 
     def _is_new(self, path: str, found: Mapping[str, Look]) -> bool:
         if path in self._followed:

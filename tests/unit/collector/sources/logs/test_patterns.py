@@ -40,7 +40,11 @@ class Collector:
 
     def start(self) -> None:
         self.close()
-        self._glob = LogGlob(str(self._pattern), self._following, self._follow)
+        self._glob = LogGlob(str(self._pattern), self._following, self._follow, self.sources.__contains__)
+
+    def end(self, path: Path) -> None:
+        """End the source of a file, as one does whose file is gone for long."""
+        self.sources.pop(path).close()
 
     def close(self) -> None:
         for source in self.sources.values():

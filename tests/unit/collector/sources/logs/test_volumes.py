@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from collector.sources.logs.followed_file import GONE
 from collector.sources.logs.patterns import MAX_AWAY
+from collector.sources.source import SourceDownError
 from tests.unit.collector.sources.logs.scanning import Writer, abandoned, glob_of
 from tests.unit.collector.sources.logs.test_patterns import LINES, Collect, collect
 
@@ -42,6 +44,32 @@ def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
     late.write(LINES)
     collector.look(2)
     assert len(collector.entries()) == there.written + late.written
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("name", ["x.log.1", "x-2026-11-21.log"])
+def test_a_log_that_was_renamed_on_a_volume_that_is_mounted_late_is_read_to_its_end(
+    tmp_path: Path, collect: Collect, name: str, *, restart: bool
+) -> None:
+    """Its source was not started, or has ended while the volume was away."""
+    for volume in ("a", "b"):
+        (tmp_path / volume).mkdir()
+    collector, late = collect("?/x*log*"), Writer(tmp_path / "b" / "x.log")
+    (tmp_path / "a" / "x.log").touch()
+    late.write(LINES)
+    collector.look(2)
+    late.write()
+    late.path.rename(late.path.with_name(name))
+    away = late.path.parent.rename(tmp_path / "away")
+    if restart:
+        collector.start()
+    else:
+        collector.end(late.path)
+    collector.look(2)
+    away.rename(late.path.parent)
+    with pytest.raises(SourceDownError, match=GONE):
+        collector.read_on(late.path)
+    assert collector.entries() == late.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
