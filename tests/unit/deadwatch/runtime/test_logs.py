@@ -107,6 +107,9 @@ class Odd:
 def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(TRACE)
     caplog.handler.addFilter(add_context)
+    caplog.handler.addFilter(
+        lambda record: not record.name.startswith("opentelemetry")
+    )  # of other tests' threads
     caplog.handler.setFormatter(logging.Formatter("%(levelname)s %(context)s%(message)s"))
     return caplog
 
