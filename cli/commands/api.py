@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from cli import local_token
 from cli.api_client import ANONYMOUS, INTERRUPTED, UNDONE, Credential, RefusedError, UsageError, connect
-from cli.commands.output import Format
+from cli.commands.output import Format, text_of
 from cli.options import DATA
 from deadwatch.runtime.process import REFUSED, SettingsError
 
@@ -54,12 +54,14 @@ class OneLine(TyperGroup):
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 -- Typer's own
         """Run; with ``standalone_mode`` the process ends here."""
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # a process may be started without one
+                setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 -- for its whole life
         if isinstance(sys.stdout, TextIOWrapper):  # what its encoding has not is escaped
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{"prog_name": "deadwatch"} | extra | {"standalone_mode": False})
-            if sys.stdout is not None:  # a process may be started without one
-                sys.stdout.flush()
+            sys.stdout.flush()
         except TyperException as error:
             wrong, told = " ".join(error.format_message().split()).rstrip("."), getattr(error, "ctx", None)
             sys.stderr.write(f"deadwatch: {wrong}; see {told.command_path if told else 'deadwatch'} --help\n")
@@ -77,9 +79,8 @@ def _unwritten(error: OSError) -> int:
     """The exit code where the output cannot be written; a reader that goes, as ``head``, is told nothing."""
     if error.errno != EPIPE:
         sys.stderr.write(f"deadwatch: cannot write {error.filename or 'the output'}: {error.strerror}\n")
-    if sys.stdout is not None:
-        # what is left is written once more at the end of the process, and would fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    # what is left is written once more at the end of the process, and would fail again
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return UNDONE
 
 
@@ -94,11 +95,7 @@ def credential_of(text: str, file: Path, url: str) -> Credential:
     if file == TOKEN_FILE:
         found = local_token.find(file, url)
         return Credential(found, file if found else None)
-    try:
-        return Credential(file.read_text().strip())
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"cannot read the token in {file}: {reason}") from None
+    return Credential(text_of(file, "the token in ").strip())
 
 
 def of_api(command: Callable[..., int]) -> Command:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cli.api_client import DONE, UsageError
@@ -44,6 +45,15 @@ def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def text_of(file: Path, what: str = "") -> str:
+    """The text of a file that somebody has named. Raises ``UsageError``."""
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UsageError(f"cannot read {what}{file}: {reason}") from None
 
 
 def shown(answer: Answer, output: Format, table: "Callable[[Answer], RenderableType]") -> int:

@@ -11,7 +11,7 @@ import typer
 from cli.api_client import DONE, Api, UsageError
 from cli.commands import tables
 from cli.commands.api import Output, group
-from cli.commands.output import Answer, Format, shown
+from cli.commands.output import Answer, Format, shown, text_of
 
 PATH: Final = "/redrive-policies"
 COLUMNS: Final[tables.Columns] = {
@@ -74,11 +74,10 @@ def read(file: Path) -> dict[str, Any]:
     """The policy in a file; the api judges it. Raises ``UsageError``."""
     import yaml
 
+    text = text_of(file)
     try:
-        policy = yaml.safe_load(file.read_text())
+        policy = yaml.safe_load(text)
         json.dumps(policy)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}") from None
     except (yaml.YAMLError, TypeError, ValueError) as error:
         line = " ".join(str(error).split())
         raise UsageError(f"{file} is neither YAML nor JSON of a policy: {line}") from None

@@ -54,7 +54,7 @@ BAD_INPUT = {
     "redrive dlq.t --all --reason \udcff": r"cannot be sent: 'utf-8' codec can't encode character '\udcff'",
     "records \udcff": "cannot be sent: 'utf-8' codec",
     "jobs \x01": "cannot be sent: Invalid non-printable ASCII character",
-    "policies create gone.yaml": "gone.yaml cannot be read",
+    "policies create gone.yaml": "cannot read gone.yaml: No such file or directory",
     "backfill --from 2026-11-21": "no time with its zone",
     "backfill --from beginning": "which Kafka? give --bootstrap-servers",
     "up --bootstrap-servers 127.0.0.1:1 --port {taken} --data new": "cannot listen on 127.0.0.1:{taken}",
