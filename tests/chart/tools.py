@@ -66,16 +66,9 @@ def template(
     return helm(*arguments)
 
 
-def rendered(
-    *files: Path,
-    values: Mapping[str, Any] | None = None,
-    apis: Sequence[str] = (),
-    more: Iterable[str | Path] = (),
-    release: str = "dw",
-    chart: Path = CHART,
-) -> list[Manifest]:
+def rendered(*files: Path, **how: Any) -> list[Manifest]:  # noqa: ANN401 -- as ``template`` takes it
     """The manifests; a refusal is an error with Helm's words."""
-    made = template(*files, values=values, apis=apis, more=more, release=release, chart=chart)
+    made = template(*files, **how)
     assert made.returncode == 0, made.stderr
     manifests = [one for one in yaml.load_all(made.stdout, Loader=yaml.CSafeLoader) if one]
     assert manifests, "nothing is rendered"

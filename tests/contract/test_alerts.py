@@ -17,6 +17,7 @@ from dashboards.rules.values import AlertValues, Objective, Values
 from tests.contract.alerts import clients, connect, dead_letters, itself, redrive
 from tests.contract.alerts.case import ON_TOPIC, OTHER_STORE, STORE, Case
 from tests.contract.alerts.dead_letters import ARCHIVED, LETTERS, WAITING
+from tests.unit.dashboards.test_rules import rule_of
 
 CASES = {
     name: cases
@@ -114,13 +115,6 @@ def promtool(directory: Path, made: dict[str, Any], tests: list[dict[str, Any]],
         [PROMTOOL, "test", "rules", file.name], cwd=directory, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-
-
-def rule_of(name: str, made: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next(
-        rule for group in made["groups"] for rule in group["rules"] if rule.get("alert") == name
-    )
-    return found
 
 
 @pytest.mark.parametrize("name", [alert.name for alert in ALERTS])

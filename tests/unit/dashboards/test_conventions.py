@@ -16,7 +16,6 @@ from dashboards.boards import ALL
 from dashboards.frame import ROWS
 from dashboards.panels import Page
 from dashboards.rules.dead_letters import newly_read
-from dashboards.rules.groups import NAMES
 from dashboards.rules.values import Values
 from deadwatch.contract.signals.signal import Severity
 from tests.paths import ROOT
@@ -210,8 +209,3 @@ def test_a_file_for_import_asks_for_its_data_source(uid: str) -> None:
     assert {panel["type"] for panel in found["panels"]} - {"row"} == {
         each["id"] for each in found["__requires"] if each["type"] == "panel"
     }
-
-
-def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
-    pages = {path.stem for path in (ROOT / "docs" / "runbooks").glob("Deadwatch*.md")}
-    assert pages == set(NAMES)

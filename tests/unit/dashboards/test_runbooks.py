@@ -164,6 +164,7 @@ def test_a_source_of_every_kind_is_told_how_to_mend() -> None:
     assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
 
 
-def test_the_index_has_every_page() -> None:
+def test_every_alert_has_a_page_and_the_index_has_every_page() -> None:
+    pages = {path.stem for path in RUNBOOKS.glob("Deadwatch*.md")}
     linked = re.findall(r"^- \[(\w+)\]\((\w+)\.md\): \S", (RUNBOOKS / "README.md").read_text(), re.MULTILINE)
-    assert {name for name, _ in linked} == {page for _, page in linked} == set(NAMES)
+    assert {name for name, _ in linked} == {page for _, page in linked} == pages == set(NAMES)

@@ -100,7 +100,7 @@ UNREADABLE = [
     (texts.PAIRS, "=b"),
     (texts.PAIRS, "a=b=c"),
     (texts.PAIRS, "a=b\na=c"),
-    *((texts.TARGET, text) for text in ("topic:", "retry:", "map:", "origin:", "x")),
+    *((texts.TARGET, text) for text in ("topic:", "retry:", "map:", "map:a", "map:a=b,a=c", "origin:x", "x")),
 ]
 
 
