@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple, Self
 
-from benchmarks.row import BenchmarkError
+from benchmarks.row import require
 from benchmarks.traffic import Totals
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.heartbeat import Heartbeat
@@ -73,9 +73,7 @@ class Ours:
             watch.start()
             self._job(settings, store, stop).run(self.spark, Random())
             watch.join()
-        counted = {name: watch.totals.get(name, 0) for name in truth}
-        if counted != truth:
-            raise BenchmarkError(f"counted {counted}, the truth is {truth}")
+        require({name: watch.totals.get(name, 0) for name in truth}, truth)
         return Counted(
             rate=records / (watch.complete_ms - watch.began_ms) * 1_000,
             whole=records / (watch.complete_ms - started_ms) * 1_000,

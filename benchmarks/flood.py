@@ -16,7 +16,7 @@ from typing import Final
 
 from benchmarks import dead_letters, letters, probe
 from benchmarks.dead_letters import Written
-from benchmarks.row import BenchmarkError, Row, place
+from benchmarks.row import Row, place, require
 from benchmarks.service import Service
 from lab.topics import Topics
 from streaming import session
@@ -54,8 +54,7 @@ def rows() -> Iterator[Row]:
             while watch.is_alive():
                 under += latencies_ms(f"under-{len(under)}")
             watch.join()
-            if (counted := service.dead_letters()) != LETTERS:
-                raise BenchmarkError(f"{counted} dead letters of {LETTERS} were counted")
+            require(service.dead_letters(), LETTERS)
         source = _source(servers, written, directory)
     yield from _rows(watch, sorted(under), normal, source)
 

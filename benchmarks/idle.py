@@ -43,16 +43,7 @@ def rows() -> Iterator[Row]:
     """Processor time and memory, beside their limits."""
     with place() as (servers, directory):
         Topics(servers).create("deadwatch.events", "dlq.idle", partitions=3)
-        command = (
-            "cli",
-            "up",
-            "--bootstrap-servers",
-            servers,
-            "--data",
-            str(directory / "data"),
-            "--port",
-            "0",
-        )
+        command = ("cli", "up", "--bootstrap-servers", servers, f"--data={directory / 'data'}", "--port=0")
         with up(r"Deadwatch is up: (\S+)/docs", directory / "up.log", os.environ, *command) as (process, url):
             traffic.produce(servers, "deadwatch.events", 1)
             dead_letters.produce(servers, "dlq.idle", 1, 1)

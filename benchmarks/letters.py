@@ -29,7 +29,7 @@ from benchmarks import dead_letters
 from benchmarks.backlog import Ours
 from benchmarks.dead_letters import Written
 from benchmarks.peers import seconds
-from benchmarks.row import BenchmarkError, Row, place
+from benchmarks.row import Row, place, require
 from lab.topics import Topics
 
 LETTERS: Final = int(os.environ.get("DEADWATCH_BENCH_LETTERS", "1000000"))
@@ -121,8 +121,7 @@ def rate_of_spark(spark: SparkSession, servers: str, topic: str, written: Writte
     sums = (F.count(F.lit(1)), F.sum(F.length("value")), F.sum(F.size("headers")))
     found = Written(*reader.option("subscribe", topic).load().agg(*sums).collect()[0])
     took_s = time.perf_counter() - began_s
-    if found != written:
-        raise BenchmarkError(f"Spark's source found {found}, the truth is {written}")
+    require(found, written)
     return written.records / took_s
 
 
@@ -164,8 +163,7 @@ def rate_of_loop(servers: str, topic: str, records: int, causes: int) -> float:
         found = connection.execute("SELECT sum(records), count(*) FROM causes").fetchone()
         connection.close()
     consumer.close()
-    if found != (records, min(causes, records)):
-        raise BenchmarkError(f"the loop counted {found}, the truth is {records} of {causes} causes")
+    require(found, (records, min(causes, records)))
     return records / took_s
 
 

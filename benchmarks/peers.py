@@ -13,7 +13,7 @@ from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
 from benchmarks.loop import COMMIT_EVERY, Loop, Records
-from benchmarks.row import BenchmarkError
+from benchmarks.row import BenchmarkError, require
 from benchmarks.traffic import Totals
 
 QUIX: Final = Path(__file__).parents[1] / ".venv" / "quix" / "bin" / "python"
@@ -72,17 +72,14 @@ def quix(how: str, servers: str, topic: str, truth: Totals, file: Path) -> float
     command = [str(QUIX), "-m", "benchmarks.quix_peer", how, servers, topic, str(truth["events"]), str(file)]
     done = subprocess.run(command, cwd=QUIX.parents[3], stdout=subprocess.PIPE, check=True, timeout=900)
     found = json.loads(done.stdout)
-    if found["totals"] != truth:
-        raise BenchmarkError(f"counted {found['totals']}, the truth is {truth}")
+    require(found["totals"], truth)
     return truth["events"] / float(found["seconds"])
 
 
 def _run(file: Path, poll: Callable[[], Records], truth: Totals) -> float:
     loop = Loop(file, orjson.loads)
     took_s = seconds(poll, loop.add, loop.commit, truth["events"])
-    totals = loop.close()
-    if totals != truth:
-        raise BenchmarkError(f"counted {totals}, the truth is {truth}")
+    require(loop.close(), truth)
     return truth["events"] / took_s
 
 

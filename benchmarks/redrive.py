@@ -203,7 +203,8 @@ def limited(servers: str, taking_s: int = 12) -> Row:
 def refused(servers: str) -> Iterator[Row]:
     """Beside an order of which Kafka takes every record, in turns; transactions are of the default size."""
     Topics(servers).create(REFUSED, partitions=WIDTH)
-    orders = {large: partial(redrive_refused, servers, large) for large in (0, *REFUSED_GOALS)}
+    moving = partial(ours, servers, RECORDS_OF_REFUSED, in_flight=Limits().max_in_flight)
+    orders = {large: partial(moving, dlq=f"dlq.{REFUSED}-{large}") for large in (0, *REFUSED_GOALS)}
     for large, run in orders.items():
         fill_refused(servers, large)
         run()
@@ -213,11 +214,6 @@ def refused(servers: str) -> Iterator[Row]:
     for large, goal in REFUSED_GOALS.items():
         work = f"redrive of {RECORDS_OF_REFUSED} records, {large} too large, beside none, records/s"
         yield Row.of_rounds(work, [(rate[large], rate[0]) for rate in rates], goal)
-
-
-def redrive_refused(servers: str, large: int) -> None:
-    in_flight = Limits().max_in_flight
-    ours(servers, RECORDS_OF_REFUSED, dlq=f"dlq.{REFUSED}-{large}", in_flight=in_flight)
 
 
 def fill_refused(servers: str, large: int) -> None:

@@ -19,6 +19,12 @@ class BenchmarkError(Exception):
     """What was watched or compared did not come to what it has to, or not in time: there is no figure."""
 
 
+def require(counted: object, truth: object) -> None:
+    """Raise ``BenchmarkError`` for counts that are not the truth."""
+    if counted != truth:
+        raise BenchmarkError(f"counted {counted}, the truth is {truth}")
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """``ours`` and ``peer`` are of one run; the greater ``ratio``, the better for us."""

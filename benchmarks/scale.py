@@ -18,7 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks import dead_letters, probe
 from benchmarks.probe import Lane, Record
-from benchmarks.row import BenchmarkError, Row, place
+from benchmarks.row import Row, place, require
 from benchmarks.service import Service
 from lab.topics import Topics
 
@@ -74,8 +74,7 @@ def _measured(shape: Shape) -> list[float]:
             latencies = _latencies_ms(servers, shape, service, sent, SECONDS)
             sent += len(latencies)
             counted, memory = service.dead_letters(), service.memory()
-    if counted != sent:
-        raise BenchmarkError(f"{shape}: {counted} dead letters were counted, {sent} were sent")
+    require(counted, sent)
     print(
         f"  {shape}: {sent:,} dead letters counted exactly; the first {started_s:.0f} s after the start;"
         f" streaming holds {memory / 1e6:,.0f} MB ({at_start / 1e6:,.0f} then)"
