@@ -89,8 +89,7 @@ def push(
         ),
     ] = "",
     overwrite: Annotated[
-        bool,
-        typer.Option(help="Also what somebody saves while this runs, or a dashboard of the same title."),
+        bool, typer.Option(help="Also what somebody saves while this runs, or a dashboard of the same title.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
 ) -> None:

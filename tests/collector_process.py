@@ -21,12 +21,7 @@ class Collector:
     """``settings`` are the collector's own, ``shared`` those beside them in the file."""
 
     def __init__(
-        self,
-        servers: str,
-        directory: Path,
-        topic: str,
-        settings: Mapping[str, object],
-        **shared: object,
+        self, servers: str, directory: Path, topic: str, settings: Mapping[str, object], **shared: object
     ) -> None:
         self.topic, self.log = topic, directory / f"{topic}.stderr"
         self._servers, self._data = servers, directory / f"{topic}.data"

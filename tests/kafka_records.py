@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from deadwatch.contract.events import KINDS, Event, Position
+from deadwatch.contract.events import KINDS, Event, Position, TaskTimeout
 from deadwatch.contract.topics import EVENTS
 from streaming.kernel import Context
 from streaming.kernel.partial import RECORDS, Partial, summarise, summarise_once
@@ -31,6 +31,21 @@ def counted(
     """What the kernel makes of records, after events up to ``marks`` were counted."""
     context = Context(EVENTS, now_ms, samples)
     return summarise_once(lambda asked: summarise(table(records), asked), context, lambda _: marks or {})
+
+
+def task_timeout(source: str, offset: int, happened_at_ms: int) -> TaskTimeout:
+    """Of one of three tasks of an application, as a collector publishes it."""
+    return TaskTimeout(
+        source=source,
+        position=Position(1, offset),
+        happened_at_ms=happened_at_ms,
+        observed_at_ms=happened_at_ms + 1,
+        kafka_cluster="default",
+        application="app",
+        task=f"0_{offset % 3}",
+        elapsed_ms=300,
+        message="late",
+    )
 
 
 def event_of(value: bytes | None) -> Event:

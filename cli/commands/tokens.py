@@ -156,8 +156,7 @@ def audit(
 
 
 app: Final = group(
-    "Who may call the api, as what.",
-    {"create": create, "list": listed, "revoke": revoke, "whoami": whoami},
+    "Who may call the api, as what.", {"create": create, "list": listed, "revoke": revoke, "whoami": whoami}
 )
 
 

@@ -11,12 +11,7 @@ import yaml
 from deadwatch.store import schema
 from tests.chaos.traffic import Traffic
 
-COUNTED = {
-    "task_timeouts",
-    "delivery_timeout_batches",
-    "delivery_timeout_records",
-    "share_dead_letters_lost",
-}
+COUNTED = {"task_timeouts", "delivery_timeout_batches", "delivery_timeout_records", "share_dead_letters_lost"}
 
 
 def write_config(traffic: Traffic, store_url: str, **sections: Mapping[str, object]) -> Path:

@@ -96,12 +96,7 @@ def deployed(traffic: Traffic, store_url: str, stores: Victims) -> Iterator[Depl
     )
     with running(*services) as acts:
         place = Deployment(
-            traffic,
-            store_url,
-            f"http://127.0.0.1:{port}",
-            made.stdout.strip(),
-            services,
-            {**acts, **stores},
+            traffic, store_url, f"http://127.0.0.1:{port}", made.stdout.strip(), services, {**acts, **stores}
         )
         with place.opened:
             until(place.answers, place.log, WITHIN_S)

@@ -14,8 +14,9 @@ from typing import IO
 
 from confluent_kafka import Producer
 
-from deadwatch.contract.events import Event, Position, TaskTimeout, encode
+from deadwatch.contract.events import encode
 from lab.topics import Topics
+from tests.kafka_records import task_timeout
 from tests.kafka_topics import Headers, connect_headers
 
 EVENTS_TOPIC = "deadwatch.events"
@@ -106,25 +107,12 @@ class Traffic:
         """A chunk of one source, sometimes sent again, whose events happened in no order."""
         source = f"log:{self._rng.randrange(4)}"
         first, self._offsets[source] = self._offsets[source], self._offsets[source] + 5
-        chunk = [encode(self._event(source, offset)) for offset in range(first, first + 5)]
+        times_ms = [NOW_MS - self._rng.randrange(30 * DAY_MS) for _ in range(5)]
+        chunk = [encode(task_timeout(source, at, at_ms)) for at, at_ms in enumerate(times_ms, first)]
         for _ in range(self._rng.choice((1, 1, 2))):
             for key, value in chunk:
                 self._producer.produce(EVENTS_TOPIC, value, key)
         self.truth["task_timeouts"] += len(chunk)
-
-    def _event(self, source: str, offset: int) -> Event:
-        happened_at_ms = NOW_MS - self._rng.randrange(30 * DAY_MS)
-        return TaskTimeout(
-            source=source,
-            position=Position(1, offset),
-            happened_at_ms=happened_at_ms,
-            observed_at_ms=happened_at_ms + 1,
-            kafka_cluster="default",
-            application="app",
-            task=f"0_{offset % 3}",
-            elapsed_ms=300,
-            message="late",
-        )
 
     def _letters(self, number: int) -> None:
         for dialect, headers in self._dialects():

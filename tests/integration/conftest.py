@@ -2,14 +2,20 @@
 before and after.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from kafka import KafkaAdminClient
 from playwright.sync_api import Browser, sync_playwright
 
+from api.auth.role import Role
+from api.settings import ApiSettings
+from deadwatch.runtime.kafka import KafkaConnection
+from deadwatch.store.store import Store
 from lab import Lab
 from lab.broker import LoneBroker
 from lab.proxy import Proxy
@@ -22,6 +28,7 @@ from tests.integration.findings_place import Way
 from tests.integration.redrive_place import Place
 from tests.integration.streaming_process import Streaming, Traffic
 from tests.names import fresh
+from tests.operators import operator
 
 
 @pytest.fixture(scope="package")
@@ -39,6 +46,32 @@ def traffic(lab: Lab) -> Traffic:
 def streaming(lab: Lab, traffic: Traffic, tmp_path: Path) -> Streaming:
     """On SQLite."""
     return Streaming(lab.bootstrap_servers, traffic, tmp_path)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The address of an empty store."""
+    address = f"sqlite:///{tmp_path / 'deadwatch.db'}"
+    with Store(address):
+        return address
+
+
+@pytest.fixture
+def serve(lab: Lab, url: str, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
+    """The api on that store and the lab's Kafka, to nobody in particular (a viewer), or to an operator."""
+    opened: list[TestClient] = []
+
+    def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
+        kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
+        client = operator(ApiSettings(**{"store_url": url, "kafka": kafka, **settings}), tmp_path)
+        if role is Role.VIEWER:
+            del client.headers["Authorization"]
+        opened.append(client)
+        return client
+
+    yield begin
+    for client in opened:
+        client.close()
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from lab.topics import Topics
 from tests import http
 from tests.families import frozen
 from tests.integration.test_redrive_service import deploy
-from tests.integration.test_stalled_tasks import Reader
+from tests.integration.test_stalled_tasks import piped
 from tests.integration.up_process import Up, stalled
 from tests.kafka_topics import truncate
 from tests.waiting import until
@@ -146,19 +146,10 @@ class Failures:
     @contextmanager
     def stalled_sink(self, pipe: Path, name: str) -> Iterator[None]:
         """A sink that blocks because nobody reads what it writes."""
-        topics, connector = Topics(self.lab.bootstrap_servers), f"{self.lab.connect_url}/connectors/{name}"
-        topics.create(name)
-        reader = Reader(pipe)
-        sink = "org.apache.kafka.connect.file.FileStreamSinkConnector"
-        try:
-            deploy(connector, {"connector.class": sink, "file": str(pipe), "topics": name, "tasks.max": "1"})
+        with piped(self.lab, pipe, name) as reader:
             reader.rest()
-            topics.produce(name, (b"x" * 1_000 for _ in range(2_000)))
+            Topics(self.lab.bootstrap_servers).produce(name, (b"x" * 1_000 for _ in range(2_000)))
             yield
-        finally:
-            reader.go_on()
-            http.delete(connector).raise_for_status()
-            reader.close()
 
     def _cut(self) -> None:
         """Dead letters are deleted before they are read: streaming, which has begun to read, stands still."""

@@ -6,13 +6,12 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Self, cast
 
-from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from deadwatch.deadletter.record import DeadLetter
@@ -24,8 +23,8 @@ from redrive.librdkafka import ConsumerRecord
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import run
-from tests.kafka_topics import connect_headers, ends, messages, producing, reader, until_decided
-from tests.waiting import until
+from tests.kafka_topics import connect_headers, ends, messages, producing, until_decided
+from tests.waiting import WITHIN_S, until
 
 NAMES = itertools.count()
 AT_ONCE = {"retry_backoff_ms": 0}
@@ -108,6 +107,8 @@ class Orders:
         return made
 
     def add(self, order: Order) -> None:
+        """To be worked on, or to be resumed."""
+        self.reason.pop(order.id, None)
         self.orders[order.id], self.status[order.id] = order, Status.RUNNING
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
@@ -140,6 +141,11 @@ class Orders:
         with self.lock:
             self._check(claim)
             self.claims[claim.order.id] = replace(claim, expires_at_ms=0)
+
+    def settled(self, order: Order, within_s: float = WITHIN_S) -> tuple[Status, str]:
+        """Wait until the order is; its state, and why."""
+        until(lambda: order.id in self.reason, "the end of the order", within_s)
+        return self.status[order.id], self.reason[order.id]
 
     def _check(self, claim: Claim) -> None:
         if self.claims[claim.order.id].epoch != claim.epoch or self.status[claim.order.id].final:
@@ -198,32 +204,18 @@ class Place:
 
     def order(self, *, behind: Order | None = None, **request: object) -> Order:
         """About everything there is, or what has come behind the cut-off of another order."""
-        begin, cut_off = self._ends()
-        begin = behind.cut_off if behind else begin
-        asked: dict[str, object] = {
-            "dlq_topic": self.dlq,
-            "selection": {"all": True},
-            "limits": FAST,
-            "retry": AT_ONCE,
-        }
-        asked |= {"dry_run": False, "reason": "test", **request}
+        cut_off = ends(self.servers, self.dlq)
+        asked: dict[str, object] = {"dlq_topic": self.dlq, "selection": {"all": True}, "limits": FAST}
+        asked |= {"retry": AT_ONCE, "dry_run": False, "reason": "test", **request}
         return Order(
             id=f"{next(NAMES):08x}-{clock_ms():x}",
             request=OrderRequest.model_validate(asked),
             requested_by="test",
             created_at_ms=clock_ms(),
-            begin=begin,
+            begin=behind.cut_off if behind else dict.fromkeys(cut_off, 0),
             cut_off=cut_off,
             dlq_topic_id=topic_id(AdminClient({"bootstrap.servers": self.servers}), self.dlq),
         )
-
-    def _ends(self) -> tuple[dict[int, int], dict[int, int]]:
-        with closing(reader(self.servers)) as consumer:
-            marks = {
-                number: consumer.get_watermark_offsets(TopicPartition(self.dlq, number), timeout=10)
-                for number in range(self.width(self.dlq))
-            }
-        return {n: low for n, (low, _) in marks.items()}, {n: end for n, (_, end) in marks.items()}
 
     def uncommitted(self) -> bool:
         """Whether the origin holds records of a transaction that is open."""
@@ -234,6 +226,10 @@ class Place:
         topic = topic or self.topic
         until_decided(self.servers, topic)
         return [Seen.of(cast("ConsumerRecord", one)) for one in messages(self.servers, topic)]
+
+    def values(self) -> Counter[bytes | None]:
+        """Of every committed record."""
+        return Counter(record.value for record in self.read())
 
     @contextmanager
     def worker(
@@ -268,10 +264,13 @@ class Place:
 
     def redriven(self, order: Order) -> tuple[Status, str]:
         """Work until the order is settled."""
-        orders = Orders.of(order)
-        with self.worker(orders):
-            until(lambda: order.id in orders.reason)
-        return orders.status[order.id], orders.reason[order.id]
+        with self.worker(orders := Orders.of(order)):
+            return orders.settled(order)
+
+
+def once(count: int) -> Counter[bytes | None]:
+    """The values of so many dead letters, each of them once."""
+    return Counter(b"value-%d" % number for number in range(count))
 
 
 def ours(record: Seen) -> dict[str, str]:

@@ -16,9 +16,10 @@ from confluent_kafka import Producer
 from sqlalchemy import NullPool, Row, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from deadwatch.contract.events import Position, TaskTimeout, encode
+from deadwatch.contract.events import encode
 from lab.topics import Topics
 from tests import waiting
+from tests.kafka_records import task_timeout
 from tests.kafka_topics import Headers, headers_of, messages
 from tests.paths import ROOT
 
@@ -80,20 +81,7 @@ class Traffic:
         self._producer.commit_transaction()
 
     def _events(self, source: str, first: int) -> list[Record]:
-        events = [
-            TaskTimeout(
-                source=source,
-                position=Position(1, offset, 0),
-                happened_at_ms=offset + 1,
-                observed_at_ms=offset + 1,
-                kafka_cluster="lab",
-                application="app",
-                task=f"0_{offset % 3}",
-                elapsed_ms=300,
-                message="late",
-            )
-            for offset in range(first, first + CHUNK)
-        ]
+        events = (task_timeout(source, offset, offset + 1) for offset in range(first, first + CHUNK))
         return [(self.events_topic, *encode(event), []) for event in events]
 
     def _letters(self) -> list[Record]:

@@ -105,12 +105,7 @@ def test_a_queue_that_no_pattern_matches_is_found_by_the_share_group_that_names_
 
 def test_what_was_parked_is_measured_beside_its_queue(lab: Lab, admin: KafkaAdminClient) -> None:
     parked = f"dlq.kept{PARKED_SUFFIX}"
-    with (
-        queue(admin, "dlq.kept"),
-        queue(admin, parked),
-        records(lab, parked, 3),
-        topics(lab) as by_name,
-    ):
+    with queue(admin, "dlq.kept"), queue(admin, parked), records(lab, parked, 3), topics(lab) as by_name:
         found = by_name()
     assert (found[parked].records, found[parked].read) == (3, False)
     assert (found["dlq.kept"].records, found["dlq.kept"].read) == (0, True)

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,15 +16,11 @@ from fastapi.testclient import TestClient
 from api.audit import UNMASKED
 from api.auth.role import Role
 from api.browsing.merge import GROUP
-from api.settings import ApiSettings
 from deadwatch.contract import headers as names
-from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store.store import Store
 from lab import Lab
 from lab.topics import Topics
 from tests.kafka_topics import Headers, produce_unreadable, producing, undone
 from tests.names import fresh
-from tests.operators import operator
 
 pytestmark = pytest.mark.integration
 
@@ -64,25 +60,9 @@ def abort(lab: Lab, topic: str) -> None:
 
 
 @pytest.fixture
-def serve(lab: Lab, tmp_path: Path) -> Iterator[Serve]:
-    """The api to nobody in particular, who is a viewer, or to an operator."""
-    opened: list[TestClient] = []
-    url = f"sqlite:///{tmp_path / 'deadwatch.db'}"
-    with Store(url):
-        pass
-
-    def begin(role: Role = Role.VIEWER, **settings: Any) -> TestClient:  # noqa: ANN401
-        kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
-        told = {"store_url": url, "kafka": kafka, "browse_timeout_ms": 30_000, **settings}
-        client = operator(ApiSettings(**told), tmp_path)
-        if role is Role.VIEWER:
-            del client.headers["Authorization"]
-        opened.append(client)
-        return client
-
-    yield begin
-    for client in opened:
-        client.close()
+def serve(serve: Serve) -> Serve:
+    """With time for a machine that is busy."""
+    return partial(serve, browse_timeout_ms=30_000)
 
 
 def pages(client: TestClient, **asked: Any) -> Iterator[Any]:  # noqa: ANN401

@@ -130,11 +130,7 @@ def redrive_of(release: Release, name: str, access: dict[str, str]) -> Any:  # n
 
 @pytest.mark.chaos
 def test_a_secured_installation_is_ready_tested_upgraded_and_loses_nothing(
-    lab: Lab,
-    node: Node,
-    stack: ExitStack,
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
+    lab: Lab, node: Node, stack: ExitStack, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     name = fresh("chart-")
     Topics(lab.bootstrap_servers).create(name, f"dlq.{name}", partitions=1)

@@ -13,13 +13,7 @@ from kafka.errors import TopicAlreadyExistsError
 from deadwatch.contract.events.findings import FindingKind
 from lab import Lab
 from lab.jvm import call
-from tests.integration.findings_place import (
-    NAME,
-    SINK,
-    SINK_QUEUE,
-    Settings,
-    Way,
-)
+from tests.integration.findings_place import NAME, SINK, SINK_QUEUE, Settings, Way
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

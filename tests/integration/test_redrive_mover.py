@@ -134,7 +134,7 @@ def test_who_resumes_moves_what_waited_and_nothing_twice(place: Place) -> None:
     with place.worker(orders):
         until(lambda: len(place.read()) == 9)
     with place.worker(orders, clock=lambda: clock_ms() + 3_000_000):  # Kafka takes nothing an hour ahead
-        until(lambda: order.id in orders.reason)
+        orders.settled(order)
     assert Counter(record.headers[0][1] for record in place.read()).most_common(1)[0][1] == 2
     assert sorted(ours(record)["attempts"] for record in place.read()) == ["1"] * 9 + ["2"]
 
@@ -162,8 +162,7 @@ def test_an_order_of_which_kafka_has_forgotten_the_offsets_moves_nothing_again(p
     def redriven() -> tuple[Status, str]:
         orders.add(order)
         with place.worker(orders, counted=counted):
-            until(lambda: orders.status[order.id].final)
-        return orders.status[order.id], orders.reason[order.id]
+            return orders.settled(order)
 
     assert place.redriven(order) == redriven() == (Status.COMPLETED, "")
     admin = AdminClient({"bootstrap.servers": place.servers})
@@ -185,9 +184,9 @@ def test_an_order_moves_nothing_of_a_topic_that_was_made_anew_between_two_claims
     make_anew(place.servers, place.dlq)
     place.letters(30)
     with place.worker(orders):
-        until(lambda: order.id in orders.reason)
-    assert orders.status[order.id] is Status.FAILED
-    assert orders.reason[order.id].startswith(f"topic {place.dlq} was deleted and made anew")
+        status, reason = orders.settled(order)
+    assert status is Status.FAILED
+    assert reason.startswith(f"topic {place.dlq} was deleted and made anew")
     assert place.read() == moved
 
 
@@ -200,12 +199,13 @@ def test_an_order_moves_nothing_of_a_topic_that_is_made_anew_while_it_is_worked_
         until(place.read)
         make_anew(place.servers, place.dlq)
         place.letters(30, headers=[("anew", b"")])
-        until(lambda: order.id in orders.reason)
-        if orders.status[order.id] is Status.PAUSED:
-            assert "Unknown topic" in orders.reason[order.id]
-            orders.status[order.id] = Status.RUNNING
-        until(lambda: orders.status[order.id] is Status.FAILED)
-    assert orders.reason[order.id].startswith(f"topic {place.dlq} was deleted and made anew")
+        status, reason = orders.settled(order)
+        if status is Status.PAUSED:
+            assert "Unknown topic" in reason
+            orders.add(order)
+            status, reason = orders.settled(order)
+    assert status is Status.FAILED
+    assert reason.startswith(f"topic {place.dlq} was deleted and made anew")
     assert not [record for record in place.read() if "anew" in dict(record.headers)]
 
 

@@ -3,7 +3,7 @@
 import getpass
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from fastapi.testclient import TestClient
 from sqlalchemy import insert
 
+from api.auth.role import Role
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.options import next_step
@@ -78,25 +79,9 @@ def place(lab: Lab) -> Place:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    address = f"sqlite:///{tmp_path / 'deadwatch.db'}"
-    with Store(address):
-        return address
-
-
-@pytest.fixture
-def api(lab: Lab, url: str, tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
-    opened: list[TestClient] = []
-
-    def serve(bootstrap_servers: str = lab.bootstrap_servers, **settings: Any) -> TestClient:  # noqa: ANN401
-        kafka = KafkaConnection(bootstrap_servers=bootstrap_servers)
-        client = operator(ApiSettings(store_url=url, kafka=kafka, **settings), tmp_path)
-        opened.append(client)
-        return client
-
-    yield serve
-    for client in opened:
-        client.close()
+def api(serve: Callable[..., TestClient]) -> Callable[..., TestClient]:
+    """To an operator."""
+    return partial(serve, Role.OPERATOR)
 
 
 @pytest.fixture(scope="module")
@@ -288,6 +273,6 @@ def test_a_reading_that_is_cut_short_says_so(place: Place, api: Callable[..., Te
 
 
 def test_a_kafka_that_does_not_answer_is_said(place: Place, api: Callable[..., TestClient]) -> None:
-    status, told = ask(api("127.0.0.1:1"), place)
+    status, told = ask(api(kafka=KafkaConnection(bootstrap_servers="127.0.0.1:1")), place)
     assert (status, told["type"]) == (503, "urn:deadwatch:problem:kafka-unavailable")
     assert "Kafka at 127.0.0.1:1 does not tell its topics" in told["detail"]

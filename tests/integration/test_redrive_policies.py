@@ -13,7 +13,7 @@ import pytest
 
 from lab import Lab
 from tests.integration.redrive_loop import WITHIN_S, Service, failing
-from tests.integration.redrive_place import ours
+from tests.integration.redrive_place import once, ours
 from tests.kafka_topics import make_anew
 from tests.names import fresh
 from tests.waiting import until
@@ -93,10 +93,7 @@ def test_a_policy_redrives_what_arrives_and_parks_what_still_fails(service: Serv
     told = [
         (ours(one)["parked-reason"], ours(one)["attempts"], one.value) for one in place.read(parked_topic)
     ]
-    assert sorted(told) == [
-        ("attempts_used_up", "2", b"value-4"),
-        ("error_class_excluded", "0", b"value-0"),
-    ]
+    assert sorted(told) == [("attempts_used_up", "2", b"value-4"), ("error_class_excluded", "0", b"value-0")]
     arrived = sorted(record.value or b"" for record in place.read())
     assert arrived == [b"value-0", b"value-1", b"value-2", b"value-3", b"value-4", b"value-4"]
     until(
@@ -180,10 +177,6 @@ def test_what_streaming_has_not_read_is_not_known(lab: Lab, tmp_path: Path) -> N
 
 def worked_off(service: Service, order: Any) -> None:  # noqa: ANN401 -- JSON
     until(lambda: service.tell(f"redrives/{order['id']}")["status"] == "COMPLETED", within_s=WITHIN_S)
-
-
-def once(count: int) -> Counter[bytes | None]:
-    return Counter(b"value-%d" % number for number in range(count))
 
 
 def redrives(service: Service, policy: str) -> list[Any]:

@@ -143,9 +143,7 @@ def test_a_topic_that_takes_less_than_a_batch_gets_smaller_ones(place: Place) ->
 
 
 @pytest.mark.parametrize(
-    ("bad", "most"),
-    [(frozenset({700, 703, 1_901}), 12), (frozenset(range(3_000)), 12)],
-    ids=["three", "all"],
+    ("bad", "most"), [(frozenset({700, 703, 1_901}), 12), (frozenset(range(3_000)), 12)], ids=["three", "all"]
 )
 def test_what_is_too_old_for_its_topic_is_found_as_well(place: Place, bad: frozenset[int], most: int) -> None:
     fresh = create(place, f"{place.topic}-fresh", message_timestamp_before_max_ms=str(HOUR_MS))

@@ -1,7 +1,6 @@
 """A broker that refuses rights: which one and to whom is said, nothing is lost, and a grant lets it go on."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -18,7 +17,7 @@ from lab.jvm import Properties
 from lab.topics import Topics
 from tests.integration import acls
 from tests.integration.acls import GROUP, TOPIC, TRANSACTIONS, admin
-from tests.integration.redrive_place import FAST, Orders, Place, no_client_is_left
+from tests.integration.redrive_place import FAST, Orders, Place, no_client_is_left, once
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -92,15 +91,14 @@ def test_a_right_that_is_missing_pauses_the_order_and_is_named(
         allowed_only(place, kind, name.format(topic=place.topic, dlq=place.dlq), *operations),
         place.worker(orders),
     ):
-        until(lambda: order.id in orders.reason)
+        status, reason = orders.settled(order)
     wanted = said.format(topic=place.topic, dlq=place.dlq, events=place.events, order=order.id)
-    told = (orders.status[order.id], orders.reason.pop(order.id))
-    assert told[0] is Status.PAUSED
-    assert f"Kafka refuses our client {wanted}" in told[1]
-    orders.status[order.id] = Status.RUNNING
+    assert status is Status.PAUSED
+    assert f"Kafka refuses our client {wanted}" in reason
+    orders.add(order)
     with place.worker(orders):
-        until(lambda: order.id in orders.reason)
-    assert (orders.status[order.id], len(place.read())) == (Status.COMPLETED, 9)
+        assert orders.settled(order)[0] is Status.COMPLETED
+    assert len(place.read()) == 9
     assert len(place.read(f"{place.topic}-open")) == 3
 
 
@@ -138,8 +136,7 @@ def test_a_transaction_that_brokers_have_ended_is_undone_and_done_again(
         return bool(letter.key)
 
     with no_client_is_left(), place.worker(orders, sleeps, request_timeout_ms=900):
-        until(lambda: order.id in orders.reason)
+        assert orders.settled(order)[0] is Status.COMPLETED
     assert slept == [True]
     assert orders.claims[order.id].epoch > 1
-    assert orders.status[order.id] is Status.COMPLETED
-    assert Counter(one.value for one in place.read()) == Counter(b"value-%d" % n for n in range(600))
+    assert place.values() == once(600)

@@ -15,7 +15,7 @@ from deadwatch.orders.order import Order, Status
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook
-from tests.integration.redrive_place import Place, outcomes
+from tests.integration.redrive_place import Place, once, outcomes
 from tests.kafka_records import counted
 from tests.redrive_process import ordered, working
 from tests.waiting import until
@@ -97,7 +97,7 @@ def kill_a_task(process: "subprocess.Popen[bytes]") -> None:
 
 def whole(spark: Spark) -> None:
     records = spark.place.read()
-    assert Counter(one.value for one in records) == Counter(b"value-%d" % n for n in range(RECORDS))
+    assert Counter(one.value for one in records) == once(RECORDS)
     for partition in range(3):
         numbers = [int((one.value or b"")[6:]) for one in records if one.partition == partition]
         assert numbers == sorted(numbers)

@@ -29,10 +29,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
-STRICT: Final[Properties] = {
-    "authorizer.class.name": acls.AUTHORIZER,
-    "super.users": "User:ANONYMOUS",
-}
+STRICT: Final[Properties] = {"authorizer.class.name": acls.AUTHORIZER, "super.users": "User:ANONYMOUS"}
 """Whoever comes by the listener without encryption is the administrator."""
 DOCS: Final = Path("docs/configuration.md")
 LETTERS, REJECTED = 6, 4
@@ -191,10 +188,7 @@ def test_the_rights_that_are_listed_are_all_that_it_needs(broker: LoneBroker, co
         counts(up, {"dlq.orders": LETTERS + 1, "dlq.shared": REJECTED, "dlq.secret": 0})
         for name, value in (("delivery_timeout_records", 3), ("quarantined", 1)):
             until(lambda: up.figure(f"deadwatch_{name}_total") == value, name, WITHIN_S)  # noqa: B023 -- called at once
-        record = http.get(
-            f"{up.url}/api/v1/dead-letters/records/dlq.orders/0/0",
-            headers=up.authorization,
-        )
+        record = http.get(f"{up.url}/api/v1/dead-letters/records/dlq.orders/0/0", headers=up.authorization)
         assert record.status_code == 200, record.text
         doctor = deadwatch("doctor", *settings, "--port", "0", within_s=WITHIN_S)
         redrive(up, "dlq.orders", "local", moved=LETTERS, parked=1)

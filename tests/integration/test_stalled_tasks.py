@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
-SINK, TOPIC = "stalling", "stalling"
+SINK = TOPIC = "stalling"
 STALLED_AFTER_MS = 2_000
 IDLE_FOR_MS = 3 * (STALLED_AFTER_MS + FLUSH_INTERVAL_MS)
 WITHIN_S = 60
@@ -104,23 +104,25 @@ class Reader:
                 self.taken += len(os.read(self._descriptor, PIPE_BYTES))
 
 
+@contextmanager
+def piped(lab: Lab, pipe: Path, name: str) -> Iterator[Reader]:
+    """A sink of the topic of its name that writes into a pipe, and whoever reads there."""
+    Topics(lab.bootstrap_servers).create(name, partitions=1)
+    reader, sink = Reader(pipe), f"{lab.connect_url}/connectors/{name}"
+    to_file = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    try:
+        deploy(sink, {"connector.class": to_file, "file": str(pipe), "topics": name, "tasks.max": "1"})
+        yield reader
+    finally:
+        reader.go_on()
+        call(sink, method="DELETE")
+        reader.close()
+
+
 @pytest.fixture
 def reader(lab: Lab, tmp_path: Path) -> Iterator[Reader]:
-    """A sink that writes into a pipe, and whoever reads there."""
-    Topics(lab.bootstrap_servers).create(TOPIC, partitions=1)
-    reader = Reader(tmp_path / "pipe")
-    config = {
-        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
-        "file": str(tmp_path / "pipe"),
-        "topics": TOPIC,
-        "tasks.max": "1",
-    }
-    sink = f"{lab.connect_url}/connectors/{SINK}"
-    deploy(sink, config)
-    yield reader
-    reader.go_on()
-    call(sink, method="DELETE")
-    reader.close()
+    with piped(lab, tmp_path / "pipe", TOPIC) as found:
+        yield found
 
 
 def produce(lab: Lab, records: int, size: int = 1, *, transaction: bool = False) -> None:

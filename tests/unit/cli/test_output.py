@@ -210,11 +210,7 @@ def test_the_overview_says_that_no_worker_runs_where_one_is_needed(
 
 @pytest.mark.parametrize(("width", "whole"), [(70, ID), (50, "COMPLETE")])
 def test_an_id_is_broken_last_and_leaves_room_for_the_others(width: int, whole: str) -> None:
-    order = {
-        "id": ID,
-        "state": "COMPLETED",
-        "topic": "dlq.connect.orders.parked",
-    }
+    order = {"id": ID, "state": "COMPLETED", "topic": "dlq.connect.orders.parked"}
     table = tables.of_items("Redrives", tables.named(" ".join(order)), {"items": [order]})
     console = Console(width=width)
     with console.capture() as captured:

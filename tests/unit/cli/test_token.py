@@ -170,11 +170,7 @@ WRONG = (
     ("jobs ff", 1, "no redrive has the id 'ff'"),
     ("jobs nobody", 2, "order: this takes 1 to 36 characters of 0-9a-f-"),
     ("audit --from noon", 2, "from: a time is written as 2026-11-21T12:00:00Z"),
-    (
-        "redrive dlq.t --all --reason x --set limits.speed=1",
-        2,
-        "limits.speed: no field or parameter has",
-    ),
+    ("redrive dlq.t --all --reason x --set limits.speed=1", 2, "limits.speed: no field or parameter has"),
     ("redrive dlq.t --all --reason x --engine warp", 2, "--engine takes local or spark, not 'warp'"),
     ("jobs --token dw_0", 3, "this is no token"),
     (
