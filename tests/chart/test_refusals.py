@@ -63,6 +63,12 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "minAvailable 3 of 3 replicas would block every drain",
     ),
     (
+        "a share that is all replicas when it is rounded up",
+        POSTGRESQL
+        | {"redrive.replicas": 3, "redrive.podDisruptionBudget": {"enabled": True, "minAvailable": "67%"}},
+        "minAvailable 67% of 3 replicas would block every drain",
+    ),
+    (
         "a budget of nothing",
         {"streaming.podDisruptionBudget": {"enabled": True, "maxUnavailable": 0}},
         "maxUnavailable 0 would block every drain",

@@ -60,8 +60,12 @@
 {{- if has (toString $most) (list "0" "0%") -}}
 {{- $said = append $said (printf "%s.podDisruptionBudget.maxUnavailable %v would block every drain of a node: use 1" . $most) -}}
 {{- end -}}
-{{- else if or (eq (toString $least) "100%") (and (not (kindIs "string" $least)) (ge (int $least) $replicas)) (and (kindIs "string" $least) (ne (toString $least) "0%") (eq $replicas 1)) -}}
+{{- else -}}
+{{- $share := trimSuffix "%" (toString $least) | int -}}{{/* Kubernetes rounds it up */}}
+{{- $needed := kindIs "string" $least | ternary (div (add (mul $share $replicas) 99) 100) (int $least) | int -}}
+{{- if ge $needed $replicas -}}
 {{- $said = append $said (printf "%s.podDisruptionBudget.minAvailable %v of %d replicas would block every drain of a node: use maxUnavailable: 1, or more replicas" . $least $replicas) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
