@@ -20,6 +20,7 @@ import httpx2
 from lab.ports import LOOPBACK, free_port
 from tests import http
 from tests.chart.tools import ROOT, Manifest
+from tests.command_line import succeeded
 from tests.waiting import until
 
 Secrets = Mapping[str, Mapping[str, str]]
@@ -45,16 +46,8 @@ class Pod:
 
     def execute(self, *command: str) -> str:
         """What a command prints that is run beside the process, as ``kubectl exec`` does."""
-        done = subprocess.run(
-            [*PROGRAMS[command[0]], *command[1:]],
-            env=self.prepared.environment,
-            cwd=self.workdir,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        program = PROGRAMS[command[0]]
+        return succeeded(*program, *command[1:], env=self.prepared.environment, cwd=self.workdir)
 
     @property
     def container(self) -> Manifest:

@@ -17,6 +17,7 @@ from cli.generate.settings_page import PROCESSES as MODELS
 from deadwatch.runtime.settings_file import load
 from tests.chart import linked
 from tests.chart.tools import CHART, ROOT, tool
+from tests.command_line import ended, succeeded
 
 DOCKERFILE = ROOT / "Dockerfile"
 COMPOSE = ROOT / "docker" / "compose.yaml"
@@ -37,10 +38,7 @@ def hadolint() -> Path:
 
 
 def test_a_linter_finds_nothing() -> None:
-    found = subprocess.run(
-        [hadolint(), "--no-color", DOCKERFILE], capture_output=True, text=True, check=False
-    )
-    assert (found.returncode, found.stdout) == (0, "")
+    assert succeeded(hadolint(), "--no-color", DOCKERFILE) == ""
 
 
 def test_every_base_is_pinned_by_a_digest_that_is_asked_for() -> None:
@@ -82,9 +80,7 @@ def parsed(tmp_path: Path) -> Any:  # noqa: ANN401 -- YAML
     text = re.sub(r"\$\{(\w+)(:[-?][^}]*)?\}", lambda found: values[found[1]], COMPOSE.read_text())
     file = tmp_path / "compose.yaml"
     file.write_text(text)
-    made = subprocess.run([tool("compose"), file], capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    return yaml.safe_load(made.stdout)
+    return yaml.safe_load(succeeded(tool("compose"), file))
 
 
 def test_compose_runs_what_the_chart_runs_and_lets_nothing_out(tmp_path: Path) -> None:
@@ -149,35 +145,18 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         linked.fill(target / "venv")
     environment = os.environ | {"PYTHON": getattr(sys, "_base_executable", sys.executable)}
     environment["PIP_NO_COMPILE"] = "1"  # what is run here is little of it
-    made = subprocess.run(
-        ["/bin/sh", "docker/install.sh", target],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=WITHIN_S,
-        check=False,
-    )
-    assert made.returncode == 0, made.stdout + made.stderr
+    succeeded("/bin/sh", "docker/install.sh", target, within_s=WITHIN_S, cwd=ROOT, env=environment)
     return target
 
 
-def run(installed: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+def run(installed: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """In another directory, with nothing of ours around."""
     environment = {
         "PATH": f"{installed / 'venv' / 'bin'}:{os.environ['PATH']}",
         "HOME": "/nonexistent",
         "DEADWATCH_CACHE": str(installed / "cache"),
     }
-    return subprocess.run(
-        command,
-        cwd=installed / "bin",
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return ended(*command, cwd=installed / "bin", env=environment)
 
 
 def test_what_is_installed_runs_from_its_directory_alone(installed: Path) -> None:
@@ -221,12 +200,8 @@ def test_the_entry_point_hands_over_to_spark(installed: Path, tmp_path: Path) ->
         "SPARK_RESOURCE_PROFILE_ID": "0",
     }
     entry = installed / "bin" / "entrypoint"
-    told = subprocess.run([entry, "executor"], env=environment, capture_output=True, text=True, check=True)
-    words = told.stdout.splitlines()
+    words = succeeded(entry, "executor", env=environment).splitlines()
     assert words[:4] == ["-Dfirst=1 and more", "-Dsecond=2", "-Xms2g", "-Xmx2g"]
     assert "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend" in words
     assert words[-2:] == ["--podName", "pod-7"]
-    plain = subprocess.run(
-        [entry, "java", "x y"], env=environment, capture_output=True, text=True, check=True
-    )
-    assert plain.stdout == "x y\n"
+    assert succeeded(entry, "java", "x y", env=environment) == "x y\n"

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from dashboards.generate import as_yaml
 from dashboards.rules.groups import rules
 from dashboards.rules.values import Values
 from tests.chart.tools import MINIMAL, OPERATED, one, rendered
+from tests.command_line import succeeded
 from tests.tables import named
 
 PROMTOOL = shutil.which("promtool") or ""
@@ -65,8 +65,7 @@ def test_rules_are_those_of_the_same_values_and_prometheus_takes_them(
         pytest.skip("promtool is not installed")
     file = tmp_path / "rules.yaml"
     file.write_text(as_yaml(spec))
-    done = subprocess.run([PROMTOOL, "check", "rules", file], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    succeeded(PROMTOOL, "check", "rules", file)
 
 
 def test_a_release_without_an_api_has_rules_only_for_a_job_that_is_named() -> None:

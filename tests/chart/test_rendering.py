@@ -1,7 +1,6 @@
 """Every case of ``ci/`` is linted, rendered, and valid on the oldest and newest Kubernetes supported."""
 
 import json
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import kubernetes_validate
 import pytest
 
 from tests.chart.tools import CASES, CHART, CRDS, MINIMAL, OPERATED, ROOT, helm, rendered, tool
+from tests.command_line import ended
 
 OLDEST, NEWEST = "1.30", "1.37"
 GOLDEN = Path(__file__).with_name("golden")
@@ -102,13 +102,7 @@ def test_a_linter_of_manifests_finds_nothing(case: Path, tmp_path: Path) -> None
     file.write_text(text)
     names = [*IGNORED, *filter(None, [IGNORED_IN.get(case.stem)])]
     ignored = [part for name in names for part in ("--ignore-test", name)]
-    scored = subprocess.run(
-        [tool("kube-score"), "score", "--output-format", "ci", *ignored, file],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = scored.stdout.splitlines()
+    lines = ended(tool("kube-score"), "score", "--output-format", "ci", *ignored, file).stdout.splitlines()
     assert [line for line in lines if line.startswith(("[CRITICAL]", "[WARNING]"))] == []
     assert any(line.startswith("[OK]") for line in lines)
 

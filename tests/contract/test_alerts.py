@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
@@ -14,6 +13,7 @@ from dashboards.generate import as_yaml
 from dashboards.rules import objective
 from dashboards.rules.groups import ALERTS, rules
 from dashboards.rules.values import AlertValues, Objective, Values
+from tests.command_line import succeeded
 from tests.contract.alerts import clients, connect, dead_letters, itself, redrive
 from tests.contract.alerts.case import ON_TOPIC, OTHER_STORE, STORE, Case
 from tests.contract.alerts.dead_letters import ARCHIVED, LETTERS, WAITING
@@ -111,10 +111,7 @@ def promtool(directory: Path, made: dict[str, Any], tests: list[dict[str, Any]],
     file.write_text(
         yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": every, "tests": tests})
     )
-    done = subprocess.run(
-        [PROMTOOL, "test", "rules", file.name], cwd=directory, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    succeeded(PROMTOOL, "test", "rules", file.name, cwd=directory)
 
 
 @pytest.mark.parametrize("name", [alert.name for alert in ALERTS])
@@ -157,8 +154,7 @@ def test_rules_of_a_namespace_leave_others_alone_but_not_what_has_none(tmp_path:
 def test_promtool_finds_nothing_wrong(values: Values, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(as_yaml(rules(values)))
-    done = subprocess.run([PROMTOOL, "check", "rules", file], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    succeeded(PROMTOOL, "check", "rules", file)
 
 
 @pytest.mark.parametrize(("arrived", "waiting", "archived", "burns"), COURSES.values(), ids=COURSES)

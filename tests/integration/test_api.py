@@ -7,7 +7,6 @@ import selectors
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from deadwatch.store.series import TASK_TIMEOUTS
 from deadwatch.store.store import Store
 from tests import http, monitoring
 from tests.api_process import Serving, serving, started
+from tests.command_line import ended
 from tests.monitoring import Prometheus
 from tests.waiting import until
 
@@ -206,10 +206,9 @@ def prometheus(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
 def test_promtool_has_nothing_to_say(url: str) -> None:
     """Of the text format; the other one it does not read, Prometheus itself does."""
-    scrape = http.get(f"{url}/metrics").content
-    command = [str(shutil.which("promtool")), "check", "metrics"]
-    checked = subprocess.run(command, input=scrape, capture_output=True, check=False)
-    assert (checked.returncode, checked.stdout.decode(), checked.stderr.decode()) == (0, "", "")
+    scrape = http.get(f"{url}/metrics").text
+    checked = ended(str(shutil.which("promtool")), "check", "metrics", input=scrape)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
 def test_prometheus_knows_every_metric_by_name(prometheus: Prometheus) -> None:

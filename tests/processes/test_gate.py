@@ -1,13 +1,13 @@
 """The gate itself: what is unstable, what is red, what is said at the end."""
 
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import ended
 from tests.conftest import logs_of
 from tests.paths import ROOT
 
@@ -134,12 +134,10 @@ def test_the_gate(case: Case, tmp_path: Path) -> None:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
     command = [*IN_BACKGROUND, sys.executable, "-m", "tests.gate", "-p", "no:cacheprovider", file.name]
-    ended = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert ended.returncode == case.code, ended.stdout + ended.stderr
+    done = ended(*command, cwd=tmp_path, env=environment)
+    assert done.returncode == case.code, done.stdout + done.stderr
     for text in case.says:
-        assert text in ended.stdout
+        assert text in done.stdout
 
 
 def test_beside_what_failed_stand_the_logs_that_can_be_read(tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 """What a process loads, and what it leaves alone because it has no use for it."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from deadwatch.store.store import Store
+from tests.command_line import succeeded
 from tests.paths import ROOT
 
 SERVICE = {"alembic", "fastapi", "kafka", "numpy", "polars", "pyarrow", "pyspark", "sqlalchemy"}
@@ -18,12 +18,8 @@ ASKING = {"httpx2", "prometheus_client", "rich", "yaml"}
 def loaded(program: str, *arguments: str, **variables: str) -> set[str]:
     """The modules in memory at the end of a program."""
     command = [sys.executable, "-c", f"import sys\n{program}\nprint('LOADED', *sys.modules)", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
-    ended = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    (names,) = [line.split()[1:] for line in ended.stdout.splitlines() if line.startswith("LOADED ")]
+    said = succeeded(*command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)} | variables)
+    (names,) = [line.split()[1:] for line in said.splitlines() if line.startswith("LOADED ")]
     return set(names)
 
 

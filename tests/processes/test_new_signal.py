@@ -3,13 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.command_line import succeeded
 from tests.paths import ROOT
 
 BOARD = "deadwatch-task-timeouts"
@@ -83,12 +83,7 @@ print(Exposition(Store(url)).body(Moment(10, 10), "")[0].decode())
 
 
 def run(tree: Path, *command: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=tree, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return succeeded(sys.executable, *command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)})
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """What the command line does where its output takes no more."""
 
 import os
-import subprocess
 import sys
 
 import pytest
 
+from tests.command_line import ended
 from tests.paths import ROOT
 
 FULL = "deadwatch: cannot write the output: No space left on device\n"
@@ -24,7 +24,5 @@ def test_an_output_that_takes_no_more_is_one_line_and_none_is_needed(
 ) -> None:
     command = ["/bin/sh", "-c", f'exec "$@" {output}', "sh", sys.executable, "-m", "cli", argument]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, timeout=100, check=False
-    )
+    done = ended(*command, cwd=ROOT, env=environment)
     assert (done.returncode, done.stderr) == (code, said)

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from deadwatch.orders.order import ClaimLostError, Status
 from deadwatch.store import upgrades, versions
 from deadwatch.store.write.orders import count_by_status
 from tests import landed_stores
+from tests.command_line import succeeded
 from tests.paths import ROOT
 from tests.unit.deadwatch.store.test_orders import Place, place
 from tests.unit.deadwatch.store.test_versions import engine, rows
@@ -65,10 +65,8 @@ def test_a_migration_that_is_written_can_be_made_on_a_store_with_rows(
     shutil.copytree(ROOT / "deadwatch", tree / "deadwatch", ignore=shutil.ignore_patterns("__pycache__"))
     with (tree / "deadwatch/store/schema.py").open("a") as file:
         file.write(NEW_COLUMNS)
-    command = [sys.executable, "-c", WRITE_AND_UPGRADE, url]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    *_, path, upgraded, differences = done.stdout.splitlines()
+    told = succeeded(sys.executable, "-c", WRITE_AND_UPGRADE, url, cwd=tree)
+    *_, path, upgraded, differences = told.splitlines()
     assert path.startswith(str(tree))
     assert "is up to date now" in upgraded
     assert differences == "differences: []"

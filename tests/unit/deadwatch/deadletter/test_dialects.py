@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from deadwatch.deadletter.dialects.__main__ import write
 from deadwatch.deadletter.dialects.dialect import TEXTS, Dialect, FromTopic
+from tests.command_line import succeeded
 from tests.paths import ROOT
 
 DIALECT = """
@@ -32,9 +32,8 @@ def test_a_new_dialect_is_one_file(tmp_path: Path) -> None:
     for page in ("dialects.md", "filter.md"):
         shutil.copy(ROOT / "docs" / page, tmp_path / "docs")
     (tmp_path / "deadwatch/deadletter/dialects/orders.py").write_text(DIALECT)
-    command = [sys.executable, "-c", USE]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    shown = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True).stdout
+    shown = succeeded(sys.executable, "-c", USE, cwd=tmp_path, env=env)
     assert "dialect='orders', source_topic='orders'" in shown
     assert "error_class='Late'" in shown
     table = (tmp_path / "docs/dialects.md").read_text()
