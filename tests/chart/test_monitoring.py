@@ -76,6 +76,15 @@ def test_a_release_without_an_api_has_rules_only_for_a_job_that_is_named() -> No
         assert len(made) == groups
 
 
+def test_a_shorter_interval_is_not_too_short_for_the_timeout_of_a_scrape() -> None:
+    """Prometheus' operator makes no target of a monitor whose timeout is longer than its interval."""
+    for said in {}, {"scrapeTimeout": "4s"}:
+        values = {f"serviceMonitor.{name}": value for name, value in {"interval": "5s", **said}.items()}
+        monitor = one(rendered(MINIMAL, values=values, apis=OPERATED), "ServiceMonitor", "api")
+        (endpoint,) = monitor["spec"]["endpoints"]
+        assert (endpoint["interval"], endpoint.get("scrapeTimeout")) == ("5s", said.get("scrapeTimeout"))
+
+
 def test_labels_of_ones_own_do_not_replace_those_of_an_alert() -> None:
     spec = spec_of({"alertLabels": {"team": "streaming", "severity": "x"}})
     labels = [each["labels"] for group in spec["groups"] for each in group["rules"]]
