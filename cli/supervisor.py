@@ -140,20 +140,16 @@ class Supervisor:
 
     def _tend(self, child: _Child) -> int:
         """Start the child when it is due, or decide what follows its end; other than 0 stops everything."""
-        if child.process is None:
-            if self.clock_ms() >= child.due_ms:
-                self._try_to_start(child)
-            return 0
-        exit_code = child.process.poll()
-        return 0 if exit_code is None else self._ended(child, exit_code)
-
-    def _try_to_start(self, child: _Child) -> None:
-        """Start it; where the machine refuses, once more later: the others run on."""
-        try:
-            self._start(child)
-        except OSError as error:
-            what = f"could not be started ({error.strerror})"
-            self._wait(child, _once_more(what, child.failures, self.policy, self.rng))
+        if child.process:
+            exit_code = child.process.poll()
+            return 0 if exit_code is None else self._ended(child, exit_code)
+        if self.clock_ms() >= child.due_ms:
+            try:
+                self._start(child)
+            except OSError as error:  # where the machine refuses, once more later: the others run on
+                what = f"could not be started ({error.strerror})"
+                self._wait(child, _once_more(what, child.failures, self.policy, self.rng))
+        return 0
 
     def _start(self, child: _Child) -> None:
         program = child.program

@@ -21,7 +21,7 @@ from typing import Final
 from confluent_kafka import Producer
 
 from lab.broker import Ports
-from lab.jvm import CONNECT_LAYOUT, Jvm, Properties, answers, call, threads_named, write_properties
+from lab.jvm import CONNECT_LAYOUT, Jvm, Properties, answers, call, write_properties
 from lab.processes import LabError, Process, Processes, read, until
 
 FILESINK_TOPIC: Final = "filesink"
@@ -32,6 +32,12 @@ _UP_WITHIN_S: Final = 90
 _ACT_WITHIN_S: Final = 60
 _STOPS_WITHIN_S: Final = 30
 _RESTARTS: Final = 4
+_THREADS: Final = {
+    "type": "exec",
+    "mbean": "java.lang:type=Threading",
+    "operation": "dumpAllThreads(boolean,boolean,int)",
+    "arguments": [False, False, 0],
+}
 
 
 class Connect:
@@ -113,7 +119,8 @@ class Connect:
 
     def task_threads(self, name: str) -> int:
         """How many threads run the task of connector ``name``: one, and one for each that was abandoned."""
-        return threads_named(self.jolokia_url, f"task-thread-{name}-0")
+        threads = call(self.jolokia_url, _THREADS)["value"]
+        return sum(thread["threadName"] == f"task-thread-{name}-0" for thread in threads)
 
     def lose_thread(self, name: str) -> None:
         """Let REST call the FAILED task of connector ``name`` RUNNING: no thread runs it.

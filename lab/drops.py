@@ -2,20 +2,18 @@
 
 import struct
 import time
-from pathlib import Path
 from typing import Final
 
 from confluent_kafka import Producer
 
-from lab.jvm import Jvm, start_compiled
-from lab.processes import LabError, Processes
+from lab.processes import LabError
 from lab.topics import Topics
 
 INPUT: Final = "drops-in"
 COUNTS: Final = "drops-counts"
 """Holds how many records the application has dropped by its own ``dropped-records-total``."""
 REST: Final = "drops-rest"
-_LAYOUT: Final = "[%d] %p [%t] %m (%c:%L)%n"
+LAYOUT: Final = "[%d] %p [%t] %m (%c:%L)%n"
 _COUNT, _UNDATED, _LATE, _UNWRITABLE, _TOO_LARGE, _FAILS = (struct.pack(">i", number) for number in range(6))
 _LONG_AGO_MS: Final = 1_000
 _WITHIN_S: Final = 30.0
@@ -31,32 +29,15 @@ REASON_OF: Final = {
 """Key and value of a record that is dropped, by reason."""
 
 
-class Drops:
-    """The application; ``launched`` once an act has needed it."""
-
-    def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
-        self._directory, self._bootstrap_servers = directory, bootstrap_servers
-        self._jvm = Jvm(java, "apps", 128, log, _LAYOUT)
-        self.launched = False
-
-    def launch(self, topics: Topics, processes: Processes) -> None:
-        """Make its topics, compile it and start it."""
-        topics.create(INPUT, COUNTS, REST, partitions=1)
-        arguments = (self._bootstrap_servers, self._directory / "state", INPUT, COUNTS, REST)
-        start_compiled("StreamsDrops", self._jvm, self._directory, processes, *arguments)
-        self.launched = True
-
-    def drop(self, count: int, topics: Topics) -> None:
-        """Send ``count`` records for each reason, and return when it has dropped them all."""
-        producer = Producer({"bootstrap.servers": self._bootstrap_servers, "log_level": 0})
-        with topics.growing(COUNTS, 2):
-            producer.produce(
-                INPUT, _COUNT, "a"
-            )  # the time of the stream is now: what is older comes too late
-            for _ in range(count):
-                for key, value in REASON_OF.values():
-                    at_ms = _LONG_AGO_MS if value == _LATE else time.time_ns() // 1_000_000
-                    producer.produce(INPUT, value, key, timestamp=at_ms)
-            producer.produce(INPUT, _COUNT, "a")
-            if producer.flush(_WITHIN_S):
-                raise LabError(f"records for {INPUT} were not acknowledged in {_WITHIN_S:.0f} s")
+def drop(bootstrap_servers: str, count: int, topics: Topics) -> None:
+    """Send ``count`` records for each reason, and return when the application has dropped them all."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    with topics.growing(COUNTS, 2):
+        producer.produce(INPUT, _COUNT, "a")  # the time of the stream is now: what is older comes too late
+        for _ in range(count):
+            for key, value in REASON_OF.values():
+                at_ms = _LONG_AGO_MS if value == _LATE else time.time_ns() // 1_000_000
+                producer.produce(INPUT, value, key, timestamp=at_ms)
+        producer.produce(INPUT, _COUNT, "a")
+        if producer.flush(_WITHIN_S):
+            raise LabError(f"records for {INPUT} were not acknowledged in {_WITHIN_S:.0f} s")

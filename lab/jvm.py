@@ -21,12 +21,6 @@ _COMPILER: Final = "org.eclipse.jdt.internal.compiler.batch.Main"
 
 _WITHIN_S: Final = 60
 _OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-_DUMP: Final = {
-    "type": "exec",
-    "mbean": "java.lang:type=Threading",
-    "operation": "dumpAllThreads(boolean,boolean,int)",
-    "arguments": [False, False, 0],
-}
 
 PLAIN_LAYOUT: Final = "[%d] %p %m (%c:%L)%n"
 CONNECT_LAYOUT: Final = "[%d] %p %X{connector.context}%m (%c:%L)%n"
@@ -75,23 +69,31 @@ class Jvm:
         }
 
 
-def start_compiled(
-    main: str, jvm: Jvm, directory: Path, processes: Processes, *arguments: str | Path
-) -> None:
-    """Compile ``<main>.java``, which stands beside this file, with the program's jars, and start it.
+@dataclass(slots=True)
+class Application:
+    """``<main>.java``, which stands beside this file; ``launched`` once an act has needed it.
 
     Its classes are made in ``directory``, by whose name the process is called.
     """
-    directory.mkdir()
-    classes = directory / "classes"
-    class_path = os.pathsep.join(map(str, (classes, *jars.files(jvm.conf))))
-    compilers = os.pathsep.join(map(str, jars.files("spring")))
-    options = ("--release", "17", "-proc:none", "-nowarn", "-cp", class_path, "-d", classes)
-    source = Path(__file__).with_name(f"{main}.java")
-    processes.run("ecj", [jvm.java, "-cp", compilers, _COMPILER, *options, source], directory)
-    command = jvm.command(main, *arguments)
-    command[command.index("-cp") + 1] = class_path
-    processes.start(directory.name, command, directory, jvm.log)
+
+    main: str
+    jvm: Jvm
+    directory: Path
+    launched: bool = False
+
+    def launch(self, processes: Processes, *arguments: str | Path) -> None:
+        """Compile it with the jars of its program, and start it."""
+        self.directory.mkdir()
+        classes = self.directory / "classes"
+        class_path = os.pathsep.join(map(str, (classes, *jars.files(self.jvm.conf))))
+        compilers = os.pathsep.join(map(str, jars.files("spring")))
+        options = ("--release", "17", "-proc:none", "-nowarn", "-cp", class_path, "-d", classes)
+        source = Path(__file__).with_name(f"{self.main}.java")
+        processes.run("ecj", [self.jvm.java, "-cp", compilers, _COMPILER, *options, source], self.directory)
+        command = self.jvm.command(self.main, *arguments)
+        command[command.index("-cp") + 1] = class_path
+        processes.start(self.directory.name, command, self.directory, self.jvm.log)
+        self.launched = True
 
 
 def launcher(java: Path, conf: jars.Conf, heap_mb: int) -> list[str | Path]:
@@ -128,8 +130,3 @@ def answers(url: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def threads_named(url: str, name: str) -> int:
-    """How many live threads carry exactly this name."""
-    return sum(thread["threadName"] == name for thread in call(url, _DUMP)["value"])

@@ -17,6 +17,7 @@ import jars
 from lab import drops, share, spring
 from lab.broker import Broker, Ports
 from lab.connect import FILESINK_DLQ, FILESINK_TOPIC, Connect
+from lab.jvm import Application, Jvm
 from lab.processes import LabError, PortTakenError, Processes, read
 from lab.streams import INPUT, OUTPUT, Streams, feeding
 from lab.topics import Topics
@@ -83,9 +84,12 @@ class Lab:
         self.connect = Connect(java, directory / "connect", self.logs.connect, ports)
         self.connect_url, self.connect_jolokia_url = self.connect.url, self.connect.jolokia_url
         self._streams = Streams(java, directory / "streams", self.logs.streams, self.bootstrap_servers)
-        self._spring = spring.Spring(java, directory / "spring", logs / "spring.log", self.bootstrap_servers)
+        jvm = Jvm(java, "spring", 128, logs / "spring.log")
+        self._spring = Application("SpringListeners", jvm, directory / "spring")
+        self._mended = self._spring.directory / "mended"
         self.drops_log = logs / "drops.log"
-        self._drops = drops.Drops(java, directory / "drops", self.drops_log, self.bootstrap_servers)
+        jvm = Jvm(java, "apps", 128, self.drops_log, drops.LAYOUT)
+        self._drops = Application("StreamsDrops", jvm, directory / "drops")
         self._topics = Topics(self.bootstrap_servers)
 
     def _launch(self) -> None:
@@ -224,8 +228,8 @@ class Lab:
         """Each of three Spring listeners fails the records ``order-0``, ``order-1``, … of its topic."""
         if not self._spring.launched:
             self._topics.create(*spring.TOPICS)
-            self._spring.launch(self._processes)
-        self._spring.break_()
+            self._spring.launch(self._processes, self.bootstrap_servers, self._mended)
+        self._mended.unlink(missing_ok=True)
         for topic, dlq in spring.DLQ_OF.items():
             with self._dead_letters_arrive(dlq, count):
                 self._topics.produce(topic, (b"order-%d" % number for number in range(count)))
@@ -233,8 +237,11 @@ class Lab:
     def drop_stream_records(self, count: int) -> None:
         """A Streams application drops ``count`` records for each reason in ``drops.REASON_OF``."""
         if not self._drops.launched:
-            self._drops.launch(self._topics, self._processes)
-        self._drops.drop(count, self._topics)
+            names = (drops.INPUT, drops.COUNTS, drops.REST)
+            self._topics.create(*names, partitions=1)
+            state = self._drops.directory / "state"
+            self._drops.launch(self._processes, self.bootstrap_servers, state, *names)
+        drops.drop(self.bootstrap_servers, count, self._topics)
         self._dropped += count * len(drops.REASON_OF)
 
     def spring_records_return(self, count: int) -> AbstractContextManager[None]:
@@ -245,7 +252,7 @@ class Lab:
     def spring_mended(self, count: int) -> Iterator[None]:
         """A context in which Spring's listeners are mended, and ``count`` dead letters put back to them."""
         with self._topics.growing(spring.PROCESSED, count):
-            self._spring.mend()
+            self._mended.touch()
             yield
         self._spring_processed += count
 

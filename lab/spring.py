@@ -5,11 +5,7 @@ Each listener has a topic and a dead letter topic: ``RETRIED`` fails through two
 ``UNREADABLE`` cannot be deserialized (``ErrorHandlingDeserializer``).
 """
 
-from pathlib import Path
 from typing import Final
-
-from lab.jvm import Jvm, start_compiled
-from lab.processes import Processes
 
 RETRIED: Final = "spring-orders"
 RECOVERED: Final = "spring-payments"
@@ -23,30 +19,6 @@ TOPICS: Final = (RECOVERED, UNREADABLE, RETRIED, DLQ_OF[RECOVERED], DLQ_OF[UNREA
 
 WRAPPER: Final = "org.springframework.kafka.listener.ListenerExecutionFailedException"
 DESERIALIZATION: Final = "org.springframework.kafka.support.serializer.DeserializationException"
-
-
-class Spring:
-    """The application; its topics have to exist when it is launched."""
-
-    def __init__(self, java: Path, directory: Path, log: Path, bootstrap_servers: str) -> None:
-        self._directory, self._bootstrap_servers = directory, bootstrap_servers
-        self._jvm = Jvm(java, "spring", 128, log)
-        self._mended = directory / "mended"
-        self.launched = False
-
-    def launch(self, processes: Processes) -> None:
-        """Compile the application and start it; its listeners fail."""
-        arguments = (self._bootstrap_servers, self._mended)
-        start_compiled("SpringListeners", self._jvm, self._directory, processes, *arguments)
-        self.launched = True
-
-    def mend(self) -> None:
-        """From now on its listeners process what they read."""
-        self._mended.touch()
-
-    def break_(self) -> None:
-        """From now on its listeners fail."""
-        self._mended.unlink(missing_ok=True)
 
 
 def thrown(topic: str, number: int) -> tuple[str, str]:

@@ -125,7 +125,7 @@ def whoami(api: Api, *, output: Output = Format.TABLE) -> int:
 
     deadwatch token whoami
     """
-    return shown(api.get("/me"), output, _me)
+    return shown(api.get("/me"), output, lambda me: tables.FittedTable("Me", ("", ""), list(me.items())))
 
 
 def audit(
@@ -165,7 +165,3 @@ def _on_store(data: Path, config: Path | None, work: "Callable[[StoreTokens], T]
     from cli.commands import store_tokens
 
     return store_tokens.on_store(data, config, work)
-
-
-def _me(answer: Answer) -> tables.FittedTable:
-    return tables.FittedTable("Me", ("", ""), list(answer.items()))
