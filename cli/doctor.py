@@ -21,7 +21,6 @@ from rich.text import Text
 
 import jars
 from api.checks import Check, Finding, Level, api_checks, fail, kafka, ok, redrive, short, warn
-from cli.commands.output import is_terminal
 from cli.commands.up import require_free
 from cli.service import Service
 from collector.settings import ConnectSettings
@@ -66,7 +65,7 @@ def report(checks: Sequence[Check]) -> int:
     """Print a table on a terminal, else a plain line for each finding as it comes; the exit code."""
     findings = (finding for check in checks for finding in check())
     found: list[Finding] = []
-    if is_terminal(sys.stdout):
+    if sys.stdout.isatty():
         console = Console()
         with console.status("looking"):
             found += findings

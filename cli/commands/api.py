@@ -54,9 +54,9 @@ class OneLine(TyperGroup):
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 -- Typer's own
         """Run; with ``standalone_mode`` the process ends here."""
-        for name in ("stdout", "stderr"):
+        for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
             if getattr(sys, name) is None:  # a process may be started without one
-                setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 -- for its whole life
+                setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- for its whole life
         if isinstance(sys.stdout, TextIOWrapper):  # what its encoding has not is escaped
             sys.stdout.reconfigure(errors="backslashreplace")
         try:

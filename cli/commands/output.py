@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from cli.api_client import DONE, UsageError
 from deadwatch.runtime.csv_cells import csv_row
@@ -25,11 +25,6 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody sees what is written there, or types what is read; there may be none."""
-    return stream is not None and stream.isatty()
-
-
 def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
     """Ask the person at the terminal, on standard error: the output may be a file. ``about`` is shown before.
 
@@ -38,7 +33,7 @@ def ask_terminal(question: str, about: "RenderableType" = "") -> bool:
     """
     from rich.console import Console
 
-    if not is_terminal(sys.stdin):
+    if not sys.stdin.isatty():
         raise UsageError("nobody is there to confirm: say --yes")
     if about:
         Console(stderr=True).print(about)

@@ -16,7 +16,7 @@ from cli.api_client import DONE, UNDONE, Api, NoAnswerError, UsageError
 from cli.commands import tables
 from cli.commands.api import Limit, Output, completion, option
 from cli.commands.following import PATH, follow
-from cli.commands.output import Answer, Format, ask_terminal, is_terminal, shown, write
+from cli.commands.output import Answer, Format, ask_terminal, shown, write
 from deadwatch.orders import options as order_options
 from deadwatch.orders.options import OPTIONS, SET, SETTING, Option, next_step
 from deadwatch.orders.reasons import MEANINGS
@@ -129,7 +129,7 @@ def redrive(
     console, request = terminal(output), body(dlq_topic, options)
     tried = api.post(PATH, request)
     would, question = plan(tried), "" if dry_run or yes else question_about(tried["plan"])
-    with_question = question and not (output is Format.TABLE and is_terminal(sys.stdout))
+    with_question = question and not (output is Format.TABLE and sys.stdout.isatty())
     if not with_question:
         console.print(would)
     if dry_run:

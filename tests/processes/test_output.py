@@ -13,7 +13,7 @@ CASES = {
     "a full disk, help": ("--help", ">/dev/full", 1, FULL),
     "a full disk, version": ("--version", ">/dev/full", 1, FULL),
     "no output": ("--version", ">&-", 0, ""),
-    "no place for errors": ("--bogus", "2>&-", 2, ""),
+    "nothing at all": ("--bogus", "<&- >&- 2>&-", 2, ""),
 }
 """An argument, what the shell does with the output, and what becomes of it; /dev/full takes nothing."""
 

@@ -91,11 +91,6 @@ def test_a_report_is_a_line_for_every_finding_with_what_to_do_and_only_a_failure
     assert capsys.readouterr().out.splitlines() == LINES[: len(found)]
 
 
-def test_a_report_where_there_is_no_output_has_its_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    assert report([lambda: FINDINGS]) == 1
-
-
 def told(found: Iterable[Finding], *patterns: str) -> None:
     lines = [line(finding) for finding in found]
     assert len(lines) == len(patterns), lines

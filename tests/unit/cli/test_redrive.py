@@ -264,12 +264,8 @@ def test_where_nothing_would_be_done_nobody_is_asked_and_the_api_says_why(
     assert "[y/N]" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("closed", [("stdin",), ("stdin", "stdout")])
-def test_nobody_is_asked_where_there_is_no_input(
-    monkeypatch: pytest.MonkeyPatch, closed: tuple[str, ...]
-) -> None:
-    for name in closed:
-        monkeypatch.setattr(sys, name, None)
+def test_nobody_is_asked_where_there_is_no_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
     asked: Asked = []
     with pytest.raises(UsageError, match=r"nobody is there to confirm: say --yes$"):
         redrives.redrive(taking(asked), "dlq.t", **ALL)
