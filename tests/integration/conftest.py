@@ -23,7 +23,7 @@ from lab.topics import Topics
 from tests.integration import console_api
 from tests.integration.collected import collected, topics_source
 from tests.integration.console_api import Served
-from tests.integration.console_browser import chromium, missing
+from tests.integration.console_browser import Watched, chromium, missing, window
 from tests.integration.findings_place import Way
 from tests.integration.redrive_place import Place
 from tests.integration.streaming_process import Streaming, Traffic
@@ -88,6 +88,13 @@ def browser() -> Iterator[Browser]:
         pytest.skip(reason)
     with sync_playwright() as playwright, chromium(playwright) as running:
         yield running
+
+
+@pytest.fixture
+def seen(served: Served, browser: Browser) -> Iterator[Watched]:
+    """A window of nobody in particular."""
+    with window(browser, served.base) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import confluent_kafka
@@ -90,24 +90,21 @@ def seen() -> Seen:
 
 @pytest.fixture
 def instrumented(seen: Seen) -> Iterator[None]:
-    with kafka_python(seen), confluent(DeliveryReports.ALL, seen):
+    with watching(KafkaPythonTimeoutInstrumentor(), seen), confluent(DeliveryReports.ALL, seen):
         yield
 
 
-@contextmanager
-def kafka_python(*reporters: Reporter) -> Iterator[None]:
-    instrumentor = KafkaPythonTimeoutInstrumentor()
-    instrumentor.instrument(reporters=reporters)
-    try:
-        yield
-    finally:
-        instrumentor.uninstrument()
+def confluent(delivery_reports: DeliveryReports, *reporters: Reporter) -> AbstractContextManager[None]:
+    return watching(ConfluentKafkaTimeoutInstrumentor(), *reporters, delivery_reports=delivery_reports)
 
 
 @contextmanager
-def confluent(delivery_reports: DeliveryReports, *reporters: Reporter) -> Iterator[None]:
-    instrumentor = ConfluentKafkaTimeoutInstrumentor()
-    instrumentor.instrument(reporters=reporters, delivery_reports=delivery_reports)
+def watching(
+    instrumentor: KafkaPythonTimeoutInstrumentor | ConfluentKafkaTimeoutInstrumentor,
+    *reporters: Reporter,
+    **options: object,
+) -> Iterator[None]:
+    instrumentor.instrument(reporters=reporters, **options)
     try:
         yield
     finally:
@@ -168,24 +165,20 @@ def test_kafka_python_tells_request_timeouts_retries_and_waits_for_metadata(
     assert sum(expired.records for expired in seen.expired) == 1
 
 
-def late(servers: str, group: str) -> KafkaConsumer:
-    """A consumer that is a member, and does not poll any more until it has been dismissed."""
-    return KafkaConsumer(
-        bootstrap_servers=servers,
-        client_id=group,
-        group_id=group,
+@pytest.mark.usefixtures("instrumented")
+def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
+    broker: LoneBroker, topic: str, seen: Seen
+) -> None:
+    """It is a member, and does not poll any more until it has been dismissed."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=broker.bootstrap_servers,
+        client_id=f"g-{topic}",
+        group_id=f"g-{topic}",
         max_poll_interval_ms=4_000,
         heartbeat_interval_ms=200,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
     )
-
-
-@pytest.mark.usefixtures("instrumented")
-def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
-    broker: LoneBroker, topic: str, seen: Seen
-) -> None:
-    consumer = late(broker.bootstrap_servers, f"g-{topic}")
     try:
         assert eventually(lambda: bool(consumer.partitions_for_topic(topic)))  # else nothing is assigned
         consumer.subscribe([topic])

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser
 from api.auth.role import Role
 from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
 from tests.integration.console_api import Served
-from tests.integration.console_browser import Scheme, window
+from tests.integration.console_browser import Scheme, Watched, window
 
 pytestmark = pytest.mark.integration
 
@@ -64,56 +64,50 @@ def test_every_page_is_for_everybody(served: Served, browser: Browser, device: s
 
 
 @pytest.mark.parametrize("path", ["/", "/groups", "/groups?order=records", PAGES["group"], PAGES["hostile"]])
-def test_a_page_is_small(served: Served, browser: Browser, path: str) -> None:
-    with window(browser, served.base) as seen:
-        seen.go(path)
-        assert 1_000 < seen.received < MAX_BYTES
+def test_a_page_is_small(seen: Watched, path: str) -> None:
+    seen.go(path)
+    assert 1_000 < seen.received < MAX_BYTES
 
 
-def test_a_filter_is_completed_and_told_what_is_wrong_while_it_is_written(
-    served: Served, browser: Browser
-) -> None:
-    with window(browser, served.base) as seen:
-        page = seen.page
-        seen.go("/groups")
-        page.keyboard.press("/")
-        page.keyboard.type("error_c")
-        page.get_by_role("option").first.wait_for()
-        page.keyboard.press("ArrowDown")
+def test_a_filter_is_completed_and_told_what_is_wrong_while_it_is_written(seen: Watched) -> None:
+    page = seen.page
+    seen.go("/groups")
+    page.keyboard.press("/")
+    page.keyboard.type("error_c")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.input_value("#filter") == "error_class"
+    page.keyboard.type(" = 3")
+    page.get_by_text("write == to compare").wait_for()
+    page.fill("#filter", 'error_class.contains("Currency")')
+    with page.expect_navigation():
         page.keyboard.press("Enter")
-        assert page.input_value("#filter") == "error_class"
-        page.keyboard.type(" = 3")
-        page.get_by_text("write == to compare").wait_for()
-        page.fill("#filter", 'error_class.contains("Currency")')
-        with page.expect_navigation():
-            page.keyboard.press("Enter")
-        assert page.locator("[data-row]").all_inner_texts() == ["CurrencyMismatchException"]
-        seen.shoot("filtered")
+    assert page.locator("[data-row]").all_inner_texts() == ["CurrencyMismatchException"]
+    seen.shoot("filtered")
 
 
-def test_the_keyboard_is_enough(served: Served, browser: Browser) -> None:
-    with window(browser, served.base) as seen:
-        page = seen.page
-        seen.go("/")
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "Skip to content"
-        with page.expect_navigation():
-            page.keyboard.type("gg")
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        assert page.evaluate("document.activeElement.textContent") == "CurrencyMismatchException"
-        page.keyboard.press("?")
-        page.get_by_role("dialog").wait_for()
-        page.keyboard.press("Escape")
-        assert page.get_by_role("dialog").count() == 0
+def test_the_keyboard_is_enough(seen: Watched) -> None:
+    page = seen.page
+    seen.go("/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    with page.expect_navigation():
+        page.keyboard.type("gg")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.textContent") == "CurrencyMismatchException"
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("dialog").count() == 0
 
 
-def test_times_are_the_readers_with_utc_on_hover(served: Served, browser: Browser) -> None:
-    with window(browser, served.base) as seen:
-        seen.go("/groups")
-        time_element = seen.page.locator("main time").first
-        assert "ago" in time_element.inner_text()
-        assert "UTC" in (time_element.get_attribute("title") or "")
+def test_times_are_the_readers_with_utc_on_hover(seen: Watched) -> None:
+    seen.go("/groups")
+    time_element = seen.page.locator("main time").first
+    assert "ago" in time_element.inner_text()
+    assert "UTC" in (time_element.get_attribute("title") or "")
 
 
 HAS_COLOUR_OF_LINKS = """() => {
@@ -125,17 +119,16 @@ HAS_COLOUR_OF_LINKS = """() => {
 """Of some pixel of the chart."""
 
 
-def test_the_colours_can_be_switched_and_stay(served: Served, browser: Browser) -> None:
-    with window(browser, served.base) as seen:
-        ground = "getComputedStyle(document.body).backgroundColor"
-        seen.go("/")
-        light = seen.page.evaluate(ground)
-        seen.page.get_by_role("button", name="Dark").click()
-        assert seen.page.evaluate(ground) != light
-        seen.go("/groups")
-        assert seen.page.evaluate(ground) != light
-        seen.go(PAGES["group"])
-        assert seen.page.evaluate(HAS_COLOUR_OF_LINKS), "its chart"
+def test_the_colours_can_be_switched_and_stay(seen: Watched) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    seen.go("/")
+    light = seen.page.evaluate(ground)
+    seen.page.get_by_role("button", name="Dark").click()
+    assert seen.page.evaluate(ground) != light
+    seen.go("/groups")
+    assert seen.page.evaluate(ground) != light
+    seen.go(PAGES["group"])
+    assert seen.page.evaluate(HAS_COLOUR_OF_LINKS), "its chart"
 
 
 def test_pages_can_be_read_without_a_script(served: Served, browser: Browser) -> None:
@@ -151,37 +144,35 @@ def test_pages_can_be_read_without_a_script(served: Served, browser: Browser) ->
     context.close()
 
 
-def test_the_overview_goes_on_by_itself_and_says_when_it_cannot(served: Served, browser: Browser) -> None:
-    with window(browser, served.base) as seen:
-        seen.go("/")
-        with seen.page.expect_response(lambda answer: answer.url.endswith("/console/")):
-            pass
-        seen.page.route("**/console/", lambda route: route.fulfill(status=503, body="away"))
-        seen.page.locator("#stale").wait_for(state="visible")
-        seen.page.unroute("**/console/")
-        seen.page.locator("#stale").wait_for(state="hidden")
+def test_the_overview_goes_on_by_itself_and_says_when_it_cannot(seen: Watched) -> None:
+    seen.go("/")
+    with seen.page.expect_response(lambda answer: answer.url.endswith("/console/")):
+        pass
+    seen.page.route("**/console/", lambda route: route.fulfill(status=503, body="away"))
+    seen.page.locator("#stale").wait_for(state="visible")
+    seen.page.unroute("**/console/")
+    seen.page.locator("#stale").wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("status", [0, 503], ids=["it hangs", "a proxy answers in its place"])
 def test_a_page_says_that_nobody_answers_keeps_what_was_typed_and_comes_back(
-    served: Served, browser: Browser, status: int
+    served: Served, seen: Watched, status: int
 ) -> None:
-    with window(browser, served.base) as seen:
-        page = seen.page
-        seen.sign_in(served.tokens[Role.OPERATOR])
-        seen.go(PAGES["group"])
-        page.get_by_text("Owner, note, archive").click()
-        page.fill("#owner", "team payments")
-        page.route("**/*", lambda route: route.fulfill(status=status) if status else None)
-        page.locator("#stale").wait_for(state="visible")
-        page.get_by_role("button", name="Save").click()
-        page.locator("#unsent").wait_for(state="visible")
-        seen.shoot("away")
-        page.unroute_all()
-        page.locator("#stale").wait_for(state="hidden")
-        assert page.input_value("#owner") == "team payments"
-        seen.act("Save")
-        assert "team payments" in page.inner_text("main")
+    page = seen.page
+    seen.sign_in(served.tokens[Role.OPERATOR])
+    seen.go(PAGES["group"])
+    page.get_by_text("Owner, note, archive").click()
+    page.fill("#owner", "team payments")
+    page.route("**/*", lambda route: route.fulfill(status=status) if status else None)
+    page.locator("#stale").wait_for(state="visible")
+    page.get_by_role("button", name="Save").click()
+    page.locator("#unsent").wait_for(state="visible")
+    seen.shoot("away")
+    page.unroute_all()
+    page.locator("#stale").wait_for(state="hidden")
+    assert page.input_value("#owner") == "team payments"
+    seen.act("Save")
+    assert "team payments" in page.inner_text("main")
 
 
 def test_a_form_of_another_site_changes_nothing(served: Served, browser: Browser) -> None:
@@ -218,18 +209,16 @@ IN_THE_BACKGROUND = """
 """
 
 
-def test_a_page_that_nobody_sees_keeps_no_connection(served: Served, browser: Browser) -> None:
-    with window(browser, served.base) as seen:
-        seen.page.add_init_script(IN_THE_BACKGROUND)
-        seen.go("/")
-        found = [seen.page.evaluate("turn(), connected()" if turn else "connected()") for turn in range(4)]
-        assert found == [0, 1, 0, 1]
+def test_a_page_that_nobody_sees_keeps_no_connection(seen: Watched) -> None:
+    seen.page.add_init_script(IN_THE_BACKGROUND)
+    seen.go("/")
+    found = [seen.page.evaluate("turn(), connected()" if turn else "connected()") for turn in range(4)]
+    assert found == [0, 1, 0, 1]
 
 
-def test_a_browser_that_copies_nothing_offers_no_button_for_it(served: Served, browser: Browser) -> None:
+def test_a_browser_that_copies_nothing_offers_no_button_for_it(seen: Watched) -> None:
     """As over HTTP from another machine: there a page has no clipboard."""
-    with window(browser, served.base) as seen:
-        seen.page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-        seen.go(PAGES["health"])
-        seen.page.locator("#theme").wait_for(state="visible")
-        assert not seen.page.locator("[data-copy]").is_visible()
+    seen.page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    seen.go(PAGES["health"])
+    seen.page.locator("#theme").wait_for(state="visible")
+    assert not seen.page.locator("[data-copy]").is_visible()

@@ -51,6 +51,12 @@ class Shipper:
             value = {"file": "/a.log", "host": host, "message": line, "source_type": "file"}
             self._producer.send(self.topic, key=host.encode(), value=json.dumps(value).encode())
 
+    def ship(self, *tasks: int) -> None:
+        """Their entries, which the broker has then."""
+        for task in tasks:
+            self.entry(task)
+        self.flush()
+
     def poison(self, key: bytes) -> None:
         for value in (None, b"\xff\x00\xfe", b'{"message": ', b"[" * 9_999):
             self._producer.send(self.topic, key=key, value=value)
@@ -120,8 +126,7 @@ def test_poison_is_a_dead_letter_with_its_place_and_the_rest_goes_on(
     lab: Lab, tmp_path: Path, shipper: Shipper
 ) -> None:
     shipper.poison(b"host-0")
-    shipper.entry(0)
-    shipper.flush()
+    shipper.ship(0)
     own = collecting(lab, tmp_path, shipper.topic, format="json")
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0], "reading behind the poison")
@@ -147,8 +152,7 @@ def test_a_header_that_cannot_be_read_is_named_with_its_place_until_it_is_delete
             until(lambda: reader.read() != [], "reading the record")
     own = collecting(lab, tmp_path, shipper.topic)
     shipper.truncate(1, 1)
-    shipper.entry(0)
-    shipper.flush()
+    shipper.ship(0)
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0], "reading on")
 
@@ -168,21 +172,17 @@ def test_records_deleted_unread_and_a_topic_made_anew_are_said_once(
     lab: Lab, tmp_path: Path, shipper: Shipper
 ) -> None:
     own = collecting(lab, tmp_path, shipper.topic)
-    shipper.entry(0)
-    shipper.flush()
+    shipper.ship(0)
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0], "reading")
         until(lambda: partitions_read_to(own, shipper, 3), "saving")
     (partition,) = partitions_read_to(own, shipper, 3)
-    shipper.entry(2)
-    shipper.entry(4)
-    shipper.flush()
+    shipper.ship(2, 4)
     shipper.truncate(partition, 6)
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0, 4], "reading what is left")
         make_anew(lab.bootstrap_servers, shipper.topic)
-        shipper.entry(6)
-        shipper.flush()
+        shipper.ship(6)
         until(lambda: sorted(own.abandoned()) == [0, 4, 6], "reading the topic made anew")
     gaps = [one for one in own.of_kind("quarantined") if one["source"].endswith(f"/{partition}")]
     assert [(one["reason"], one["position"]) for one in gaps] == [
@@ -195,8 +195,7 @@ def test_a_topic_that_is_deleted_stays_away_though_brokers_make_what_is_asked_fo
     lab: Lab, tmp_path: Path, shipper: Shipper
 ) -> None:
     own = collecting(lab, tmp_path, shipper.topic)
-    shipper.entry(0)
-    shipper.flush()
+    shipper.ship(0)
     with own.running():
         until(lambda: sorted(own.abandoned()) == [0], "reading")
         delete(lab.bootstrap_servers, shipper.topic)
