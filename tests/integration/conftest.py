@@ -98,9 +98,9 @@ def seen(served: Served, browser: Browser) -> Iterator[Watched]:
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    """One of the module's own, before which a proxy may stand."""
-    with LoneBroker() as running:
+def broker(request: pytest.FixtureRequest) -> Iterator[LoneBroker]:
+    """One of the module's own, with its settings ``BROKER``, before which a proxy may stand."""
+    with LoneBroker(getattr(request.module, "BROKER", None)) as running:
         yield running
 
 

@@ -30,8 +30,6 @@ from tests.command_line import ended
 from tests.monitoring import Prometheus
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 WITHIN_S = 60
 
 

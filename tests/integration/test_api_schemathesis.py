@@ -18,8 +18,6 @@ from tests.api_process import serving
 from tests.kafka_topics import producing
 from tests.names import fresh
 
-pytestmark = pytest.mark.integration
-
 TIME_S = int(os.environ.get("DEADWATCH_SCHEMATHESIS_S", "35"))
 SCHEMATHESIS = "from schemathesis.cli import schemathesis; schemathesis()"
 CHECKS = (

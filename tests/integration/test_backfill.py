@@ -17,8 +17,6 @@ from tests.integration.streaming_process import (
 )
 from tests.kafka_topics import truncate
 
-pytestmark = pytest.mark.integration
-
 
 def begun(streaming: Streaming) -> bool:
     return eventually(lambda: " offsets (streaming.backfill)" in streaming.log())

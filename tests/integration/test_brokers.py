@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
-import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType
 
@@ -17,8 +16,6 @@ from tests.integration.collected import REQUEST_MS, published_every, topics_sour
 from tests.integration.findings_place import NAME, altered, queue, records
 from tests.kafka_topics import messages, producing
 from tests.waiting import until
-
-pytestmark = pytest.mark.integration
 
 UNREAD = "rejected-by-g9"
 

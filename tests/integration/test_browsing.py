@@ -22,8 +22,6 @@ from lab.topics import Topics
 from tests.kafka_topics import Headers, produce_unreadable, producing, undone
 from tests.names import fresh
 
-pytestmark = pytest.mark.integration
-
 RECORDS, PARTITIONS = 700, 3
 BEGAN_MS = int(time.time()) * 1_000 - 3_600_000
 """Brokers refuse times of the future."""

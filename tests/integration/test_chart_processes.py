@@ -25,7 +25,6 @@ from tests.names import fresh
 from tests.postgres import Postgres
 
 __all__ = ["built"]
-pytestmark = pytest.mark.integration
 
 LETTERS = 40
 LOAD, BATCH = 1_200, 100

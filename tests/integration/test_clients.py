@@ -38,7 +38,6 @@ from lab.topics import Topics
 from tests.kafka_topics import messages
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.integration
 WITHIN_S = 60.0
 OnDelivery = Callable[[confluent_kafka.KafkaError | None, confluent_kafka.Message], None]
 PARTITIONS = 2

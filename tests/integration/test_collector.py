@@ -22,8 +22,6 @@ from tests.kafka_topics import headers_of, messages
 from tests.names import fresh
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 FAILED_CALLS = (
     ("process", "Could not complete processing records for"),
     ("init", "Encountered timeout exception. Reattempting initialization"),

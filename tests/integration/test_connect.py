@@ -27,8 +27,6 @@ from tests.integration.collected import (
 )
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 A, B = "abandoned-a", "abandoned-b"
 NOTHING = (0, 0)
 

@@ -23,9 +23,6 @@ from tests.kafka_topics import producing
 from tests.names import fresh
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
-
 RECORDS, EARLY = 12, 2
 SETTLED_S = 5
 WITHIN_S, COLD_S = 120, 300

@@ -12,8 +12,6 @@ from tests.console_store import RUNNING
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Watched, window
 
-pytestmark = pytest.mark.integration
-
 ORDER: Final = f"/redrives/{RUNNING}"
 PRESSES: Final = 40
 HELD_MS, KEY_HELD_MS = 100, 30

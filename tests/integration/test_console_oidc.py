@@ -12,7 +12,6 @@ from tests.integration import console_api
 from tests.integration.console_api import Served
 from tests.integration.console_browser import window
 
-pytestmark = pytest.mark.integration
 GROUP = f"/groups/{MAIN_GROUP}"
 
 

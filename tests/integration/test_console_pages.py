@@ -8,8 +8,6 @@ from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RU
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Scheme, Watched, window
 
-pytestmark = pytest.mark.integration
-
 MAX_BYTES = 150_000
 LOOKS: list[tuple[str, Scheme]] = [("desktop", "light"), ("phone", "dark")]
 """Every width and every colour; neither depends on the other."""

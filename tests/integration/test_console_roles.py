@@ -8,8 +8,6 @@ from tests.integration.console_api import Served
 from tests.integration.console_browser import Watched
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 GROUP = f"/groups/{MAIN_GROUP}"
 FORGOTTEN_S = 30
 OFFERS = {

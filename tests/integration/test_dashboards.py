@@ -22,8 +22,6 @@ from tests.integration.failures import Failures, config, prepare
 from tests.integration.up_process import died, running
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:

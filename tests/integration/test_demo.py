@@ -2,12 +2,8 @@
 
 import re
 
-import pytest
-
 from cli.demo.command import ALL_WITHIN_S, READY_WITHIN_S
 from tests.command_line import deadwatch
-
-pytestmark = pytest.mark.integration
 
 WITHIN_S = READY_WITHIN_S + ALL_WITHIN_S + 120
 """Longer than the demo takes until it says what was missing; its lab starts and ends in the rest."""

@@ -24,8 +24,6 @@ from tests.integration.findings_place import (
 from tests.tables import named
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 
 def test_a_missing_queue_of_a_share_group(way: Way, admin: KafkaAdminClient, lab: Lab) -> None:
     lab.reject_share_records(1)  # makes the queue of the lab's own group

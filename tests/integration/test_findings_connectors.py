@@ -16,7 +16,6 @@ from lab.jvm import call
 from tests.integration.findings_place import NAME, SINK, SINK_QUEUE, Settings, Way
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
 TOPIC = "findings-connectors"
 """The sink's consumer creates it."""
 

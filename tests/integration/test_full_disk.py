@@ -28,8 +28,6 @@ from tests.integration.streaming_process import Streaming, Traffic, eventually, 
 from tests.names import fresh
 from tests.operators import operator
 
-pytestmark = pytest.mark.integration
-
 STORE_FULL = "the store does not work, its disk is full: make room there; the query waits for it"
 SIZE = "16m"
 

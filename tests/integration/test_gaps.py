@@ -14,7 +14,6 @@ from lab.topics import Topics
 from tests.integration.streaming_process import Streaming, Traffic, eventually
 from tests.kafka_topics import delete, producing, truncate
 
-pytestmark = pytest.mark.integration
 PARTITIONS = 2
 ANY_TIME = {"message.timestamp.after.max.ms": str(2**63 - 1)}
 """As brokers before 4.0 have it."""

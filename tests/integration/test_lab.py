@@ -14,7 +14,6 @@ import jars
 from lab import Lab, LabError
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.integration
 WITHIN_S = 60.0
 
 

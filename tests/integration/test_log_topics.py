@@ -23,8 +23,6 @@ from tests.collector_process import Collector
 from tests.kafka_topics import delete, headers_of, make_anew, messages, produce_unreadable
 from tests.names import fresh
 
-pytestmark = pytest.mark.integration
-
 KILLS = int(os.environ.get("DEADWATCH_CHAOS", "5"))
 RECORDS_A_SECOND = 300
 WITHIN_S = 60

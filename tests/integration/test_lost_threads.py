@@ -15,7 +15,6 @@ from lab.topics import Topics
 from tests.integration.collected import connect_settings, worker_source
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
 SINK = "threadless"
 
 

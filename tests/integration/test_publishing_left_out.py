@@ -17,8 +17,6 @@ from lab.proxy import Proxy
 from tests.kafka_topics import messages
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 COMMITTED = bytes(8)
 """``EndTxn`` 3 without an error: tags of the header, throttle time, error code, tags."""
 

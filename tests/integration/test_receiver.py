@@ -3,14 +3,11 @@
 from pathlib import Path
 
 import httpx2
-import pytest
 
 from lab import Lab
 from tests.collector_process import Collector, counted_once
 from tests.names import fresh
 from tests.waiting import until
-
-pytestmark = pytest.mark.integration
 
 WITHIN_S = 60
 LOG = "[2026-11-21 12:35:23,893] ERROR [c|task-0] Graceful stop of task c-0 failed. (o.Worker:1104)"

@@ -3,8 +3,6 @@
 A deadline (KIP-91) is an upper bound, no wait: the order's own is two minutes, and the test's is shorter.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from confluent_kafka import KafkaException
 
@@ -15,16 +13,8 @@ from redrive.settings import RedriveSettings
 from tests.integration.redrive_place import Orders, Place, once
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 RECORDS, A_SECOND = 1_200, 400
 WITHIN_S = 100
-
-
-@pytest.fixture
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker() as running:
-        yield running
 
 
 @pytest.mark.chaos

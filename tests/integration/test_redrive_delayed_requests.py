@@ -20,8 +20,6 @@ from redrive.move.transaction import TransactionalProducer
 from tests.kafka_topics import committed, messages
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 REQUEST_TIMEOUT_MS = 1_000
 COUNT, TOGETHER = 8, 2
 """Records of the dead letter topic, and how many are moved in a transaction."""

@@ -20,8 +20,6 @@ from tests.kafka_topics import committed, ends, messages
 from tests.redrive_process import ordered, working
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 MOST_LAG = 30
 STOPS_WITHIN_S = 25
 """Sooner than a request would have timed out."""

@@ -23,8 +23,6 @@ from tests.integration.redrive_place import (
 from tests.kafka_topics import Headers, connect_headers, make_anew, produce_unreadable, producing
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 UNREADABLE = 50
 """Enough for Python to specialise the calls that read them."""
 LETTER = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")

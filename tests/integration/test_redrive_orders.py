@@ -27,8 +27,6 @@ from tests.names import fresh
 from tests.operators import operator
 from tests.tables import named
 
-pytestmark = pytest.mark.integration
-
 MOVABLE, HOMELESS, GONE = 10, 3, 2
 
 ME = f"{getpass.getuser()} (local)"

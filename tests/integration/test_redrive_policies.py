@@ -18,8 +18,6 @@ from tests.kafka_topics import make_anew
 from tests.names import fresh
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 LETTERS, NEW = 1_200, 5
 CLASS = "__connect.errors.exception.class.name"
 

@@ -23,8 +23,6 @@ from redrive.telemetry import EndedTransaction, Telemetry
 from tests.integration.redrive_place import Place, no_client_is_left, outcomes
 from tests.kafka_topics import connect_headers, producing
 
-pytestmark = pytest.mark.integration
-
 WIDTH = 3
 HOUR_MS = 3_600_000
 WITHIN_STEPS = 2_000

@@ -20,9 +20,7 @@ from tests.integration.acls import GROUP, TOPIC, TRANSACTIONS, admin
 from tests.integration.redrive_place import FAST, Orders, Place, no_client_is_left, once
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
-AUTHORIZER: Final[Properties] = {
+BROKER: Final[Properties] = {
     "authorizer.class.name": acls.AUTHORIZER,
     "allow.everyone.if.no.acl.found": "true",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 500,
@@ -31,12 +29,6 @@ WE: Final = "User:ANONYMOUS"
 GROUPS: Final = "deadwatch-redrive-"
 WAITED_FOR: Final = "billing"
 SOON_OVER_MS: Final = 2_000
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(AUTHORIZER) as running:
-        yield running
 
 
 @pytest.fixture

@@ -22,8 +22,6 @@ from tests.kafka_topics import Headers, headers_of, messages, producing
 from tests.names import fresh
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 CONNECT_RECORDS, SHARE_RECORDS = 30, 8
 WITHIN_S = 120
 COLD_S = 300

@@ -20,8 +20,6 @@ from tests.kafka_records import counted
 from tests.redrive_process import ordered, working
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 RECORDS = 1_500
 WITHIN_S = 180
 SLOWLY = {"records_per_second": 100, "max_in_flight": 50}

@@ -32,8 +32,6 @@ from tests.integration.redrive_place import Place
 from tests.kafka_topics import undone, until_decided
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 LEASE_MS = 1_000
 NOTHING_READ = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
 

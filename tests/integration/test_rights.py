@@ -5,7 +5,6 @@ It is killed in part, and stopped.
 
 import re
 import signal
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,9 +26,7 @@ from tests.integration.up_process import EXPIRED, Up, died, left_by_nobody, runn
 from tests.kafka_topics import Headers, producing
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
-STRICT: Final[Properties] = {"authorizer.class.name": acls.AUTHORIZER, "super.users": "User:ANONYMOUS"}
+BROKER: Final[Properties] = {"authorizer.class.name": acls.AUTHORIZER, "super.users": "User:ANONYMOUS"}
 """Whoever comes by the listener without encryption is the administrator."""
 DOCS: Final = Path("docs/configuration.md")
 LETTERS, REJECTED = 6, 4
@@ -67,12 +64,6 @@ def listed() -> dict[str, list[str]]:
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     words = re.compile(rf"\b({'|'.join(OPERATIONS)})\b")
     return {place: words.findall(operations) for place, operations, *_ in rows[1:]}
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[LoneBroker]:
-    with LoneBroker(STRICT) as running:
-        yield running
 
 
 def grant(broker: LoneBroker) -> None:

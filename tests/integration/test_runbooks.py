@@ -16,8 +16,6 @@ from tests.paths import ROOT
 from tests.unit.dashboards.test_runbooks import KAFKA, of
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 MAINS = {
     "kafka-acls.sh": "AclCommand",
     "kafka-consumer-groups.sh": "consumer.group.ConsumerGroupCommand",

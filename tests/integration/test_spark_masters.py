@@ -23,8 +23,6 @@ from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, ev
 from tests.paths import ROOT
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 MASTER = "local-cluster[2,1,1024]"
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 

@@ -13,7 +13,6 @@ from streaming.kernel.headers import parse
 from tests.integration.redrive_place import Place, Seen
 from tests.kafka_records import counted, table
 
-pytestmark = pytest.mark.integration
 COUNT = 6
 
 

@@ -22,8 +22,6 @@ from tests.integration.test_redrive_service import deploy
 from tests.kafka_topics import producing
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 SINK = TOPIC = "stalling"
 STALLED_AFTER_MS = 2_000
 IDLE_FOR_MS = 3 * (STALLED_AFTER_MS + FLUSH_INTERVAL_MS)

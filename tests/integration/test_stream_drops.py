@@ -2,14 +2,11 @@
 
 from collections import Counter
 
-import pytest
-
 from deadwatch.contract.signals.stream_drops import StreamRecordDropped
 from lab import Lab, Truth, drops
 from tests.integration.redrive_place import Place
 from tests.unit.collector.sources.logs.scanning import drain, log_source
 
-pytestmark = pytest.mark.integration
 COUNT = 3
 
 

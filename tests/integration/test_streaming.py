@@ -6,8 +6,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
 from lab import Lab
@@ -23,8 +21,6 @@ from tests.integration.streaming_process import (
 )
 from tests.kafka_topics import ends
 from tests.unit.deadwatch.store.test_restore import overwrite
-
-pytestmark = pytest.mark.integration
 
 CHECKPOINT = {
     "metadata": '{"id":"6e2ab5a4-93f9-4f7e-8b57-f7d6f0c5a0de"}',

@@ -15,8 +15,6 @@ from tests.integration.streaming_process import WITHIN_S, Streaming, Traffic, ev
 from tests.postgres import Postgres
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 MIDWAY = text(
     "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'deadwatch' AND state = 'active'"
 )

@@ -9,8 +9,6 @@ from tests.integration.up_process import EXPIRED, left_by_nobody, running
 from tests.kafka_topics import Headers, producing
 from tests.waiting import until
 
-pytestmark = pytest.mark.integration
-
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:

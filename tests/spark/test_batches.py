@@ -23,8 +23,6 @@ from streaming.settings import StreamingSettings
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:

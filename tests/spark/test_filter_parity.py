@@ -12,8 +12,6 @@ from deadwatch.deadletter.filter import Filter
 from deadwatch.deadletter.record import parse_record
 from redrive.librdkafka import DeadLetterDecoder, decoded
 
-pytestmark = pytest.mark.spark
-
 Pairs = list[tuple[str, str | bytes | None]]
 
 
