@@ -168,8 +168,8 @@ def completion(path: str, name: str, describe: str) -> Callable[[str], list[tupl
     """
 
     def offered(incomplete: str) -> list[tuple[str, str]]:
-        url = os.environ.get("DEADWATCH_URL", AT)
-        file = Path(os.environ.get("DEADWATCH_TOKEN_FILE", TOKEN_FILE))
+        url = os.environ.get("DEADWATCH_URL") or AT
+        file = Path(os.environ.get("DEADWATCH_TOKEN_FILE") or TOKEN_FILE)
         try:
             token = credential_of(os.environ.get("DEADWATCH_TOKEN", ""), file, url)
             with connect(url, token, COMPLETION_TIMEOUT_S) as api:

@@ -210,6 +210,7 @@ def test_a_shell_is_offered_the_ids_there_are(
         "_DEADWATCH_COMPLETE": "complete_zsh",
         "_TYPER_COMPLETE_ARGS": "deadwatch cancel ",
         "DEADWATCH_URL": served.url,
+        "DEADWATCH_TOKEN_FILE": "",  # unset, as for the commands
     }
     offered = CliRunner().invoke(app, [], prog_name="deadwatch", env=environment).stdout
     assert f'"{order}":"RUNNING dlq.t"' in offered
