@@ -152,7 +152,7 @@ share_groups = _table(
     "*kafka_cluster *consumergroup *broker "
     "started_at_ms:n "  # of the broker: its meters count from there
     "records:n produce_requests:n failed_produce_requests:n "
-    "records_total:n produce_requests_total:n failed_produce_requests_total:n observed_at_ms:n",
+    "records_total:n produce_requests_total:n failed_produce_requests_total:n",
 )
 dead_letter_topics = _table(
     "dead_letter_topics",  # the latest snapshot, also of topics that are not read
@@ -189,7 +189,7 @@ collector_counts = _table(
     "started_at_ms:n "  # of the last process that reported it
     "current:n "
     "counted:n "  # by that process
-    "total:n observed_at_ms:n",
+    "total:n",
 )
 
 # Redrives: orders, policies, and what orders have moved.

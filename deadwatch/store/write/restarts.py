@@ -59,7 +59,7 @@ def meters_after(before: States, event: BrokerSnapshot) -> States:
         key = (event.kafka_cluster, one.consumergroup, event.broker)
         old, now = before.get(key, NO_METERS), {name: getattr(one, name) for name in METERS}
         totals = _totals(old, now, METERS, anew=event.started_at_ms != old["started_at_ms"])
-        after[key] = {**now, **totals, **_times(event)}
+        after[key] = {**now, **totals, "started_at_ms": event.started_at_ms}
     return after
 
 
@@ -69,16 +69,11 @@ def counts_after(before: States, event: CollectorSnapshot) -> States:
     after = {key: {**old, "current": 0} if key[:2] == mine else old for key, old in before.items()}
     for one in event.collector_counts:
         key = (*mine, one.name, one.subject)
-        old = before.get(key, NO_COUNT)
-        total = grown(
-            old["total"], old["counted"], one.total, anew=event.started_at_ms != old["started_at_ms"]
-        )
-        after[key] = {"current": one.current, "counted": one.total, "total": total, **_times(event)}
+        old, started_at_ms = before.get(key, NO_COUNT), event.started_at_ms
+        total = grown(old["total"], old["counted"], one.total, anew=started_at_ms != old["started_at_ms"])
+        now = {"current": one.current, "counted": one.total, "total": total}
+        after[key] = {**now, "started_at_ms": started_at_ms}
     return after
-
-
-def _times(event: BrokerSnapshot | CollectorSnapshot) -> dict[str, int]:
-    return {"started_at_ms": event.started_at_ms, "observed_at_ms": event.observed_at_ms}
 
 
 def task_after(before: Values | None, now: ConnectTask) -> Values:
