@@ -89,7 +89,7 @@ class Batches:
         self._reader = Reader(small)
         self._busy, self._merger = threading.Lock(), ThreadPoolExecutor(1, "merge")
         self._merging: Future[None] | None = None
-        self._stopping, self._began_ms, self.applied = False, 0, 0
+        self._stopping, self._waited_ms, self.applied = False, 0, 0
         self.error: Exception | None = None
 
     def stop(self) -> None:
@@ -110,12 +110,12 @@ class Batches:
                 raise StoppedError
             try:
                 query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
-                summary = self._summarised(records)
-                self._wait_for_turn()
+                summary, took_ms = self._summarised(records)
+                self.settle()
             except Exception as error:
                 self.error = self.error or error
                 raise
-            self._merging = self._merger.submit(self._merge, summary, self._began_ms, query_id, batch_id)
+            self._merging = self._merger.submit(self._merge, summary, took_ms, query_id, batch_id)
             if self._reader.is_small:
                 self.settle()
             if batch_id % LET_GO_AFTER == LET_GO_AFTER - 1:
@@ -123,33 +123,29 @@ class Batches:
 
     def read(self, records: DataFrame) -> Batch:
         """What a batch of Kafka's records changes in the store."""
-        return self._batch(self._summarised(records), self._began_ms)
+        return self._batch(*self._summarised(records))
 
     @panics_told()
-    def _summarised(self, records: DataFrame) -> Partial:
-        """What the kernel makes of a batch."""
-        self._began_ms = self._clock_ms()
+    def _summarised(self, records: DataFrame) -> tuple[Partial, int]:
+        """What the kernel makes of a batch, and how long that took: without the wait for another."""
+        began_ms, self._waited_ms = self._clock_ms(), 0
         settings = self._settings
-        context = Context(settings.events_topic, self._began_ms, settings.samples_per_group, reading())
+        context = Context(settings.events_topic, began_ms, settings.samples_per_group, reading())
         summary = summarise_once(self._reader.read(records), context, self._marks)
         if self._quarantine_refused and any(key.refused for key in summary.events.sums):
             write_refused(records, settings)
-        return summary
+        return summary, max(0, self._clock_ms() - began_ms - self._waited_ms)
 
     def _marks(self, sources: frozenset[str]) -> Mapping[str, Position]:
         """Up to which positions these sources were counted, in the batch before this one too."""
-        self._wait_for_turn()
-        return self._store.marks(sources)
-
-    def _wait_for_turn(self) -> None:
-        """Wait until the batch before this one is merged, which is no part of how long this one takes."""
         asked_ms = self._clock_ms()
         self.settle()
-        self._began_ms += self._clock_ms() - asked_ms
+        self._waited_ms += self._clock_ms() - asked_ms
+        return self._store.marks(sources)
 
-    def _merge(self, summary: Partial, began_ms: int, query_id: str, batch_id: int) -> None:
+    def _merge(self, summary: Partial, took_ms: int, query_id: str, batch_id: int) -> None:
         try:
-            batch = replace(self._batch(summary, began_ms), query_id=query_id, batch_id=batch_id)
+            batch = replace(self._batch(summary, took_ms), query_id=query_id, batch_id=batch_id)
             self.merge(self._complete(batch))
         except Exception as error:
             self.error = error
@@ -163,7 +159,7 @@ class Batches:
             self._telemetry.merged(batch, max(0, self._clock_ms() - began_ms))
 
     @panics_told()
-    def _batch(self, summary: Partial, began_ms: int) -> Batch:
+    def _batch(self, summary: Partial, took_ms: int) -> Batch:
         cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         counted = deltas.counted(summary.causes, cluster, self._settings.max_groups)
         changes = deltas.state_changes(summary.events)
@@ -176,7 +172,7 @@ class Batches:
             batch_id=-1,
             stream=self._stream,
             committed_at_ms=now_ms,
-            duration_ms=max(0, now_ms - began_ms),
+            duration_ms=took_ms,
             records=sum(sums.events for sums in summary.events.sums.values()) + counted.records,
             lag_ms=max(0, now_ms - summary.observed_ms) if summary.observed_ms >= 0 else 0,
             offsets={partition: read["last"] + 1 for partition, read in offsets.items()},
