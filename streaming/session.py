@@ -51,8 +51,8 @@ JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 WRONG = re.compile(
     r"SparkIllegalArgumentException: \[INVALID_|\[CODEC_NOT_AVAILABLE|Could not parse Master URL"
     r"|IllegalArgumentException: (?:requirement failed: )?(?:A secret key|startPort|spark\.[\w.]+) "
-    r"(?:should|must) |NumberFormatException|ClassNotFoundException|ClassCastException"
-    r"|Asked to run locally with 0 threads|The number of cores per executor .* has to be >= "
+    r"(?:should|must) |NumberFormatException|ClassNotFoundException|ClassCastException|Failed to start "
+    r"service |Asked to run locally with 0 threads|The number of cores per executor .* has to be >= "
 )
 """What Spark says of a setting that it does not take: classes and conditions, words where it has neither."""
 EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not
@@ -79,7 +79,6 @@ SQL = {
     "spark.sql.streaming.pollingDelay": "250ms",  # at rest: each look costs 3 ms of a core
 }
 """Settings that results and latency depend on; tests run with the same."""
-
 
 HISTORY = (
     "spark.sql.streaming.numRecentProgressUpdates",

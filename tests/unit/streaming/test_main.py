@@ -67,6 +67,7 @@ NO_CORES = (
     ": org.apache.spark.SparkException: The number of cores per executor (=3) has to be >= the number of cpus"
     " per task = 9.\n\tat x"
 )
+NO_TRY = ": org.apache.spark.SparkException: Failed to start service 'sparkDriver' on port 0\n\tat x"
 CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
@@ -83,6 +84,7 @@ CASES = {
     "a listener that is nowhere": ("local[3]", NO_LISTENER, process.REFUSED),
     "a class of another kind": ("local[3]", OTHER_CLASS, process.REFUSED),
     "a port that is none": ("local[3]", NO_PORT, process.REFUSED),
+    "less than no port to try": ("local[3]", NO_TRY, process.REFUSED),
     "a number out of its range": ("local[3]", NO_FRACTION, process.REFUSED),
     "a setting that needs another": ("local[3]", NO_SIZE, process.REFUSED),
     "a secret that nobody has said": ("spark://spark:7077", NO_SECRET, process.REFUSED),
