@@ -76,6 +76,7 @@ In the middle of a pipeline none of these limits holds: see ``end_silent_session
 SILENT_S: Final = 30
 """How long a client may be silent in the middle of a transaction; ``POSTGRESQL`` has the same."""
 LOCK_NOT_AVAILABLE: Final = "55P03"
+READ_ONLY: Final = "25006"
 _SILENT: Final = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
     " AND application_name = 'deadwatch' AND usename = current_user AND datname = current_database()"
@@ -264,11 +265,12 @@ def _on_close(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _on_error(context: ExceptionContext) -> None:
-    """Who waits for a lock in vain may wait for a client that is frozen."""
-    if (
-        context.engine is not None
-        and getattr(context.original_exception, "sqlstate", "") == LOCK_NOT_AVAILABLE
-    ):
+    """Who waits for a lock in vain may wait for a client that is frozen; a server that only reads may have
+    been the primary, or become it: whoever tries again connects anew.
+    """
+    state = getattr(context.original_exception, "sqlstate", "")
+    context.is_disconnect = context.is_disconnect or state == READ_ONLY
+    if context.engine is not None and state == LOCK_NOT_AVAILABLE:
         with suppress(SQLAlchemyError):
             end_silent_sessions(context.engine)
 

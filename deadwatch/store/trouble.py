@@ -46,8 +46,9 @@ POSTGRESQL: Final[Mapping[str, str]] = {
 
 
 def is_passing(error: SQLAlchemyError) -> bool:
-    """Whether the same call can succeed later with nothing changed here."""
-    return isinstance(error, (OperationalError, InterfaceError, PoolTimeoutError))
+    """Whether the same call can succeed later with nothing changed here; on a new connection, for one."""
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    return lost or isinstance(error, (OperationalError, InterfaceError, PoolTimeoutError))
 
 
 def is_damage(error: SQLAlchemyError) -> bool:

@@ -1,16 +1,21 @@
-"""A client that is frozen in the middle of a pipeline keeps its locks: whoever waits for them ends it."""
+"""A client that is frozen in the middle of a pipeline keeps its locks: whoever waits for them ends it.
+
+What the server says to a client that it has ended, or that it does not let write, passes by itself.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import psycopg
 import pytest
-from sqlalchemy import Engine, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Engine, text, update
+from sqlalchemy.exc import InternalError, OperationalError
 
 from deadwatch.store import engine as engines
 from deadwatch.store.schema import sources
 from deadwatch.store.store import Store
+from deadwatch.store.trouble import is_passing, line
+from tests.waiting import until
 
 IDLE = {**engines.POSTGRESQL, "options": "-c idle_in_transaction_session_timeout=100ms"}
 IMPATIENT = {**engines.POSTGRESQL, "options": "-c lock_timeout=100ms"}
@@ -46,3 +51,37 @@ def test_who_waits_for_a_frozen_client_ends_it(url: str, monkeypatch: pytest.Mon
         with patient.begin() as connection:  # the server only signals the session that it has to end
             connection.execute(update(sources).values(kind="next"))
     patient.dispose()
+
+
+def test_a_client_that_was_frozen_in_a_transaction_tries_again(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = engines.connect(url)
+    monkeypatch.setattr(engines, "POSTGRESQL", IDLE)
+    engine = engines.connect(url)
+    found = text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid")
+    with (
+        engine.connect() as connection,
+        others.execution_options(isolation_level="AUTOCOMMIT").connect() as other,
+    ):
+        own = {"pid": connection.scalar(text("SELECT pg_backend_pid()"))}
+        until(lambda: other.scalar(found, own) is None)
+        with pytest.raises(InternalError, match="idle-in-transaction") as raised:
+            connection.execute(text("SELECT 1"))
+    assert is_passing(raised.value)
+    for made in (others, engine):
+        made.dispose()
+
+
+def test_a_server_that_only_reads_is_asked_again_on_a_new_connection(url: str) -> None:
+    engine, change = engines.connect(url), update(sources).values(kind="next")
+    with Store(url), engine.connect() as connection:
+        connection.execute(text("SET default_transaction_read_only = on"))
+        connection.commit()
+        with pytest.raises(InternalError) as raised:
+            connection.execute(change)
+        assert is_passing(raised.value)
+        assert "name the primary server" in line(raised.value)
+        connection.rollback()
+        connection.execute(change)
+    engine.dispose()
