@@ -23,6 +23,7 @@ from sqlalchemy import (
     event,
     func,
     select,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, ExceptionContext, make_url
@@ -137,6 +138,12 @@ def end_silent_sessions(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         connection.exec_driver_sql(_SILENT, (SILENT_S,))
+
+
+def unlimited(connection: Connection) -> None:
+    """Let each statement of this transaction take its time, as where it goes through all of a table."""
+    if connection.dialect.name != SQLITE:
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
 
 
 def insert(connection: Connection, table: Table) -> Insert:

@@ -11,6 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
+from deadwatch.store.engine import unlimited
 from deadwatch.store.schema import metadata
 from deadwatch.store.versions import MIGRATIONS, TABLE, Kind, State, known, require, state
 
@@ -48,7 +49,7 @@ def upgrade(engine: Engine, to: str = "") -> State:
 def _upgrade(connection: Connection, to: str) -> State:
     if connection.dialect.name != "sqlite":
         connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
-        connection.execute(text("SET LOCAL statement_timeout = 0"))
+    unlimited(connection)
     found = state(connection)
     if found.kind is Kind.CURRENT:
         return found

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.store import versions
+from deadwatch.store.engine import unlimited
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.schema import metadata
 from deadwatch.store.trouble import is_damage, line
@@ -59,7 +60,7 @@ def _contradictions(connection: Connection, pragma: str) -> Iterator[str]:
 
 def _read_all(connection: Connection) -> None:
     """A server checks its own files: reading fails on a damaged page. An older store lacks some tables."""
-    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    unlimited(connection)
     if versions.version(connection):
         for name in metadata.tables.keys() & inspect(connection).get_table_names():
             connection.execute(text(f"SELECT sum(length(t::text)) FROM {name} t"))  # noqa: S608 -- our own name

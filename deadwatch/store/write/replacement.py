@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Table, delete, select
 
 from deadwatch.store.batch import SeriesDelta
-from deadwatch.store.engine import Values, chunks, insert, many, upsert
+from deadwatch.store.engine import Values, chunks, insert, many, unlimited, upsert
 from deadwatch.store.schema import groups, metadata, series
 from deadwatch.store.series import BATCH_FAILURES, RECORDS_MISSED
 from deadwatch.store.write import counters, handled
@@ -66,6 +66,7 @@ def copy(source: Connection, target: Connection) -> None:
 
 def replace(source: Connection, target: Connection, max_series: int) -> None:
     """Put the counts of ``source`` in place of those of ``target``."""
+    unlimited(target)
     for table in reversed(COUNTED):
         if table is groups:
             _leave_groups(source, target)
