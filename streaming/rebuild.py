@@ -7,13 +7,15 @@ stream, which begins again at the offsets that stand beside the counts: nothing 
 
 import itertools
 import logging
+import shutil
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -26,6 +28,8 @@ from pyspark.sql import SparkSession
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.store.batch import Batch, Offsets, SeriesDelta
+from deadwatch.store.errors import StoreError
+from deadwatch.store.maintenance import file
 from deadwatch.store.store import Store
 from streaming import cluster, data_loss, kafka_source
 from streaming.batches import Batches
@@ -34,6 +38,9 @@ from streaming.rebuild_plan import Extent, Plan, Work, anew, on_top, slices
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
 
+PREFIX: Final = "backfill-"
+STORE: Final = "store.db"
+"""The file of the store that is filled, in a directory of its own."""
 FORGOTTEN: Final = "forgotten_by_backfill"
 """Why records are missed that were counted once: Kafka has deleted them, or they are before the time."""
 
@@ -88,9 +95,10 @@ class Rebuild:
         """
         parent = self._settings.checkpoint.resolve().parent
         parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(parent)
         with (
-            tempfile.TemporaryDirectory(prefix="backfill-", dir=parent) as directory,
-            ShadowStore(f"sqlite:///{directory}/store.db", **self._settings.store_limits) as shadow,
+            tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent) as directory,
+            ShadowStore(f"{file.ADDRESS}{directory}/{STORE}", **self._settings.store_limits) as shadow,
         ):
             if work.on_top:
                 shadow.copy_from(self._store)
@@ -199,6 +207,13 @@ class Rebuild:
                 yield admin
         except KafkaError as error:
             raise BackfillError(f"Kafka does not answer: {failure_of(error).message}") from error
+
+
+def remove_leftovers(parent: Path) -> None:
+    """Remove what killed backfills have left: up to a whole store each, which nobody reads."""
+    for directory in parent.glob(f"{PREFIX}*"):
+        with suppress(StoreError), file.vacant(directory / STORE):  # of one that runs it is not
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def extent(admin: KafkaAdminClient, settings: StreamingSettings, since_ms: int) -> Extent:

@@ -14,11 +14,13 @@ from kafka.errors import KafkaConnectionError
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 
 from deadwatch.runtime.clock import clock_ms
+from deadwatch.store.store import Store
 from streaming import backfill, session
 from streaming.rebuild import BackfillError, Rebuild
 from streaming.rebuild_plan import Plan, Work
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
+from tests.unit.deadwatch.store.test_restore import held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -151,6 +153,18 @@ def test_it_waits_for_kafka_when_all_is_counted_too(
 ) -> None:
     assert run("a", lambda: None)
     assert rebuild._store.topic_ids() == {"dlq.t": "a"}
+
+
+def test_it_removes_what_killed_ones_have_left_and_nothing_of_one_that_runs(
+    tmp_path: Path, run: Callable[[str, Goes], bool]
+) -> None:
+    for name in ("backfill-killed", "backfill-runs"):
+        with Store(f"sqlite:///{tmp_path}/{name}/store.db"):
+            pass
+    (tmp_path / "backfill-begun").mkdir()
+    with held(tmp_path / "backfill-runs" / "store.db"):
+        assert run("a", lambda: None)
+    assert [one.name for one in tmp_path.glob("backfill-*")] == ["backfill-runs"]
 
 
 def test_so_it_does_before_it_refuses_a_topic_that_was_made_anew(
