@@ -160,7 +160,7 @@ class Upkeep:
         engine = file.read_only(self._store, lambda: self._stop.is_set() or self._monotonic_ms() > until_ms)
         try:
             with engine.connect() as connection:
-                found = next(check.problems_of(connection, table), "")
+                found = next(check.contradictions(connection, f"PRAGMA quick_check({table})"), "")
         except SQLAlchemyError as error:
             if not is_damage(error):
                 logger.info("%s was not looked through: %s", table, line(error))

@@ -118,7 +118,7 @@ class TopicTracker:
         read, redriven = {topic for topic, _ in batch.offsets}, self._redriven(batch)
         described = self._describe(read | redriven)
         found = ids_of([topic for topic in described if topic["name"] in read])
-        changed = self._recreated(found)
+        changed = _recreated(found, self._ids)
         known = {topic: topic_id for topic, topic_id in found.items() if topic_id}
         with self._moving:
             begins = self._reached_of(batch.offsets)
@@ -174,7 +174,7 @@ class TopicTracker:
             raise RightsChangedError(changed_rights)
         readable = self._readable(described)
         ids, partitions = ids_of(readable), partitions_of(readable)
-        changed = self._recreated(ids)
+        changed = _recreated(ids, self._ids)
         if not changed:
             self._pass(passed, ids)
         looked_ms = self._clock_ms()
@@ -203,7 +203,8 @@ class TopicTracker:
     def advance(self, passed: Offsets) -> None:
         """Note where Spark has come: orders wait for that. Raises ``KafkaError`` and ``SQLAlchemyError``."""
         ids = ids_of(self._describe({topic for topic, _ in self._ahead(passed)}))
-        same = {topic: topic_id for topic, topic_id in ids.items() if topic not in self._recreated(ids)}
+        anew = _recreated(ids, self._ids)
+        same = {topic: topic_id for topic, topic_id in ids.items() if topic not in anew}
         self._pass(passed, same)
 
     def _pass(self, passed: Offsets, ids: Mapping[str, str]) -> None:
@@ -239,17 +240,13 @@ class TopicTracker:
         before = self._epochs
         return {at: one.offset for at, one in found.items() if (one.leader_epoch or 0) > before.get(at, inf)}
 
-    def _recreated(self, ids: Mapping[str, str]) -> set[str]:
-        """The topics that had another id when they were read."""
-        return _other(ids, self._ids)
-
     def _gone(self, existing: Iterable[str]) -> frozenset[str]:
         """Topics that were read and that Kafka says it does not have; not those that it hides from us."""
         return _unknown(self._describe(self._ids.keys() - set(existing)))
 
     def _unreadable(self, described: Described) -> frozenset[str]:
         """The topics to leave out now; an untimely record that was deleted, or its topic, is forgotten."""
-        anew = _other(ids_of(described), self._untimely_ids)
+        anew = _recreated(ids_of(described), self._untimely_ids)
         places = {place for place in self.untimely.keys() & partitions_of(described) if place[0] not in anew}
         begins, ends = (self._offsets(places, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
         there = {place: self.untimely[place] for place in places}
@@ -288,7 +285,7 @@ class TopicTracker:
             return cluster.listed_offsets(self._admin, places, spec, isolation)
 
 
-def _other(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
+def _recreated(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:
     """The topics that have another id than before, where both are known."""
     return {topic for topic, found in ids.items() if found and (before.get(topic) or found) != found}
 

@@ -38,21 +38,17 @@ def whole(engine: Engine) -> State:
     raise DamagedError("; ".join(found[:MOST]))
 
 
-def problems_of(connection: Connection, table: str) -> Iterator[str]:
-    """Problems of one table of a file; quick, since indexes are not compared with it."""
-    yield from _contradictions(connection, f"PRAGMA quick_check({table})")
-
-
 def _problems(connection: Connection) -> Iterator[str]:
     if connection.dialect.name != "sqlite":
         _read_all(connection)
         return
-    yield from _contradictions(connection, f"PRAGMA integrity_check({MOST})")
+    yield from contradictions(connection, f"PRAGMA integrity_check({MOST})")
     for table, _, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"{table} refers to a row of {parent} that is not there"
 
 
-def _contradictions(connection: Connection, pragma: str) -> Iterator[str]:
+def contradictions(connection: Connection, pragma: str) -> Iterator[str]:
+    """What a check of SQLite finds; ``quick_check(TABLE)`` does not compare indexes with their table."""
     for problem in connection.exec_driver_sql(pragma).scalars():
         if problem != "ok":
             yield " ".join(str(problem).removeprefix(HEADING).split())[:MAX_CHARS]

@@ -43,7 +43,8 @@ def from_backup(store: Path, backup: str, now_ms: int) -> Lines:
 
     Raises ``StoreError``: the backup cannot be used, or the store is in use. The store is as it was.
     """
-    _require_vacant(store)
+    with file.vacant(store):
+        pass
     if backup == NEWEST:
         base = _newest_whole(store, versions.known()[0], now_ms)
         if base is None:
@@ -61,7 +62,8 @@ def from_damaged(store: Path, now_ms: int) -> Lines:
 
     Raises ``StoreError``: the store is not damaged, or in use; then it stays as it was.
     """
-    _require_vacant(store)
+    with file.vacant(store):
+        pass
     _require_damaged(store)
     version = _version_of_damaged(store)
     base = _newest_whole(store, version, now_ms)
@@ -71,11 +73,6 @@ def from_damaged(store: Path, now_ms: int) -> Lines:
     upgrades.upgrade(new)
     kept = f"kept: {', '.join(str(one) for one in taken)}"
     return [kept, *_replaced(store, new, base, [one.table for one in taken if one.whole], now_ms)]
-
-
-def _require_vacant(store: Path) -> None:
-    with file.vacant(store):
-        pass
 
 
 def _require_damaged(store: Path) -> None:

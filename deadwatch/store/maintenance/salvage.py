@@ -6,8 +6,8 @@ older version than this program.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -63,9 +63,12 @@ class Table:
 
     def columns(self) -> Mapping[str, str]:
         """Names and types of the columns; empty if the table is missing or its schema cannot be read."""
-        found = _rows(self._connection, f"PRAGMA table_info({self._name})")
+        found: dict[str, str] = {}
+        with suppress(sqlite3.Error):
+            rows = self._connection.execute(f"PRAGMA table_info({self._name})")
+            found = {name: kind for _, name, kind, *_ in rows}
         self.whole = bool(found)
-        return {name: kind for _, name, kind, *_ in found}
+        return found
 
     def rows(self, columns: Iterable[str]) -> Iterator[Row]:
         """Every row that can be read."""
@@ -153,13 +156,6 @@ def _opened(path: Path) -> closing[sqlite3.Connection]:
     with closing(sqlite3.connect(uri(path), uri=True)) as connection:
         logged = _reads(connection, "SELECT name FROM sqlite_schema")
     return closing(sqlite3.connect(uri(path, logged=logged), uri=True))
-
-
-def _rows(connection: sqlite3.Connection, query: str) -> Sequence[Row]:
-    try:
-        return connection.execute(query).fetchall()
-    except sqlite3.Error:
-        return []
 
 
 def _reads(connection: sqlite3.Connection, query: str, *parameters: int) -> bool:

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, case, delete, func, select
@@ -33,6 +34,8 @@ from deadwatch.store.storable import counted, storable, storable_values
 from deadwatch.store.write.audit import Witness
 from deadwatch.store.write.counters import GROUPS, OTHER, admitted, limited, other_group
 
+AGE: Final = ("timestamp_ms", "partition", "offset")
+"""What tells which of two samples is the newer one."""
 MAX_SAMPLES: Final = 10_000
 """The samples of all groups together: after a flood they are most of the store's size."""
 HOUR_S: Final = 3_600
@@ -92,11 +95,7 @@ def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
 def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
     """The newest samples, at most ``most`` of each group."""
     for of_group in grouped(found, lambda one: one.fingerprint).values():
-        yield from sorted(of_group, key=_age, reverse=True)[:most]
-
-
-def _age(sample: Sample) -> tuple[int, int, int]:
-    return sample.timestamp_ms, sample.partition, sample.offset
+        yield from sorted(of_group, key=attrgetter(*AGE), reverse=True)[:most]
 
 
 def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
@@ -129,7 +128,7 @@ def _trim(connection: Connection, fingerprints: Iterable[str], samples_per_group
 def _beyond(fingerprints: Sequence[str], samples_per_group: int) -> Select[Any]:
     """The keys of samples that are older than the newest ones of their group."""
     keys = list(samples.primary_key.columns)
-    newest_first = [samples.c[name].desc() for name in ("timestamp_ms", "partition", "offset")]
+    newest_first = [samples.c[name].desc() for name in AGE]
     age = func.row_number().over(partition_by=samples.c.fingerprint, order_by=newest_first).label("age")
     ranked = select(*keys, age).where(samples.c.fingerprint.in_(fingerprints)).subquery()
     return select(*(ranked.c[key.name] for key in keys)).where(ranked.c.age > samples_per_group)

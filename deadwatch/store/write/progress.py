@@ -83,20 +83,16 @@ def merge(connection: Connection, batch: Batch, caps: RowLimits) -> None:
         figures["lag_ms"] = last.lag_ms
     number = 0 if last is None else last.batch_id + 1
     upsert(connection, batches, [{"query_id": batch.stream, "batch_id": number, **figures}])
-    _advance(connection, batch, caps)
+    positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
+    rows = caps.fitting(connection, marks, positions, _forget)
+    if rows:
+        connection.execute(merging(connection, marks, _mark, _is_forward), rows)
 
 
 def read_records(batch: Batch) -> list[SeriesDelta]:
     """The count of the records of a batch."""
     now_ms = batch.committed_at_ms
     return [delta(RECORDS_READ, {}, batch.records, first_ms=now_ms, last_ms=now_ms)] if batch.records else []
-
-
-def _advance(connection: Connection, batch: Batch, caps: RowLimits) -> None:
-    positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
-    rows = caps.fitting(connection, marks, positions, _forget)
-    if rows:
-        connection.execute(merging(connection, marks, _mark, _is_forward), rows)
 
 
 def _forget(connection: Connection) -> None:

@@ -96,7 +96,8 @@ def merge(
     topics = {storable_key(one.target_topic) for one in written}
     if written:
         _merge_ranges(connection, topics, written, caps, now_ms)
-    waiting = _waiting(connection, topics)
+    kept = rows_with(connection, share_returns.c.source_topic, topics)
+    waiting = [Origin._make(row[: len(Origin._fields)]) for row in kept]  # of topics that have new ranges
     new = [one for each in origins for one in _origins(each)]
     if not waiting and not new:
         return []
@@ -197,12 +198,6 @@ def _origins(one: Origins) -> Iterable[Origin]:
         Origin(cluster, dlq_topic, fingerprint, topic, one.source_partition, first, end)
         for first, end in runs(offset for offset in one.offsets if offset >= 0)
     )
-
-
-def _waiting(connection: Connection, topics: Iterable[str]) -> list[Origin]:
-    """The origins that were kept, of topics that have new ranges."""
-    rows = rows_with(connection, share_returns.c.source_topic, topics)
-    return [Origin._make(row[: len(Origin._fields)]) for row in rows]
 
 
 def _keep(
