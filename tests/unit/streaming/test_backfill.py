@@ -58,16 +58,6 @@ def test_a_signal_ends_the_wait_for_an_answer_and_nothing_is_changed(
     assert "stopped: nothing was changed" in caplog.text
 
 
-class DeadSpark:
-    """A session whose JVM has ended."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def stop(self) -> None:
-        raise self.error
-
-
 GONE = [Py4JNetworkError("Answer from Java side is empty"), ConnectionRefusedError(111, "Connection refused")]
 
 
@@ -79,10 +69,13 @@ def test_a_signal_that_ends_the_jvm_too_ends_the_backfill_without_an_error(
         signal.raise_signal(signal.SIGHUP)
         return False
 
+    def stop() -> None:
+        raise error
+
     work = Work(Plan({}, {}), on_top=False, ids={}, forgotten={}, unread={})
     monkeypatch.setattr(Rebuild, "plan", lambda *_: work)
     monkeypatch.setattr(Rebuild, "run", interrupted)
-    monkeypatch.setattr(session, "start", lambda _: DeadSpark(error))
+    monkeypatch.setattr(session, "start", lambda _: SimpleNamespace(stop=stop))
     settings = StreamingSettings(store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}")
     caplog.set_level(logging.INFO)
     code = backfill.run(settings, 0, ask=lambda _: True, progress=lambda *_: None)
@@ -92,21 +85,18 @@ def test_a_signal_that_ends_the_jvm_too_ends_the_backfill_without_an_error(
 
 @pytest.mark.parametrize("error", GONE, ids=lambda error: type(error).__name__)
 def test_a_jvm_that_is_gone_is_one_line_and_nothing_when_a_stop_was_asked_for(
-    error: Exception, tmp_path: Path
+    error: Exception, rebuild: Rebuild, stop: threading.Event
 ) -> None:
-    stop, stopped_by_call = threading.Event(), [False, True]
+    stopped_by_call = [False, True]
 
     def count() -> None:
         if stopped_by_call.pop(0):
             stop.set()
         raise error
 
-    settings = StreamingSettings(store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}")
-    with RetryingStore(settings, stop, Random()) as store:
-        rebuild = Rebuild(settings, store, stop, clock_ms, Random())
-        with pytest.raises(BackfillError, match=r"Java side is empty|Connection refused"):
-            rebuild._retry(count)
+    with pytest.raises(BackfillError, match=r"Java side is empty|Connection refused"):
         rebuild._retry(count)
+    rebuild._retry(count)
 
 
 @pytest.fixture

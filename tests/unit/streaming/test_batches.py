@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -23,9 +22,11 @@ from streaming.batches import Batches, StoppedError
 from streaming.kernel import Context
 from streaming.kernel.partial import RECORDS, Partial, summarise
 from streaming.settings import StreamingSettings
+from tests.unit.deadwatch.store import suite
 from tests.waiting import WITHIN_S
 
 TOPIC = ("deadwatch.events", 0)
+store = suite.store
 
 
 class Records(SimpleNamespace):
@@ -103,12 +104,6 @@ class Merging:
 @pytest.fixture
 def merging() -> Merging:
     return Merging()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
-        yield opened
 
 
 Made = Callable[[int], Batches]

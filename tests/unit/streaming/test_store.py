@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from deadwatch.store.batch import Batch, GroupDelta
+from deadwatch.store.batch import GroupDelta
 from deadwatch.store.heartbeat import STREAMING, Heartbeat
 from deadwatch.store.trouble import REMEDY, line
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
+from tests.unit.deadwatch.store.suite import EMPTY
 from tests.waiting import until
 
-EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
 NO_PLACE = "the store does not work, its file cannot be opened: look at the directory's existence and rights"
 FULL = "the store does not work, its disk is full: make room there"
 

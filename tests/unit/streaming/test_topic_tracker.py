@@ -23,13 +23,13 @@ from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.progress import BEHIND_FOR, DEAD_LETTERS, LOOKED_AT
 from streaming.settings import StreamingSettings
 from streaming.topic_tracker import RightsChangedError, TopicsEndedError, TopicTracker
+from tests.unit.deadwatch.store.suite import EMPTY
 from tests.unit.deadwatch.store.test_handled import handled_event
 from tests.unit.streaming.test_data_loss import records_missed
 
 TOPIC = "orders.dlq"
 HERE, THERE, NEW = (TOPIC, 0), (TOPIC, 1), (TOPIC, 2)
 OTHER, ELSEWHERE = "payments.dlq", ("payments.dlq", 0)
-EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
 
 
 class Kafka:
