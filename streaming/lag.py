@@ -31,12 +31,14 @@ class Lag:
         """Note which streams have merged by now what this look sees, ``ends``, or what the one before saw.
 
         ``looked_ms`` is before Kafka was asked: what comes while an answer is awaited is not in ``ends``.
+        A time later than this was noted while the clock was ahead.
         """
         before = {place: end for place, end in self._looked_at.items() if place in ends}
         if self.looked_ms:
             self._whole_ms |= dict.fromkeys(self._whole(before, merged), self.looked_ms)
         self.looked_ms, self._looked_at = looked_ms, dict(ends)
         self._whole_ms |= dict.fromkeys(self._whole(ends, merged), looked_ms)
+        self._whole_ms = {stream: min(at_ms, looked_ms) for stream, at_ms in self._whole_ms.items()}
 
     def _whole(self, ends: Offsets, merged: Offsets) -> set[str]:
         """The streams that have merged all records before these ends."""
@@ -49,5 +51,5 @@ class Lag:
         """When the last look was, and how long before it each stream had last merged all that was there; at
         most, and not known of a stream that no look has ever found so.
         """
-        behind_for = {stream: max(0, self.looked_ms - at_ms) for stream, at_ms in self._whole_ms.items()}
+        behind_for = {stream: self.looked_ms - at_ms for stream, at_ms in self._whole_ms.items()}
         return {LOOKED_AT: {"": self.looked_ms}, BEHIND_FOR: behind_for}

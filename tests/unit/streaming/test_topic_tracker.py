@@ -142,6 +142,8 @@ def test_a_stream_is_behind_for_as_long_as_it_has_not_read_what_the_look_before_
         (16_000, 900, 65, 10_000),
         (21_000, 900, 66, 15_000),
         (26_000, 900, 900, 0),
+        (21_000, 950, 900, 0),  # the clock was set back
+        (24_000, 950, 900, 3_000),
     )
     for *look, behind_ms in courses:
         assert query.behind_ms(*look) == behind_ms, look
