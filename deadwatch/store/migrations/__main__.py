@@ -8,15 +8,17 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from alembic import command
-from alembic.operations.ops import AddColumnOp, MigrateOperation, MigrationScript, OpContainer
+from alembic.autogenerate.rewriter import Rewriter
+from alembic.operations.ops import AddColumnOp
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Boolean, Column, DefaultClause, Integer, text
+from sqlalchemy import Boolean, DefaultClause, Integer, text
 
 from deadwatch.store import upgrades, versions
 from deadwatch.store.engine import connect
+
+_rewriter = Rewriter()
 
 
 def main() -> None:
@@ -34,7 +36,7 @@ def written(name: str) -> str:
         with engine.begin() as connection:
             config = upgrades.configuration(connection)
             command.upgrade(config, "head")
-            config.attributes["directives"] = _with_values
+            config.attributes["directives"] = _rewriter
             number = f"{len(versions.known()) + 1:04}"
             script = command.revision(config, name.replace("_", " "), autogenerate=True, rev_id=number)
         engine.dispose()
@@ -43,25 +45,14 @@ def written(name: str) -> str:
     return str(script.path)
 
 
-def _with_values(_context: MigrationContext, _revision: object, scripts: list[MigrationScript]) -> None:
-    for script in scripts:
-        for operations in script.upgrade_ops_list:
-            _give_values(operations)
-
-
-def _give_values(operation: MigrateOperation) -> None:
-    if isinstance(operation, AddColumnOp):
-        _give_value(operation.column)
-    if isinstance(operation, OpContainer):
-        for inner in operation.ops:
-            _give_values(inner)
-
-
-def _give_value(column: Column[Any]) -> None:
+@_rewriter.rewrites(AddColumnOp)
+def _with_value(_context: MigrationContext, _revision: object, operation: AddColumnOp) -> AddColumnOp:
     """Written as texts, which both databases take for a number and for an answer, too."""
+    column = operation.column
     if not column.nullable and column.server_default is None:
         number = isinstance(column.type, Boolean | Integer)
         column.server_default = DefaultClause(text("'0'" if number else "''"))
+    return operation
 
 
 if __name__ == "__main__":
