@@ -56,21 +56,17 @@ def test_who_waits_for_a_frozen_client_ends_it(url: str, monkeypatch: pytest.Mon
 def test_a_client_that_was_frozen_in_a_transaction_tries_again(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = engines.connect(url)
     monkeypatch.setattr(engines, "POSTGRESQL", IDLE)
     engine = engines.connect(url)
     found = text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid")
-    with (
-        engine.connect() as connection,
-        others.execution_options(isolation_level="AUTOCOMMIT").connect() as other,
-    ):
+    watching = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection, watching.connect() as other:
         own = {"pid": connection.scalar(text("SELECT pg_backend_pid()"))}
         until(lambda: other.scalar(found, own) is None)
         with pytest.raises(InternalError, match="idle-in-transaction") as raised:
             connection.execute(text("SELECT 1"))
     assert is_passing(raised.value)
-    for made in (others, engine):
-        made.dispose()
+    engine.dispose()
 
 
 def test_a_server_that_only_reads_is_asked_again_on_a_new_connection(url: str) -> None:

@@ -63,15 +63,9 @@ READ = (
     *("dlq.secrets", "axb-dlq"),
 )
 OTHERS = (
-    *(
-        "deadwatch_events",
-        "deadwatch.events2",
-        "old.deadwatch.events",
-        "orders.dlq.archive",
-        "orders.DLQ-old",
-    ),
-    *("my-dlq.orders", "dlqxorders", "dlq.orders.parked", "ordersdlq", "dlq.secret", "a.b-dlq"),
-    *("__dlq.internal", "__x.dlq", "orders"),
+    *("deadwatch_events", "deadwatch.events2", "old.deadwatch.events", "orders.dlq.archive"),
+    *("orders.DLQ-old", "my-dlq.orders", "dlqxorders", "dlq.orders.parked", "ordersdlq", "dlq.secret"),
+    *("a.b-dlq", "__dlq.internal", "__x.dlq", "orders"),
 )
 TOPICS = [*((topic, True) for topic in READ), *((topic, False) for topic in OTHERS)]
 

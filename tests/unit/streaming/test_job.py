@@ -229,31 +229,20 @@ def test_queries_are_stopped_when_what_they_have_read_is_merged(
     assert said == ["a merged", "b merged", "a stopped", "b stopped"]
 
 
-class FakeWriter:
-    """Writes the batches of a query that does not start."""
+def test_no_batch_is_begun_for_a_query_that_did_not_start(job: Job, tmp_path: Path) -> None:
+    begun = list[Batches]()
 
-    batches: Batches
-
-    def foreachBatch(self, batches: Batches) -> "FakeWriter":  # noqa: N802 -- PySpark's name
-        """Keep what is to happen to them."""
-        self.batches = batches
-        return self
-
-    def trigger(self, **_: str) -> "FakeWriter":
-        """Nothing more to know."""
-        return self
-
-    queryName = option = lambda self, *_: self  # noqa: N815 -- as above
-
-    def start(self) -> None:
-        """It does not."""
+    def start() -> None:
         raise KafkaConnectionError
 
+    def write(batches: Batches) -> SimpleNamespace:
+        begun.append(batches)
+        return writer
 
-def test_no_batch_is_begun_for_a_query_that_did_not_start(job: Job, tmp_path: Path) -> None:
-    writer = FakeWriter()
+    writer = SimpleNamespace(foreachBatch=write, start=start)
+    writer.queryName = writer.option = writer.trigger = lambda *_, **__: writer
     stream = SimpleNamespace(records=SimpleNamespace(writeStream=writer), small=1)
     with pytest.raises(KafkaConnectionError):
         job._begin("a", cast("Stream", stream), tmp_path)
     with pytest.raises(StoppedError):
-        writer.batches(cast("DataFrame", None), 0)
+        begun[0](cast("DataFrame", None), 0)

@@ -72,11 +72,7 @@ CASES = {
     "no memory for a JVM": ("local[3]", NO_JVM, process.AGAIN),
     "a cluster's master is away": ("spark://spark:7077", NO_MASTER, process.AGAIN),
     "a master that goes while Spark starts": ("spark://spark:7077", NO_MASTER_SEEN, process.AGAIN),
-    "a JVM that ends, as where the port of its UI is taken": (
-        "local[3]",
-        ConnectionRefusedError(),
-        process.AGAIN,
-    ),
+    "a JVM that ends, its UI's port is taken": ("local[3]", ConnectionRefusedError(), process.AGAIN),
     "the master is in the submission": ("", NO_JVM, process.AGAIN),
     "a setting that Spark refuses": ("local[3]", REFUSED, process.REFUSED),
     "a number that is none": ("local[3]", NUMBER, process.REFUSED),

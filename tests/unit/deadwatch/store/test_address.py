@@ -12,19 +12,8 @@ BEGINNINGS = ("sqlite:///", "postgresql://", "postgres://", "postgresql+psycopg:
 PORTS = {None, *range(1, 65_536)}
 PARTS = (
     *"/:@?[]# ",
-    "://",
-    "user",
-    "pa/ss",
-    "host",
-    "[::1]",
-    "5432",
-    "65536",
-    "0",
-    "+5",
-    "db",
-    "%00",
-    "%3Amemory%3A",
-    ":memory:",
+    *("://", "user", "pa/ss", "host", "[::1]", "5432", "65536", "0", "+5"),
+    *("db", "%00", "%3Amemory%3A", ":memory:"),
 )
 
 

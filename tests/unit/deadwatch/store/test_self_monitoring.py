@@ -1,14 +1,13 @@
 """What streaming and collectors report of themselves, from Spark's progress and events to samples."""
 
 import pytest
-from sqlalchemy import Engine
 
 from api.metrics import catalog, samples
 from deadwatch.store import schema
 from deadwatch.store.batch import delta
 from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
-from deadwatch.store.write.progress import BEHIND, MAX_SUBJECTS, PHASE, RATE, read_figures
+from deadwatch.store.write.progress import BEHIND, MAX_SUBJECTS, PHASE, RATE
 from streaming import job
 from tests.unit.deadwatch.store import suite
 from tests.unit.deadwatch.store.suite import Rows
@@ -20,13 +19,7 @@ PROGRESS = {
 }
 FIGURES = {PHASE: {"addBatch": 250, "walCommit": 12}, RATE: {"": 100}}
 
-
-store, engine, rows = suite.store, suite.engine, suite.rows
-
-
-def stored(engine: Engine) -> dict[str, dict[str, int]]:
-    with engine.begin() as connection:
-        return read_figures(connection)
+store, rows = suite.store, suite.rows
 
 
 def test_the_last_batches_with_records_tell_their_phases() -> None:
@@ -49,17 +42,17 @@ def test_a_batch_tells_where_it_has_ended_with_or_without_records() -> None:
     assert job.end_offsets([None, {"sources": [{"endOffset": "null"}]}]) == {}
 
 
-def test_a_name_is_told_anew_as_a_whole_and_others_stay(store: Store, engine: Engine) -> None:
+def test_a_name_is_told_anew_as_a_whole_and_others_stay(store: Store) -> None:
     store.note_figures({BEHIND: {"a": 1, "b": 2}, **FIGURES})
     store.note_figures({BEHIND: {"b": 3}})
-    assert stored(engine) == {BEHIND: {"b": 3}, **FIGURES}
+    assert store.figures() == {BEHIND: {"b": 3}, **FIGURES}
     store.note_figures({BEHIND: {}})
-    assert stored(engine) == FIGURES
+    assert store.figures() == FIGURES
 
 
-def test_of_too_many_subjects_the_greatest_stay(store: Store, engine: Engine) -> None:
+def test_of_too_many_subjects_the_greatest_stay(store: Store) -> None:
     store.note_figures({BEHIND: {f"t{number}": number for number in range(MAX_SUBJECTS + 5)}})
-    kept = stored(engine)[BEHIND]
+    kept = store.figures()[BEHIND]
     assert len(kept) == MAX_SUBJECTS
     assert min(kept.values()) == 5
 
