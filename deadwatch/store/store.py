@@ -82,23 +82,20 @@ class Store:
 
         Raises ``StoreError``: the database is foreign, of a newer version, or an operator has to upgrade it.
         """
+        of_a_file = self._engine.dialect.name == "sqlite"
         try:
-            self._prepare()
+            with reading(self._engine) as connection:
+                found = versions.state(connection)
+            if found.kind is Kind.EMPTY or (found.kind is Kind.OLDER and of_a_file):
+                from deadwatch.store import upgrades  # noqa: PLC0415 -- Alembic is 8 MB and 0.3 s, mostly unused
+
+                upgrades.upgrade(self._engine)
+            else:
+                versions.require(found)
         except BaseException:
             self._engine.dispose()
             raise
         return self
-
-    def _prepare(self) -> None:
-        with reading(self._engine) as connection:
-            found = versions.state(connection)
-        of_a_file = self._engine.dialect.name == "sqlite"
-        if found.kind is Kind.EMPTY or (found.kind is Kind.OLDER and of_a_file):
-            from deadwatch.store import upgrades  # noqa: PLC0415 -- Alembic is 8 MB and 0.3 s, mostly unused
-
-            upgrades.upgrade(self._engine)
-        else:
-            versions.require(found)
 
     def close(self) -> None:
         """Release the lease, so that the next stream may write, and close the connections."""
