@@ -2,7 +2,7 @@
 
 import dataclasses
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,7 @@ from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, Reader, r
 from streaming.kernel import Context
 from streaming.kernel.partial import Partial
 from streaming.settings import StreamingSettings
-
-Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
+from tests.spark.conftest import Kafka
 
 
 @pytest.fixture

@@ -114,10 +114,11 @@ def rebuild(tmp_path: Path, stop: threading.Event) -> Iterator[Rebuild]:
 
 
 Goes = Callable[[], object]
+Run = Callable[[str, Goes], bool]
 
 
 @pytest.fixture
-def run(rebuild: Rebuild, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Goes], bool]:
+def run(rebuild: Rebuild, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a backfill of a topic that has another id in the end, perhaps; Kafka goes when all is counted."""
 
     def run_it(topic_id: str, goes: Goes) -> bool:
@@ -138,16 +139,12 @@ def run(rebuild: Rebuild, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Goe
     return run_it
 
 
-def test_it_waits_for_kafka_when_all_is_counted_too(
-    rebuild: Rebuild, run: Callable[[str, Goes], bool]
-) -> None:
+def test_it_waits_for_kafka_when_all_is_counted_too(rebuild: Rebuild, run: Run) -> None:
     assert run("a", lambda: None)
     assert rebuild._store.topic_ids() == {"dlq.t": "a"}
 
 
-def test_it_removes_what_killed_ones_have_left_and_nothing_of_one_that_runs(
-    tmp_path: Path, run: Callable[[str, Goes], bool]
-) -> None:
+def test_it_removes_what_killed_ones_have_left_and_nothing_of_one_that_runs(tmp_path: Path, run: Run) -> None:
     for name in ("backfill-killed", "backfill-runs"):
         with Store(f"sqlite:///{tmp_path}/{name}/store.db"):
             pass
@@ -157,16 +154,14 @@ def test_it_removes_what_killed_ones_have_left_and_nothing_of_one_that_runs(
     assert [one.name for one in tmp_path.glob("backfill-*")] == ["backfill-runs"]
 
 
-def test_so_it_does_before_it_refuses_a_topic_that_was_made_anew(
-    rebuild: Rebuild, run: Callable[[str, Goes], bool]
-) -> None:
+def test_so_it_does_before_it_refuses_a_topic_that_was_made_anew(rebuild: Rebuild, run: Run) -> None:
     with pytest.raises(BackfillError, match=r"dlq\.t: made anew meanwhile"):
         run("b", lambda: None)
     assert rebuild._store.topic_ids() == {}
 
 
 def test_a_stop_while_it_waits_for_that_changes_nothing(
-    rebuild: Rebuild, run: Callable[[str, Goes], bool], stop: threading.Event
+    rebuild: Rebuild, run: Run, stop: threading.Event
 ) -> None:
     assert not run("a", stop.set)
     assert rebuild._store.topic_ids() == {}

@@ -73,16 +73,6 @@ def is_read(records: DataFrame) -> bool:
     return bool(cast("Records", records).is_read.wait(WITHIN_S))
 
 
-class Clock:
-    """A clock of the test's own."""
-
-    now_ms = 0
-
-    def passes(self, ms: int) -> None:
-        """Let time pass."""
-        self.now_ms += ms
-
-
 class Merging:
     """Stands where the tracker completes a batch: says that one has come, and lets it go on when it may."""
 
@@ -151,7 +141,7 @@ def test_a_large_batch_is_merged_while_the_next_is_read_which_waits_for_it(
 def test_a_batch_takes_as_long_as_it_is_read_however_long_it_waits_for_the_one_before(
     made: Made, monkeypatch: pytest.MonkeyPatch, topic: str
 ) -> None:
-    clock, took_ms = Clock(), list[int]()
+    passed_ms, took_ms = list[int](), list[int]()
     batches, records = made(0), batch(0, topic=topic)
 
     def complete(batch: Batch) -> Batch:
@@ -159,9 +149,9 @@ def test_a_batch_takes_as_long_as_it_is_read_however_long_it_waits_for_the_one_b
         return batch
 
     monkeypatch.setattr(batches, "_complete", complete)
-    monkeypatch.setattr(batches, "_clock_ms", lambda: clock.now_ms)
-    monkeypatch.setattr(records, "is_read", SimpleNamespace(set=lambda: clock.passes(7)))
-    monkeypatch.setattr(batches, "_merging", SimpleNamespace(result=lambda: clock.passes(5_000)))
+    monkeypatch.setattr(batches, "_clock_ms", lambda: sum(passed_ms))
+    monkeypatch.setattr(records, "is_read", SimpleNamespace(set=lambda: passed_ms.append(7)))
+    monkeypatch.setattr(batches, "_merging", SimpleNamespace(result=lambda: passed_ms.append(5_000)))
     batches(records, 0)
     batches.stop()
     assert took_ms == [7]

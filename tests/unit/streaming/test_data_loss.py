@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from deadwatch.store.batch import Batch, Offsets
+from deadwatch.store.batch import Offsets
 from deadwatch.store.series import RECORDS_MISSED
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import Ended
 from streaming import data_loss
 from streaming.data_loss import Topics
+from tests.unit.deadwatch.store.suite import EMPTY
 
 HERE = ("t", 0)
 STORED = {HERE: 10, ("t", 1): 4, ("u", 0): 1}
@@ -91,9 +92,7 @@ def test_which_topics_have_ended(case: End) -> None:
 @pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with Store(url) as opened:
-        opened.apply(
-            Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets=STORED, marks={}, topic_ids=IDS)
-        )
+        opened.apply(replace(EMPTY, offsets=STORED, topic_ids=IDS))
         yield opened
 
 

@@ -88,8 +88,3 @@ def test_a_connector_is_the_instance_without_task() -> None:
     event = ConnectorAbandoned(**ORIGIN, connector="sink", message="m")
     counts = {**NOTHING, "logged_total": 1, "logged_current": 1, "seen": False}
     assert following({}, event) == {CONNECTOR: {**counts, "message": "m", "first_ms": 7, "last_ms": 7}}
-
-
-def test_a_snapshot_with_threads_covers_what_was_only_logged() -> None:
-    states = reduce(following, [LOGGED, seen(None)], EMPTY)
-    assert states[TASK]["seen"]

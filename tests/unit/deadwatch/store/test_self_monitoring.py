@@ -3,14 +3,10 @@
 import pytest
 
 from api.metrics import catalog, samples
-from deadwatch.store import schema
-from deadwatch.store.batch import delta
-from deadwatch.store.series import BATCH_FAILURES
 from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, MAX_SUBJECTS, PHASE, RATE
 from streaming import job
 from tests.unit.deadwatch.store import suite
-from tests.unit.deadwatch.store.suite import Rows
 
 PROGRESS = {
     "numInputRows": 30,
@@ -19,7 +15,7 @@ PROGRESS = {
 }
 FIGURES = {PHASE: {"addBatch": 250, "walCommit": 12}, RATE: {"": 100}}
 
-store, rows = suite.store, suite.rows
+store = suite.store
 
 
 def test_the_last_batches_with_records_tell_their_phases() -> None:
@@ -64,9 +60,3 @@ def test_figures_are_samples_in_seconds_and_records() -> None:
         (catalog.BATCH_PHASE_DURATION, ("walCommit",), 0.012),
         (catalog.STREAM_RATE, (), 100),
     ]
-
-
-def test_failures_are_counted_outside_of_batches(store: Store, rows: Rows) -> None:
-    for _ in range(2):
-        store.count(delta(BATCH_FAILURES, {"cause": "kafka"}, 1, first_ms=1, last_ms=1))
-    assert rows(schema.series, "name labels value") == [("batch_failures", '{"cause":"kafka"}', 2)]
