@@ -70,6 +70,7 @@ def work_in_executors(
         return Status.PAUSED, FAILED.format(type(error).__name__)
     job = _Job(context, partition_tasks(settings, claim, context.defaultParallelism), claim)
     job.start()
+    lease.left_open = True  # unless every task has told
     while not job.done.wait(LOOK_S):
         beat()
         if stop.is_set() or lease.lost:
@@ -78,7 +79,8 @@ def work_in_executors(
             return None
     if job.error is not None:
         return Status.PAUSED, FAILED.format(type(job.error).__name__)
-    return combined(job.endings)
+    lease.left_open = any(left_open for _, left_open in job.ended)
+    return combined(ending for ending, _ in job.ended)
 
 
 def _context(master: str) -> "SparkContext":
@@ -108,7 +110,7 @@ class _Job(threading.Thread):
         super().__init__(name=f"spark-{claim.order.id}", daemon=True)
         self._context, self._tasks, self._group = context, tasks, claim.order.id
         self.done = threading.Event()
-        self.endings: list[Ending] = []
+        self.ended: list[tuple[Ending, bool]] = []
         self.error: Exception | None = None
 
     def run(self) -> None:
@@ -116,7 +118,7 @@ class _Job(threading.Thread):
         try:
             self._context.setJobGroup(self._group, "redrive", interruptOnCancel=True)
             tasks = self._context.parallelize(self._tasks, max(len(self._tasks), 1))
-            self.endings = tasks.map(work).collect()
+            self.ended = tasks.map(work).collect()
         except Exception as error:
             logger.exception("order %s: its Spark job failed", self._group)
             self.error = error
@@ -156,16 +158,21 @@ def _partition_order(order: Order, partition: int, parallel: int) -> Order:
 
 
 class _WatchedClaim:
-    """The claim as a partition task sees it (an ``Orders``): looked at, never renewed or let go of."""
+    """The claim as a partition task sees it (an ``Orders``): looked at, never renewed or let go of.
+
+    ``ending`` is how its work has ended, ``left_open`` whether it may have left a transaction open.
+    """
 
     def __init__(self, claims: OrderClaims, claim: Claim, stop: threading.Event) -> None:
         self._claims, self._claim, self._stop = claims, claim, stop
         self.ending: Ending = None
+        self.left_open = False
 
     def claim(self, worker: str, now_ms: int, lease_ms: int) -> Claim | None:
         del worker
         with suppress(ClaimLostError):
             if self._claims.wanted(self._claim) is Status.RUNNING:
+                self.left_open = True  # until it is let go of without
                 return replace(self._claim, expires_at_ms=now_ms + lease_ms)
         self._stop.set()
         return None
@@ -175,16 +182,20 @@ class _WatchedClaim:
         return replace(claim, expires_at_ms=now_ms + lease_ms), wanted
 
     def settle(self, claim: Claim, status: Status, status_reason: str, now_ms: int) -> None:
-        del claim, now_ms
-        self.ending = status, status_reason
+        del now_ms
+        self.ending, self.left_open = (status, status_reason), claim.left_open
         self._stop.set()
 
     def release(self, claim: Claim) -> None:
         """What may pass is tried again: the next claim of it is this task's as well."""
+        self.left_open = claim.left_open
 
 
-def work(task: PartitionTask) -> Ending:
-    """In an executor: until it is done, has to pause (the reason), or has to be let go of (None)."""
+def work(task: PartitionTask) -> tuple[Ending, bool]:
+    """In an executor: until it is done, has to pause (the reason), or has to be let go of (None).
+
+    Returns as well whether a transaction may be left open.
+    """
     leave_records_alone()
     engine = connect(task.settings.store_url)
     stop = threading.Event()
@@ -208,4 +219,4 @@ def work(task: PartitionTask) -> Ending:
     finally:
         telemetry.close(task.settings.shutdown_graceful_timeout_ms)
         engine.dispose()
-    return orders.ending
+    return orders.ending, orders.left_open

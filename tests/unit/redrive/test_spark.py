@@ -1,6 +1,7 @@
 """Partition tasks of an order: what each gets, how they end together, and how one watches its claim."""
 
 import threading
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -63,8 +64,8 @@ class Executors:
 
     defaultParallelism = 2  # noqa: N815 -- Spark's name
 
-    def __init__(self) -> None:
-        self.beats, self.ended = 0, threading.Event()
+    def __init__(self, *, left_open: bool) -> None:
+        self.beats, self.ended, self._left_open = 0, threading.Event(), left_open
 
     def beat(self) -> None:
         self.beats += 1
@@ -79,19 +80,27 @@ class Executors:
 
     map = parallelize
 
-    def collect(self) -> list[Ending]:
-        return [DONE if self.ended.wait(WITHIN_S) else None]
+    def cancelJobGroup(self, _group: str) -> None:  # noqa: N802 -- Spark's name
+        self.ended.set()
+
+    def collect(self) -> list[tuple[Ending, bool]]:
+        return [(DONE, False), (DONE if self.ended.wait(WITHIN_S) else None, self._left_open)]
 
 
-def test_a_worker_that_waits_for_its_job_says_that_it_lives(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("left_open", [False, True])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_worker_that_waits_for_its_job_says_that_it_lives_and_what_may_be_left_open(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, left_open: bool, stopped: bool
 ) -> None:
-    spark, task = Executors(), Task(engine)
+    """Who cancels the order has to wait until that is fenced."""
+    spark, task = Executors(left_open=left_open), Task(engine)
+    if stopped:
+        task.stop.set()
     monkeypatch.setattr("redrive.spark._context", lambda _: spark)
     context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random(1))
     with LeaseKeeper(task.claims, task.held, context.clock, (60_000, 60_000)) as lease:
         ending = work_in_executors(context.settings, task.held, lease, task.stop, beat=spark.beat)
-    assert ending == DONE
+    assert (ending, lease.left_open) == ((None, True) if stopped else (DONE, left_open))
 
 
 class Task:
@@ -106,6 +115,19 @@ class Task:
 
     def claim(self, now_ms: int) -> Claim | None:
         return self.watched.claim("", now_ms, 5_000)
+
+
+def test_a_task_tells_what_it_may_have_left_open(engine: Engine) -> None:
+    task = Task(engine)
+    told = [task.watched.left_open]
+    taken = task.claim(2_000)
+    assert taken is not None
+    told.append(task.watched.left_open)
+    for left_open in (False, True):
+        task.watched.release(replace(taken, left_open=left_open))
+        told.append(task.watched.left_open)
+    task.watched.settle(taken, Status.PAUSED, "no progress", 1)
+    assert [*told, task.watched.left_open] == [False, True, False, True, False]
 
 
 def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine: Engine) -> None:
