@@ -23,7 +23,7 @@ from deadwatch.store import schema
 from deadwatch.store.write import policies
 from deadwatch.store.write.audit import Witness
 from deadwatch.store.write.handled import HandledBook
-from deadwatch.store.write.orders import OrderBook, StoredOrder
+from deadwatch.store.write.orders import MAX_MAKING_MS, OrderBook, StoredOrder
 from deadwatch.store.write.policies import PolicyBook
 from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import Cluster
@@ -52,7 +52,8 @@ class OrderService:
         self, settings: ApiSettings, store: Store, writer: Writer, now_ms: Callable[[], int]
     ) -> None:
         self._settings, self._store, self._now_ms = settings, store, now_ms
-        self._book = OrderBook(writer.engine)
+        making_ms = MAX_MAKING_MS + settings.redrive_scan_timeout_ms
+        self._book = OrderBook(writer.engine, max_making_ms=making_ms)
         self._creation = creation.OrderService(
             connection=settings.kafka,
             bounds=Bounds(settings.redrive_scan_max_records, settings.redrive_scan_timeout_ms),

@@ -80,8 +80,10 @@ class RunningOrder:
 class OrderBook:
     """Orders for users; ``OrderClaims`` is the same table for workers."""
 
-    def __init__(self, engine: Engine, max_dry_runs: int = MAX_DRY_RUNS) -> None:
-        self._engine, self._max_dry_runs = engine, max_dry_runs
+    def __init__(
+        self, engine: Engine, max_dry_runs: int = MAX_DRY_RUNS, max_making_ms: int = MAX_MAKING_MS
+    ) -> None:
+        self._engine, self._max_dry_runs, self._max_making_ms = engine, max_dry_runs, max_making_ms
 
     def create(
         self, order: Order, plan: str, idempotency_key: str = "", also: Witness = unwitnessed
@@ -100,7 +102,7 @@ class OrderBook:
             if order.request.dry_run:
                 _forget_dry_runs(connection, self._max_dry_runs - 1)
             also(connection, order.id)
-            return add(connection, order, plan, idempotency_key)
+            return add(connection, order, plan, idempotency_key, self._max_making_ms)
 
     def get(self, order: str) -> StoredOrder:
         """The order with this id. Raises ``UnknownOrderError``: there is none."""
@@ -152,15 +154,28 @@ class OrderBook:
             if found.status is not old:
                 raise OrderStateError(order, found.status, action)
             if old is Status.PAUSED:
-                _reset_returns(connection, order)
+                counted = returns(connection, Scope.order(order))
+                before = {"sent_before": counted.sent, "bounced_before": counted.bounced}
+                connection.execute(update(table).where(table.c.id == order).values(before))
             also(connection, order)
             return _set(connection, order, new, reason, 0)
 
 
-def add(connection: Connection, order: Order, plan: str, idempotency_key: str = "") -> StoredOrder:
+def add(
+    connection: Connection,
+    order: Order,
+    plan: str,
+    idempotency_key: str = "",
+    max_making_ms: int = MAX_MAKING_MS,
+) -> StoredOrder:
     """Add the order; the caller has called ``lock_creation``. Raises as ``refuse_overlap``."""
     if not order.request.dry_run:
-        _refuse_overlap(connection, order)
+        made_ms = order.created_at_ms
+        ended = table.c.finished_at_ms.between(made_ms, made_ms + max_making_ms) & (table.c.epoch > 0)
+        of_topic = table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False)
+        query = select(table).where(*of_topic, table.c.status.in_(ACTIVE) | ended)
+        for other in map(stored, connection.execute(query).mappings()):
+            refuse_overlap(order, other.order, other.status)
     connection.execute(insert(connection, table), [_values(order, plan, idempotency_key)])
     return find(connection, order.id)
 
@@ -235,26 +250,11 @@ def _of_key(connection: Connection, key: str) -> StoredOrder | None:
     return None if row is None else stored(row)
 
 
-def _refuse_overlap(connection: Connection, order: Order) -> None:
-    made_ms = order.created_at_ms
-    ended = table.c.finished_at_ms.between(made_ms + 1, made_ms + MAX_MAKING_MS) & (table.c.epoch > 0)
-    of_topic = table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False)
-    query = select(table).where(*of_topic, table.c.status.in_(ACTIVE) | ended)
-    for other in map(stored, connection.execute(query).mappings()):
-        refuse_overlap(order, other.order, other.status)
-
-
 def _forget_dry_runs(connection: Connection, kept: int) -> None:
     """Delete all dry runs except the newest ``kept``."""
     query = select(table.c.id).where(table.c.dry_run).offset(kept)
     beyond = connection.scalars(query.order_by(table.c.created_at_ms.desc(), table.c.id.desc())).all()
     connection.execute(delete(table).where(table.c.id.in_(beyond)))
-
-
-def _reset_returns(connection: Connection, order: str) -> None:
-    counted = returns(connection, Scope.order(order))
-    before = {"sent_before": counted.sent, "bounced_before": counted.bounced}
-    connection.execute(update(table).where(table.c.id == order).values(before))
 
 
 def _set(connection: Connection, order: str, status: Status, reason: str, finished_at_ms: int) -> StoredOrder:

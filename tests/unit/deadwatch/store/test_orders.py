@@ -144,12 +144,15 @@ def test_what_an_order_moves_that_ends_while_another_is_made_is_not_moved_by_tha
     """It was looked up before what earlier orders have moved."""
     place.add("a", selection=ALL)
     place.claims.settle(place.claimed(), Status.COMPLETED, "", ENDED_MS)
-    for created_at_ms in (ENDED_MS - MAX_MAKING_MS, ENDED_MS - 1):
+    for created_at_ms in (ENDED_MS - MAX_MAKING_MS, ENDED_MS):
         with pytest.raises(UnreadHistoryError, match="redrive a has just ended"):
             place.add("b", created_at_ms, selection=ALL)
-    for name, created_at_ms in (("b", ENDED_MS), ("c", ENDED_MS - MAX_MAKING_MS - 1), ("e", ENDED_MS + 1)):
+    for name, created_at_ms in (("c", ENDED_MS - MAX_MAKING_MS - 1), ("e", ENDED_MS + 1)):
         place.add(name, created_at_ms, selection=ALL)
         place.book.cancel(name, "nobody has begun it", ENDED_MS + 2)
+    slow = OrderBook(place.engine, max_making_ms=MAX_MAKING_MS + 1)
+    with pytest.raises(UnreadHistoryError, match="redrive a has just ended"):
+        slow.create(order("b", ENDED_MS - MAX_MAKING_MS - 1, selection=ALL), "{}")
     place.book.create(suite.order("d", request={"again": True}, created_at_ms=ENDED_MS - 1), "{}")
 
 

@@ -198,18 +198,11 @@ def test_a_topic_of_which_no_order_can_be_made_takes_no_turn_of_the_others(
     assert look.book.latest("a") is not None
 
 
-def test_who_is_stopped_while_one_is_refused_ends_no_turn(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    after = looked_at(TwoTopics("read"), engine, monkeypatch, "dlq.*").kept()
-    assert (after.last_topic, after.status_reason) == ("", "")
-
-
 class Offline(TwoTopics):
     """A Kafka with a topic that has an offline partition, or with nothing but such topics."""
 
-    def __init__(self, *topics: str) -> None:
-        super().__init__("")
+    def __init__(self, *topics: str, question: str = "") -> None:
+        super().__init__(question)
         self.offline = topics
 
     def extents_of(self, partitions: dict[str, int]) -> dict[str, Extents | KafkaUnavailableError]:
@@ -217,6 +210,14 @@ class Offline(TwoTopics):
         return super().extents_of(partitions) | {
             topic: KafkaUnavailableError(silent(topic)) for topic in self.offline
         }
+
+
+@pytest.mark.parametrize("kafka", [TwoTopics("read"), Offline("dlq.a", question="read")])
+def test_who_is_stopped_while_one_is_refused_or_tells_nothing_ends_no_turn_and_stores_no_reason(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, kafka: Stopping
+) -> None:
+    after = looked_at(kafka, engine, monkeypatch, "dlq.*").kept()
+    assert (after.last_topic, after.status_reason) == ("", "")
 
 
 def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(
