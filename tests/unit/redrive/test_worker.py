@@ -1,7 +1,7 @@
 """What a worker does with an order whose attempts fail, without a Kafka."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import NoReturn, Self, cast
 
@@ -145,13 +145,13 @@ def test_an_order_that_fails_in_a_row_has_its_time(alone: Place) -> None:
     assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
 
 
-class Waiting:
-    """The work of a claim that waits for its rate, as every order with one does, and then fails."""
+class Work:
+    """Of a claim that makes these steps, and then fails."""
 
     waiting = 0
 
-    def __init__(self, *_: object) -> None:
-        self._steps: Iterator[Step] = iter([Idle(0)])
+    def __init__(self, *steps: Step) -> None:
+        self._steps = iter(steps)
 
     def __enter__(self) -> Self:
         return self
@@ -164,25 +164,16 @@ class Waiting:
         raise KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR))
 
 
-class ReadingOn(Waiting):
-    """The work of a claim that selects nothing of what it reads."""
-
-    def __init__(self, *_: object) -> None:
-        self._steps = iter([Moved()])
+WAITS_FOR_ITS_RATE, SELECTS_NOTHING, IS_ABORTED = Idle(0), Moved(), Moved(committed=False)
 
 
-class Refused(Waiting):
-    """The work of a claim whose transactions are all aborted."""
-
-    def __init__(self) -> None:
-        self._steps = iter([Moved(committed=False)])
-
-
-@pytest.mark.parametrize(("work", "status"), [(Waiting, Status.PAUSED), (ReadingOn, Status.RUNNING)])
+@pytest.mark.parametrize(
+    ("step", "status"), [(WAITS_FOR_ITS_RATE, Status.PAUSED), (SELECTS_NOTHING, Status.RUNNING)]
+)
 def test_to_wait_is_no_progress_of_an_order_that_fails_in_a_row_and_a_transaction_is(
-    alone: Place, monkeypatch: pytest.MonkeyPatch, work: type[Waiting], status: Status
+    alone: Place, monkeypatch: pytest.MonkeyPatch, step: Step, status: Status
 ) -> None:
-    monkeypatch.setattr("redrive.worker.OrderTask", work)
+    monkeypatch.setattr("redrive.worker.OrderTask", lambda *_: Work(step))
     monkeypatch.setattr(Place, "beat", lambda _: None)
     *before, last = [alone.fails_at(now_ms) for now_ms in IN_A_ROW]
     assert (set(before), last) == ({Status.RUNNING}, status)
@@ -193,12 +184,12 @@ def test_a_transaction_is_told_in_which_nothing_was_selected(
 ) -> None:
     """Else an order that reads on counts as stuck; one whose transactions are aborted does."""
     monkeypatch.setattr(Place, "beat", lambda _: None)
-    for number, steps in enumerate((ReadingOn, Waiting, Refused)):
+    for number, step in enumerate((SELECTS_NOTHING, WAITS_FOR_ITS_RATE, IS_ABORTED)):
         alone.now_ms = now_ms = NOW_MS + number * LEASE_MS
         claim = alone.claims.claim("w", now_ms, LEASE_MS)
         assert claim is not None
         lease = LeaseKeeper(alone.claims, claim, lambda: alone.now_ms, (LEASE_MS, 60_000))
-        task = cast("OrderTask", steps())
+        task = cast("OrderTask", Work(step))
         with pytest.raises(KafkaException):
             alone.worker._steps(claim.order, task, lease, ClockWatch(lambda: alone.now_ms))
         with lease, reading(engine) as connection:
@@ -274,13 +265,19 @@ def test_a_store_that_is_away_is_a_line_and_loses_the_claim_with_its_lease(
     assert not any(record.exc_info for record in caplog.records)
 
 
+@pytest.fixture
+def fenced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The orders whose workers are fenced from now on."""
+    found = list[str]()
+    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: found.append(asked.id))
+    return found
+
+
 def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fenced(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    alone: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place(engine)
-    assert place.next(0) == "a"
-    place.book.cancel("a", "mistake", 1)
-    place.book.pause("b", "later")
+    assert alone.next(0) == "a"
+    alone.book.cancel("a", "mistake", 1)
     answers: list[Exception] = [FencedError("a later one"), UnansweredError(), GivenUpError()]
     beats = list[int]()
 
@@ -289,84 +286,63 @@ def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fen
         raise answers.pop()
 
     monkeypatch.setattr("redrive.worker.fence", fence)
-    monkeypatch.setattr(place, "beat", lambda: beats.append(place.now_ms))
+    monkeypatch.setattr(alone, "beat", lambda: beats.append(alone.now_ms))
     for well, status in [(False, Status.CANCELLING)] * 2 + [(True, Status.CANCELLED)]:
-        place.now_ms += LEASE_MS
-        assert place.attempt(place.now_ms) is well
-        assert place.book.get("a").status is status
+        alone.now_ms += LEASE_MS
+        assert alone.attempt(alone.now_ms) is well
+        assert alone.book.get("a").status is status
     assert beats == [NOW_MS + claims * LEASE_MS for claims in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("had", [True, False], ids=["another worker had it", "nobody had it"])
 def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, had: bool
+    alone: Place, monkeypatch: pytest.MonkeyPatch, fenced: list[str], *, had: bool
 ) -> None:
     """Kafka may have got the end of the transaction, and commits it when it goes on."""
-    place, fenced = Place(engine), list[str]()
-    assert not had or place.next(0) == "a"
-    place.book.pause("b", "later")
-    place.now_ms = LEASE_MS
+    assert not had or alone.next(0) == "a"
+    alone.now_ms = LEASE_MS
 
-    class Opening(Waiting):
-        def __init__(
-            self, _context: object, _claim: object, stopped_since_ms: Callable[[], int | None]
-        ) -> None:
-            self._stopped_since_ms = stopped_since_ms
+    def opened(_context: object, _claim: object, stopped_since_ms: Callable[[], int | None]) -> NoReturn:
+        alone.book.cancel("a", "mistake", 1)
+        until(lambda: stopped_since_ms() is not None)
+        raise GivenUpError
 
-        def __enter__(self) -> NoReturn:
-            place.book.cancel("a", "mistake", 1)
-            until(lambda: self._stopped_since_ms() is not None)
-            raise GivenUpError
-
-    monkeypatch.setattr("redrive.worker.OrderTask", Opening)
-    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
-    assert not place.attempt(LEASE_MS)
-    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
+    monkeypatch.setattr("redrive.worker.OrderTask", opened)
+    assert not alone.attempt(LEASE_MS)
+    assert (alone.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
 
 
 @pytest.mark.parametrize("stopped", ["paused", "worker stopped", "unreachable", "unanswered"])
 def test_so_they_are_where_it_is_cancelled_after_an_attempt_has_left_a_transaction_to_kafka(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, stopped: str
+    alone: Place, monkeypatch: pytest.MonkeyPatch, fenced: list[str], stopped: str
 ) -> None:
-    place, fenced = Place(engine), list[str]()
-    place.book.pause("b", "later")
-    place.now_ms = LEASE_MS
+    alone.now_ms = LEASE_MS
 
-    class Opening(Waiting):
-        def __init__(
-            self, _context: object, _claim: object, stopped_since_ms: Callable[[], int | None]
-        ) -> None:
-            self._stopped_since_ms = stopped_since_ms
+    def opened(_context: object, _claim: object, stopped_since_ms: Callable[[], int | None]) -> NoReturn:
+        if stopped == "paused":
+            alone.book.pause("a", "Kafka stalls")
+            until(lambda: stopped_since_ms() is not None)
+        elif stopped == "worker stopped":
+            alone.stop.set()
+        raise UnansweredError if stopped == "unanswered" else GivenUpError
 
-        def __enter__(self) -> NoReturn:
-            if stopped == "paused":
-                place.book.pause("a", "Kafka stalls")
-                until(lambda: self._stopped_since_ms() is not None)
-            elif stopped == "worker stopped":
-                place.stop.set()
-            raise UnansweredError if stopped == "unanswered" else GivenUpError
-
-    monkeypatch.setattr("redrive.worker.OrderTask", Opening)
-    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
-    place.attempt(LEASE_MS)
+    monkeypatch.setattr("redrive.worker.OrderTask", opened)
+    alone.attempt(LEASE_MS)
     running = stopped in {"worker stopped", "unanswered"}
-    assert place.book.get("a").status is (Status.RUNNING if running else Status.PAUSED)
-    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
-    place.stop.clear()
-    place.attempt(LEASE_MS)
-    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
+    assert alone.book.get("a").status is (Status.RUNNING if running else Status.PAUSED)
+    assert alone.book.cancel("a", "mistake", 1).status is Status.CANCELLING
+    alone.stop.clear()
+    alone.attempt(LEASE_MS)
+    assert (alone.book.get("a").status, fenced) == (Status.CANCELLED, ["a"])
 
 
 @pytest.mark.parametrize("had", [False, True], ids=["nobody had it", "another worker had it"])
 def test_an_order_that_was_cancelled_meanwhile_is_not_begun(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, had: bool
+    alone: Place, fenced: list[str], *, had: bool
 ) -> None:
-    place, fenced = Place(engine), list[str]()
-    monkeypatch.setattr("redrive.worker.fence", lambda _settings, asked, _stopped: fenced.append(asked.id))
-    place.book.pause("b", "later")
-    assert not had or place.next(0) == "a"
-    claim = place.claims.claim("w", LEASE_MS, LEASE_MS)
+    assert not had or alone.next(0) == "a"
+    claim = alone.claims.claim("w", LEASE_MS, LEASE_MS)
     assert claim is not None
-    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
-    assert place.worker.work(claim)
-    assert (place.book.get("a").status, fenced) == (Status.CANCELLED, ["a"] * had)
+    assert alone.book.cancel("a", "mistake", 1).status is Status.CANCELLING
+    assert alone.worker.work(claim)
+    assert (alone.book.get("a").status, fenced) == (Status.CANCELLED, ["a"] * had)
