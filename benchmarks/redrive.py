@@ -106,7 +106,7 @@ class Moments(Telemetry):
 
     def ended(self, transaction: EndedTransaction) -> None:
         """Note it; one that was aborted has moved nothing."""
-        self._moved += 0 if transaction.error_type else transaction.batch.moved.total()
+        self._moved += 0 if transaction.error_type else transaction.batch.moved
         self.found.append((time.perf_counter(), self._moved))
 
 

@@ -47,16 +47,13 @@ class Batch:
     records: list[tuple[ProducerRecord, DeadLetterId]] = field(default_factory=list)
     """The records to write for ``decided``, each with its dead letter."""
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    moved: Counter[int] = field(default_factory=Counter)
-    """Records that go to a target, by partition of the dead letter topic."""
     size: int = 0
     """Bytes of key and value of ``records``."""
     fast: list[ConsumerRecord] = field(default_factory=list)
     """Dead letters whose records the fast path has written."""
-    fast_offsets: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """The offsets of ``fast`` by partition, ascending."""
-    placed: defaultdict[tuple[Result, int], list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Offsets of ``decided`` that are sent or parked, by result and partition."""
+    sent: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Offsets of all dead letters that go to a target, by partition."""
+    parked: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def count(self) -> int:
@@ -68,20 +65,16 @@ class Batch:
         """How many dead letters have their outcome, written or not."""
         return len(self.decided) + len(self.fast)
 
-    def handled(self, result: Result) -> dict[int, list[int]]:
-        """The offsets of all dead letters that are sent, or parked, by partition."""
-        found = {partition: offsets for (one, partition), offsets in self.placed.items() if one is result}
-        if result is Result.SENT:
-            for partition, offsets in self.fast_offsets.items():
-                found[partition] = [*offsets, *found.get(partition, ())]
-        return found
+    @property
+    def moved(self) -> int:
+        """How many dead letters go to a target."""
+        return sum(map(len, self.sent.values()))
 
     def add_fast(self, message: ConsumerRecord, partition: int, offset: int, outcome: Outcome) -> None:
         """One more dead letter goes to its target by the fast path."""
         self.fast.append(message)
-        self.fast_offsets[partition].append(offset)
+        self.sent[partition].append(offset)
         self.outcomes[outcome] += 1
-        self.moved[partition] += 1
 
     def add(self, pending: PendingRecord, outcome: Outcome, record: ProducerRecord | None = None) -> None:
         """One more dead letter has its outcome, with the record to write for it, if there is one."""
@@ -89,11 +82,9 @@ class Batch:
         self.decided.append(pending)
         self.outcomes[outcome] += 1
         if record is not None:
-            self.placed[outcome.result, partition].append(offset)
+            (self.sent if outcome.result is Result.SENT else self.parked)[partition].append(offset)
             self.records.append((record, dead_letter))
             self.size += record.size
-        if outcome.result is Result.SENT:
-            self.moved[partition] += 1
 
 
 POSITION_EPOCH: Final = 1 << 32
@@ -151,8 +142,8 @@ def events(batch: Batch, runs: Runs, shared: EventFields, at: int, now_ms: int) 
         found = {partition: runs[name, partition] for name, partition in runs if name == topic}
         for ranges in _by_event(found):
             yield RedriveWritten(**common(), target_topic=topic, written=ranges)
-    for result in (Result.SENT, Result.PARKED):
-        done = {partition: runs_of(offsets) for partition, offsets in batch.handled(result).items()}
+    for result, handled in ((Result.SENT, batch.sent), (Result.PARKED, batch.parked)):
+        done = {partition: runs_of(offsets) for partition, offsets in handled.items()}
         for ranges in _by_event(done):
             yield RedriveHandled(**common(), dlq_topic_id=shared.dlq_topic_id, outcome=result, handled=ranges)
 

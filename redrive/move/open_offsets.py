@@ -75,10 +75,11 @@ class OpenOffsets:
         if offset >= self.done_to:
             self.done_to = offset + 1
 
-    def all_done(self, offsets: list[int]) -> None:
-        """The same for many offsets in ascending order."""
+    def all_moved(self, offsets: list[int]) -> None:
+        """The records at these offsets are done: they have been moved."""
         self.open.difference_update(offsets)
-        self.done_to = max(self.done_to, offsets[-1] + 1)
+        self.done_to = max(self.done_to, max(offsets) + 1)
+        self.moved += len(offsets)
 
     def expired(self, low: int) -> None:
         """Nothing before ``low`` is there to be read any more."""
@@ -88,6 +89,12 @@ class OpenOffsets:
         """The record is open again: the transaction that was to close it was aborted."""
         self.open.add(offset)
         self.first = min(self.first, offset)
+
+    def none_moved(self, offsets: list[int]) -> None:
+        """Undo ``all_moved``."""
+        self.open.update(offsets)
+        self.first = min(self.first, *offsets)
+        self.moved -= len(offsets)
 
     def commit(self) -> tuple[int, str]:
         """Offset and metadata to commit."""

@@ -151,10 +151,8 @@ class RecordQueue:
         for pending in batch.decided:
             partition, offset = pending.id
             partitions[partition].offsets.done(offset)
-        for partition, offsets in batch.fast_offsets.items():
-            partitions[partition].offsets.all_done(offsets)
-        for partition, count in batch.moved.items():
-            partitions[partition].offsets.moved += count
+        for partition, offsets in batch.sent.items():
+            partitions[partition].offsets.all_moved(offsets)
 
     def reopen(self, batch: Batch) -> None:
         """Undo ``close``: the batch was not committed."""
@@ -162,11 +160,8 @@ class RecordQueue:
         for pending in batch.decided:
             partition, offset = pending.id
             partitions[partition].offsets.undone(offset)
-        for partition, offsets in batch.fast_offsets.items():
-            for offset in offsets:
-                partitions[partition].offsets.undone(offset)
-        for partition, count in batch.moved.items():
-            partitions[partition].offsets.moved -= count
+        for partition, offsets in batch.sent.items():
+            partitions[partition].offsets.none_moved(offsets)
 
     def put_back(self, records: list[PendingRecord]) -> None:
         """These are to be decided again, before the others."""
