@@ -22,7 +22,6 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from benchmarks.row import Row, in_turns, seconds
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Limits, Order, OrderRequest
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.process import leave_records_alone
@@ -116,7 +115,7 @@ def ours(
     """One order, by the mover of the house: when each transaction was done, and how many had been moved."""
     moments = Moments()
     settings = RedriveSettings.model_validate({"kafka": {"bootstrap_servers": servers}})
-    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(), telemetry=moments)
+    context = WorkerContext(settings, telemetry=moments)
     with OrderTask(context, Claim(order(records, rate, dlq, in_flight), 1, 0), lambda: None) as work:
         while not isinstance(step := work.step(), Finished):
             match step:

@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import uuid
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Final
@@ -29,14 +30,13 @@ from deadwatch.runtime.settings_file import begin
 from deadwatch.store.engine import connect
 from deadwatch.store.errors import StoreError
 from deadwatch.store.heartbeat import REDRIVE, Heartbeat
-from deadwatch.store.returns import Watch
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import is_passing, line, retry_while_away
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.policies import PolicyBook
 from redrive.cluster import Cluster
-from redrive.move.task import WorkerContext, counted_in, topics_named_in
+from redrive.move.task import WorkerContext, topics_named_in
 from redrive.plan.creation import Bounds, OrderService
 from redrive.plan.history import History, Notes
 from redrive.plan.policy_round import PolicyRounds
@@ -108,20 +108,10 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     policies = threading.Thread(target=rounds.run, args=(stop,), name="policies", daemon=True)
     policies.start()
     telemetry = Telemetry(providers_of("redrive", name, settings.otel_endpoint, os.environ))
-    book = HandledBook(engine)
     try:
-        context = WorkerContext(
-            settings,
-            Watch(engine),
-            clock_ms,
-            Random(),
-            beat=health.beat,
-            telemetry=telemetry,
-            named_topics=partial(topics_named_in, engine),
-            handled=book.before,
-            counted=partial(counted_in, engine),
-            note=Notes(book, settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S)).note,
-        )
+        notes = Notes(HandledBook(engine), settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S))
+        context = WorkerContext.of_store(settings, engine, telemetry)
+        context = replace(context, beat=health.beat, note=notes.note)
         run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings, beat=health.beat))
         if settings.name:
             heartbeat.say(source, kind=REDRIVE, up=False, message="stopped")

@@ -127,12 +127,8 @@ class Cluster:
         """As ``extents``, where the end includes transactions that are not committed yet."""
         return self.extents(topic, partitions, WRITTEN)
 
-    def topic_id(self, topic: str) -> str:
-        """Kafka's id of a topic; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
-        return self.topic_ids([topic])[topic]
-
     def topic_ids(self, topics: Sequence[str]) -> dict[str, str]:
-        """``topic_id`` of each of these topics."""
+        """Kafka's ids of these topics; "" where its broker knows none. Raises ``KafkaUnavailableError``."""
         with asking(self._connection, f"topic {', '.join(topics[:3])} is not described"):
             return topic_ids(self._admin, topics)
 

@@ -15,20 +15,15 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from random import Random
 from typing import TYPE_CHECKING, Final
 
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
 from deadwatch.orders.selection import intervals
-from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.otel import providers_of
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.engine import connect
-from deadwatch.store.returns import Watch
-from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
-from redrive.move.task import WorkerContext, counted_in, topics_named_in
+from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.telemetry import Telemetry
 from redrive.worker import Ending, LeaseKeeper, run
@@ -202,17 +197,10 @@ def work(task: PartitionTask) -> tuple[Ending, bool]:
     orders = _WatchedClaim(OrderClaims(engine), task.claim, stop)
     name = f"lane {task.partition} of {task.claim.order.id}"
     telemetry = Telemetry(providers_of("redrive", name, task.settings.otel_endpoint, os.environ))
-    context = WorkerContext(
-        settings=task.settings,
-        watch=Watch(engine),
-        clock=clock_ms,
-        rng=Random(),
+    context = replace(
+        WorkerContext.of_store(task.settings, engine, telemetry),
         id_suffix=f"-{task.partition}",
         parallel_tasks=task.parallel_tasks,
-        telemetry=telemetry,
-        named_topics=partial(topics_named_in, engine),
-        handled=HandledBook(engine).before,
-        counted=partial(counted_in, engine),
     )
     try:
         run(orders, context, stop, name)

@@ -178,19 +178,13 @@ class Worker:
         self._context.beat()
         return self._stop.is_set()
 
-    def _refusal(self, claim: Claim) -> str:
-        """Why the order can never be carried out: its deadlines contradict each other (KIP-91); else ""."""
-        settings, asked = self._context.settings, claim.order.request.delivery_timeout_ms
-        least = settings.linger_ms + settings.request_timeout_ms
-        if asked >= least:
-            return ""
-        return f"delivery_timeout_ms {asked} is below the worker's linger_ms + request_timeout_ms ({least})"
-
     def _attempt(self, claim: Claim, lease: LeaseKeeper) -> tuple[Ending, bool]:
         """How the order is let go of, and whether all went well."""
-        refusal = self._refusal(claim)
-        if refusal:
-            return (Status.FAILED, refusal), True
+        settings, asked = self._context.settings, claim.order.request.delivery_timeout_ms
+        least = settings.linger_ms + settings.request_timeout_ms
+        if asked < least:  # it could never be carried out (KIP-91)
+            why = f"delivery_timeout_ms {asked} is below the worker's linger_ms + request_timeout_ms"
+            return (Status.FAILED, f"{why} ({least})"), True
         logger.info("order %s: claim %d", claim.order.id, claim.epoch)
         if self._spark is not None and claim.order.request.engine == "spark":
             return self._spark(claim, lease, self._stop), True

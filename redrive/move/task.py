@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Self, cast
@@ -12,14 +12,16 @@ from sqlalchemy import Engine
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.deadletter.filter import Filter
-from deadwatch.orders.guards import Guard, Watch
+from deadwatch.orders.guards import Guard, Returns, Watch
 from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.order import Claim, Order
 from deadwatch.orders.selection import Matcher, intervals, selector
-from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.runtime.clock import clock_ms, monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.kafka import Options
 from deadwatch.store.engine import reading
+from deadwatch.store.returns import Watch as StoredReturns
+from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics
 from redrive.cluster import group_lag, topic_id
@@ -45,9 +47,9 @@ class WorkerContext:
     """What all orders of a worker share; ``beat`` tells the health check that the worker goes on."""
 
     settings: RedriveSettings
-    watch: Watch
-    clock: Callable[[], int]
-    rng: Random
+    watch: Watch = lambda _order: Returns(0, 0)
+    clock: Callable[[], int] = clock_ms
+    rng: Random = field(default_factory=Random)
     compile_filter: Callable[[str], Matcher] = Filter
     beat: Callable[[], None] = unheard
     id_suffix: str = ""
@@ -62,6 +64,18 @@ class WorkerContext:
     """How many offsets an order, or a part of it, has done by the events that streaming has counted."""
     note: Note = lambda _topic, _over: None
     """A part of an order has nothing to note."""
+
+    @classmethod
+    def of_store(cls, settings: RedriveSettings, engine: Engine, telemetry: Telemetry) -> Self:
+        """Of a worker, or of a part of its work, that knows what the store knows."""
+        return cls(
+            settings,
+            StoredReturns(engine),
+            telemetry=telemetry,
+            named_topics=partial(topics_named_in, engine),
+            handled=HandledBook(engine).before,
+            counted=partial(counted_in, engine),
+        )
 
 
 class OrderTask:

@@ -5,7 +5,6 @@ The first thing that does not fit is an error that says what to do about it; wha
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from deadwatch.deadletter.filter import Filter
@@ -31,16 +30,12 @@ KnownGroup = Callable[[str], bool]
 """Whether a group of dead letters of the order's topic has this fingerprint."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """An accepted order: its compiled filter, and warnings of what is accepted but unwise."""
-
-    matcher: Filter | None
-    warnings: tuple[str, ...]
-
-
-def admit(request: OrderRequest, rules: TargetRules, known_group: KnownGroup) -> Admitted:
+def admit(
+    request: OrderRequest, rules: TargetRules, known_group: KnownGroup
+) -> tuple[Filter | None, tuple[str, ...]]:
     """Accept the order as far as it can be judged without reading a record.
+
+    Returns its compiled filter, and warnings of what is accepted but unwise.
 
     Raises:
         FilterError: the filter does not compile.
@@ -54,7 +49,7 @@ def admit(request: OrderRequest, rules: TargetRules, known_group: KnownGroup) ->
             "/api/v1/dead-letters/groups lists them"
         )
     _check_partitions(request, rules.partitions[request.dlq_topic])
-    return Admitted(check_terms(request, rules, passed_over=None), tuple(_warnings(request)))
+    return check_terms(request, rules, passed_over=None), tuple(_warnings(request))
 
 
 def check_terms(

@@ -101,13 +101,13 @@ class OrderService:
         """
         cluster = Cluster(self.connection)
         rules = replace(rules, partitions=cluster.partitions())
-        admitted = admit(wanted.request, rules, wanted.known_group)
+        matcher, unwise = admit(wanted.request, rules, wanted.known_group)
         order = self._order(wanted, cluster, rules)
         before = self._before(order, cluster, rules)
-        plan = PlanBuilder(order, rules, admitted.matcher, _origins(cluster, rules), before.handled)
+        plan = PlanBuilder(order, rules, matcher, _origins(cluster, rules), before.handled)
         cut = scan(self.connection, order, plan, self.bounds, self.monotonic_ms)
-        warnings = (*admitted.warnings, *([UNREAD.format(before.unread)] if before.unread else []))
-        return order, plan.plan(cut=cut, warnings=warnings)
+        unread = (UNREAD.format(before.unread),) if before.unread else ()
+        return order, plan.plan(cut=cut, warnings=unwise + unread)
 
     def _before(self, order: Order, cluster: Cluster, rules: TargetRules) -> Before:
         """What earlier orders have done; for a dry run as far as it is known."""
@@ -121,7 +121,7 @@ class OrderService:
 
     def _order(self, wanted: CreateOrder, cluster: Cluster, rules: TargetRules) -> Order:
         topic, expected = wanted.request.dlq_topic, wanted.request.dlq_topic_id
-        topic_id = cluster.topic_id(topic)  # before the offsets: these are not of an earlier topic
+        topic_id = cluster.topic_ids([topic])[topic]  # before the offsets: these are not of an earlier topic
         if expected and topic_id and topic_id != expected:
             raise RefusedOrderError(f"topic {topic} was made anew since the dry run; look at a new dry run")
         extents = wanted.extents or cluster.extents(topic, rules.partitions[topic])

@@ -7,11 +7,8 @@ Prints the state that it left the order in.
 import sys
 import threading
 from pathlib import Path
-from random import Random
 
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Order
-from deadwatch.runtime.clock import clock_ms
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import run
@@ -33,7 +30,7 @@ def main(order_file: str, epoch: str) -> None:
     order = Order.model_validate_json(Path(order_file).read_text())
     orders = OneOrder.of(order, most_claims=int(epoch))
     orders.claims[order.id] = Claim(order, int(epoch) - 1, 0)
-    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random())
+    context = WorkerContext(RedriveSettings())
     run(orders, context, orders.stop, "test")
     reason = orders.reason.get(order.id)
     left = "RELEASED" if reason is None else f"{orders.status[order.id]} {reason}".strip()

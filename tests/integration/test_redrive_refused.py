@@ -12,7 +12,6 @@ from random import Random
 
 import pytest
 
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Order
 from deadwatch.runtime.clock import clock_ms
 from lab.topics import Topics
@@ -76,7 +75,7 @@ def redriven(place: Place, order: Order, most_steps: int = WITHIN_STEPS, epoch: 
         {"kafka": {"bootstrap_servers": place.servers}, "events_topic": place.events}
     )
     counting = Counting()
-    context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), telemetry=counting)
+    context = WorkerContext(settings, telemetry=counting)
     with no_client_is_left(), OrderTask(context, Claim(order, epoch, 0), lambda: None) as work:
         for _ in range(most_steps):
             step = work.step()

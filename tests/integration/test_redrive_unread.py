@@ -5,16 +5,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import NoReturn
 
 import pytest
 from sqlalchemy import Engine
 
 from deadwatch.orders.errors import OrderOverlapError
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Order, Status
-from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.batch import Batch
 from deadwatch.store.engine import connect
@@ -51,7 +48,7 @@ class Room:
     def unread(self) -> str:
         """Why the next order would be refused; "": it would not."""
         self._waited_ms = 0
-        topic, topic_id = self.place.dlq, self.cluster.topic_id(self.place.dlq)
+        topic, topic_id = self.place.dlq, self.cluster.topic_ids([self.place.dlq])[self.place.dlq]
         return self._history.of(topic, topic_id, self.cluster, self.cluster.partitions()).unread
 
     def stream(self) -> None:
@@ -76,7 +73,7 @@ class Room:
         settings = RedriveSettings.model_validate(
             {"kafka": kafka, "events_topic": self.place.events, "lease_ms": LEASE_MS}
         )
-        context = WorkerContext(settings, lambda _: Returns(0, 0), clock_ms, Random(1), note=note)
+        context = WorkerContext(settings, note=note)
 
         def live() -> None:
             with suppress(SystemExit):  # it dies

@@ -2,14 +2,11 @@
 
 import threading
 from dataclasses import replace
-from random import Random
 
 import pytest
 from sqlalchemy import Engine
 
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, ClaimLostError, Order, Status
-from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
@@ -97,7 +94,7 @@ def test_a_worker_that_waits_for_its_job_says_that_it_lives_and_what_may_be_left
     if stopped:
         task.stop.set()
     monkeypatch.setattr("redrive.spark._context", lambda _: spark)
-    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), clock_ms, Random(1))
+    context = WorkerContext(RedriveSettings())
     with LeaseKeeper(task.claims, task.held, context.clock, (60_000, 60_000)) as lease:
         ending = work_in_executors(context.settings, task.held, lease, task.stop, beat=spark.beat)
     assert (ending, lease.left_open) == ((None, True) if stopped else (DONE, left_open))
@@ -142,18 +139,6 @@ def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine:
     assert (task.claim(3_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
 
 
-def test_a_task_that_waited_for_its_turn_does_not_begin_a_paused_order(engine: Engine) -> None:
-    task = Task(engine)
-    task.book.pause("a", "to look")
-    assert (task.claim(2_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
-
-
-def test_a_task_that_waited_for_its_turn_does_not_begin_after_another_claim(engine: Engine) -> None:
-    task = Task(engine)
-    assert task.claims.claim("another", 9_000, 5_000) is not None
-    assert (task.claim(9_000), task.stop.is_set()) == (None, True)
-
-
 def test_a_task_of_an_older_claim_ends(engine: Engine) -> None:
     task = Task(engine)
     taken = task.claim(1_000)
@@ -173,13 +158,7 @@ def test_while_some_executors_may_go_on_the_end_of_their_events_is_not_known(
     engine: Engine, ending: Ending, *, over: bool
 ) -> None:
     task, noted = Task(engine), list[tuple[str, bool]]()
-    context = WorkerContext(
-        RedriveSettings(),
-        lambda _: Returns(0, 0),
-        clock_ms,
-        Random(1),
-        note=lambda topic, known: noted.append((topic, known)),
-    )
+    context = WorkerContext(RedriveSettings(), note=lambda topic, known: noted.append((topic, known)))
     assert Worker(task.claims, context, threading.Event(), lambda *_: ending).work(task.held)
     assert noted == [("dlq.t", over)]
 
@@ -193,7 +172,7 @@ def test_what_fails_while_an_order_is_let_go_of_is_told_of_that_order(
         task.stop.set()
         raise LookupError(topic, over)
 
-    context = WorkerContext(RedriveSettings(), lambda _: Returns(0, 0), lambda: 9_000, Random(1), note=note)
+    context = WorkerContext(RedriveSettings(), clock=lambda: 9_000, note=note)
     run(task.claims, context, task.stop, "w", lambda *_: DONE)
     assert "order a is left to the next claim" in caplog.text
     assert "LookupError" in caplog.text

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from random import Random
 from typing import NoReturn, Self, cast
 
 import pytest
@@ -10,7 +9,6 @@ from confluent_kafka import KafkaError, KafkaException
 from sqlalchemy import Engine
 
 from deadwatch.deadletter.filter.errors import FilterError
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Order, Status
 from deadwatch.runtime.clock import ClockWatch
 from deadwatch.store import schema
@@ -46,9 +44,7 @@ class Place:
         self.now_ms = NOW_MS
         context = WorkerContext(
             REFUSED_BY_THE_CLIENT,
-            lambda _: Returns(0, 0),
-            lambda: self.now_ms,
-            Random(1),
+            clock=lambda: self.now_ms,
             beat=lambda: self.beat(),  # noqa: PLW0108 -- a test may put another in its place
         )
         self.worker, self.other = (Worker(self.claims, context, self.stop) for _ in range(2))
@@ -184,7 +180,8 @@ def test_a_transaction_is_told_in_which_nothing_was_selected(
 ) -> None:
     """Else an order that reads on counts as stuck; one whose transactions are aborted does."""
     monkeypatch.setattr(Place, "beat", lambda _: None)
-    for number, step in enumerate((SELECTS_NOTHING, WAITS_FOR_ITS_RATE, IS_ABORTED)):
+    steps: tuple[Step, ...] = SELECTS_NOTHING, WAITS_FOR_ITS_RATE, IS_ABORTED
+    for number, step in enumerate(steps):
         alone.now_ms = now_ms = NOW_MS + number * LEASE_MS
         claim = alone.claims.claim("w", now_ms, LEASE_MS)
         assert claim is not None

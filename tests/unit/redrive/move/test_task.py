@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +10,6 @@ import pytest
 
 from deadwatch.contract.event import Position
 from deadwatch.deadletter.record import parse_record
-from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim
 from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.targets import Skip, TargetPlace
@@ -53,13 +51,7 @@ class Admin:
     ids=["a queue by its configuration", "any other topic"],
 )
 def test_a_topic_that_a_configuration_names_is_no_target(named: set[str], route: Skip | TargetPlace) -> None:
-    context = WorkerContext(
-        RedriveSettings(),
-        lambda _: Returns(0, 0),
-        lambda: 0,
-        Random(1),
-        named_topics=lambda: frozenset(named),
-    )
+    context = WorkerContext(RedriveSettings(), named_topics=lambda: frozenset(named))
     task = OrderTask(context, Claim(order({}, {0: 0}, {0: 9}), 1, 0), lambda: None)
     dead_letter = parse_record("dlq.t", 0, 0, 1, None, b"v", (("__connect.errors.topic", b"errors"),))
     assert task._router(cast("Any", Admin())).route(dead_letter) == route
