@@ -43,44 +43,6 @@ class DelayedRecord(NamedTuple):
     size: int = UNKNOWN_BYTES
 
 
-class DelayedRecords:
-    """The dead letters of one topic that wait for their time, and those whose time has come."""
-
-    def __init__(self) -> None:
-        self._later: list[tuple[int, DelayedRecord]] = []
-        self._due: list[DelayedRecord] = []
-
-    def hold(self, delayed: DelayedRecord) -> None:
-        """Keep it until its time has come."""
-        heapq.heappush(self._later, (delayed.at_ms, delayed))
-
-    def advance(self, now_ms: int) -> None:
-        """Whatever is due by now may be taken."""
-        while self._later and self._later[0][0] <= now_ms:
-            heapq.heappush(self._due, heapq.heappop(self._later)[1])
-
-    def take(self, most: int, max_bytes: int) -> list[DelayedRecord]:
-        """At most so many of those that are due, until they have as many bytes."""
-        taken: list[DelayedRecord] = []
-        while self._due and len(taken) < most:
-            taken.append(heapq.heappop(self._due))
-            max_bytes -= taken[-1].size
-            if max_bytes <= 0:
-                break
-        return taken
-
-    def first(self) -> DelayedRecord | None:
-        """The first one that is due, if there is one."""
-        return self._due[0] if self._due else None
-
-    def __len__(self) -> int:
-        return len(self._later) + len(self._due)
-
-    def next_due_ms(self) -> int | None:
-        """When the next one is due; None where nothing waits."""
-        return self._due[0].at_ms if self._due else self._later[0][0] if self._later else None
-
-
 class RecordQueue:
     """The open records of one order.
 
@@ -94,7 +56,10 @@ class RecordQueue:
         self._topic, self._reader, self._fetcher, self._selects = topic, reader, fetcher, selects
         self.handled = handled
         self.decoder = DeadLetterDecoder()
-        self._delayed = DelayedRecords()
+        self._later: list[tuple[int, DelayedRecord]] = []
+        """A heap of the records that wait, by their time."""
+        self._due: list[DelayedRecord] = []
+        """A heap of those whose time has come, by partition and offset."""
         self._again: list[tuple[int, int, PendingRecord]] = []
         """A heap of the records that were taken before, by partition and offset."""
         self._new: deque[PendingRecord] = deque()
@@ -105,23 +70,25 @@ class RecordQueue:
         self.passed_over = bool(self._reader.expired)
         for partition, state in self._reader.partitions.items():
             for offset in state.offsets.open:
-                self._delayed.hold(DelayedRecord(partition, offset, 0))
+                self._wait(DelayedRecord(partition, offset, 0))
 
     def gather(self, now_ms: int, most: int) -> None:
         """Have about ``most`` records in hand: what is due, else what is new, up to ``BYTES_IN_HAND``."""
-        self._delayed.advance(now_ms)
+        self._advance(now_ms)
         size = sum(pending.original.size for _, _, pending in self._again)
         room = most - len(self._again) if size < BYTES_IN_HAND else 0
-        due = self._delayed.take(max(room, int(self._overtaken())), BYTES_IN_HAND - size)
+        due = self._take_due(max(room, int(self._overtaken())), BYTES_IN_HAND - size)
         if due:
             self.put_back(self._read_again(due, now_ms))
-        elif self.in_hand() < most and size + self._new_bytes() < BYTES_IN_HAND and not self.all_read():
+            return
+        size += sum(pending.original.size for pending in self._new)
+        if self.in_hand() < most and size < BYTES_IN_HAND and not self.all_read():
             self.add(self._read(most - self.in_hand()), now_ms)
 
     def poll(self, now_ms: int, most: int) -> list[ConsumerRecord] | None:
         """New records for the fast path; None where something else comes first, or where all is read."""
-        self._delayed.advance(now_ms)
-        if self.in_hand() or self._delayed.first() or self.all_read():
+        self._advance(now_ms)
+        if self.in_hand() or self._due or self.all_read():
             return None
         return self._read(most)
 
@@ -133,7 +100,7 @@ class RecordQueue:
         """The next record to decide; None where ``gather`` has to be called first."""
         if self._again:
             return None if self._overtaken() else heapq.heappop(self._again)[2]
-        return self._new.popleft() if self._new and self._delayed.first() is None else None
+        return self._new.popleft() if self._new and not self._due else None
 
     def in_hand(self) -> int:
         """How many records are ready for their decision."""
@@ -143,7 +110,7 @@ class RecordQueue:
         """Put a record off until then."""
         partition, offset = pending.id
         size = pending.original.size
-        self._delayed.hold(DelayedRecord(partition, offset, until_ms, pending.reserved, until_ms, size))
+        self._wait(DelayedRecord(partition, offset, until_ms, pending.reserved, until_ms, size))
 
     def close(self, batch: Batch) -> None:
         """Every record of the batch is done, if it is committed."""
@@ -185,19 +152,33 @@ class RecordQueue:
 
     def finished(self) -> bool:
         """Whether every selected record has its outcome, and every offset is committed."""
-        return not self.in_hand() and self.next_due_ms() is None and not self.passed_over and self.all_read()
+        return not self.in_hand() and not self.waiting() and not self.passed_over and self.all_read()
 
     def next_due_ms(self) -> int | None:
         """When the first record that waits is due; None where none does."""
-        return self._delayed.next_due_ms()
+        return self._due[0].at_ms if self._due else self._later[0][0] if self._later else None
 
     def waiting(self) -> int:
         """How many records wait for their time."""
-        return len(self._delayed)
+        return len(self._later) + len(self._due)
 
-    def _new_bytes(self) -> int:
-        """Of the keys and values of the new records that are ready for their decision."""
-        return sum(pending.original.size for pending in self._new)
+    def _wait(self, delayed: DelayedRecord) -> None:
+        heapq.heappush(self._later, (delayed.at_ms, delayed))
+
+    def _advance(self, now_ms: int) -> None:
+        """Whatever is due by now may be taken."""
+        while self._later and self._later[0][0] <= now_ms:
+            heapq.heappush(self._due, heapq.heappop(self._later)[1])
+
+    def _take_due(self, most: int, max_bytes: int) -> list[DelayedRecord]:
+        """At most so many of those that are due, until they have as many bytes."""
+        taken: list[DelayedRecord] = []
+        while self._due and len(taken) < most:
+            taken.append(heapq.heappop(self._due))
+            max_bytes -= taken[-1].size
+            if max_bytes <= 0:
+                break
+        return taken
 
     def _read(self, most: int) -> list[ConsumerRecord]:
         """New records; what retention took instead is passed over."""
@@ -207,8 +188,7 @@ class RecordQueue:
 
     def _overtaken(self) -> bool:
         """Whether a delayed record that is due comes before all in hand."""
-        first = self._delayed.first()
-        return first is not None and (not self._again or first[:2] < self._again[0][:2])
+        return bool(self._due) and (not self._again or self._due[0][:2] < self._again[0][:2])
 
     def _read_again(self, due: list[DelayedRecord], now_ms: int) -> list[PendingRecord]:
         """Read the records once more; one that is gone is refused, one that is hidden is put off again."""
@@ -220,7 +200,7 @@ class RecordQueue:
         dead_letters, records = [], []
         for place, record in found.items():
             if record is None:
-                self._delayed.hold(by_place[place]._replace(at_ms=now_ms + LATER_MS))
+                self._wait(by_place[place]._replace(at_ms=now_ms + LATER_MS))
             elif isinstance(record, SkipReason):
                 records.append(_gone(place))
             else:
@@ -250,7 +230,7 @@ class RecordQueue:
         wanted = [one for one in dead_letters if place_of(one) not in known] if known else dead_letters
         pending, later = rehydrate(self._fetcher, wanted)
         for one in later:
-            self._delayed.hold(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS))
+            self._wait(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS))
         return left_out + pending
 
     def _left_out(self, dead_letters: list[DeadLetter]) -> list[PendingRecord]:
