@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -38,6 +39,10 @@ LOOK_S: Final = 0.1
 FAILED: Final = "Spark failed ({}): see the worker's log, then resume"
 
 
+Ended = tuple[Ending, bool]
+"""How a partition task has ended, and whether it may have left a transaction open."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionTask:
     """What an executor is given; it goes there in Spark's own task, never into a log."""
@@ -58,24 +63,24 @@ def work_in_executors(
     beat: Callable[[], None],
 ) -> Ending:
     """As a worker works on an order of its own, but in executors; ``beat`` is called while it waits."""
+    order = claim.order.id
     try:
         context = _context(settings.spark_master)
+        tasks = partition_tasks(settings, claim, context.defaultParallelism)
+        lease.left_open = True  # unless every task has told
+        job = _begun(context, tasks, order)
+        while not wait([job], LOOK_S).done:
+            beat()
+            if stop.is_set() or lease.lost:
+                context.cancelJobGroup(order)
+                wait([job], settings.shutdown_graceful_timeout_ms / 1_000)
+                return None
+        ended = job.result()
     except Exception as error:
-        logger.exception("no Spark session")
+        logger.exception("order %s: Spark failed", order)
         return Status.PAUSED, FAILED.format(type(error).__name__)
-    job = _Job(context, partition_tasks(settings, claim, context.defaultParallelism), claim)
-    job.start()
-    lease.left_open = True  # unless every task has told
-    while not job.done.wait(LOOK_S):
-        beat()
-        if stop.is_set() or lease.lost:
-            context.cancelJobGroup(claim.order.id)
-            job.done.wait(settings.shutdown_graceful_timeout_ms / 1_000)
-            return None
-    if job.error is not None:
-        return Status.PAUSED, FAILED.format(type(job.error).__name__)
-    lease.left_open = any(left_open for _, left_open in job.ended)
-    return combined(ending for ending, _ in job.ended)
+    lease.left_open = any(left_open for _, left_open in ended)
+    return combined(ending for ending, _ in ended)
 
 
 def _context(master: str) -> "SparkContext":
@@ -98,27 +103,19 @@ def _context(master: str) -> "SparkContext":
     return session.sparkContext
 
 
-class _Job(threading.Thread):
+def _begun(context: "SparkContext", tasks: list[PartitionTask], group: str) -> Future[list[Ended]]:
     """All partition tasks of one claim, in one Spark job."""
+    job = Future[list[Ended]]()
 
-    def __init__(self, context: "SparkContext", tasks: list[PartitionTask], claim: Claim) -> None:
-        super().__init__(name=f"spark-{claim.order.id}", daemon=True)
-        self._context, self._tasks, self._group = context, tasks, claim.order.id
-        self.done = threading.Event()
-        self.ended: list[tuple[Ending, bool]] = []
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        """Run the job; what it raises is kept in ``error``."""
+    def run() -> None:
         try:
-            self._context.setJobGroup(self._group, "redrive", interruptOnCancel=True)
-            tasks = self._context.parallelize(self._tasks, max(len(self._tasks), 1))
-            self.ended = tasks.map(work).collect()
-        except Exception as error:
-            logger.exception("order %s: its Spark job failed", self._group)
-            self.error = error
-        finally:
-            self.done.set()
+            context.setJobGroup(group, "redrive", interruptOnCancel=True)
+            job.set_result(context.parallelize(tasks, max(len(tasks), 1)).map(work).collect())
+        except Exception as error:  # noqa: BLE001 -- it is raised where the result is asked for
+            job.set_exception(error)
+
+    threading.Thread(target=run, name=f"spark-{group}", daemon=True).start()
+    return job
 
 
 def combined(endings: Iterable[Ending]) -> Ending:
@@ -186,11 +183,8 @@ class _WatchedClaim:
         self.left_open = claim.left_open
 
 
-def work(task: PartitionTask) -> tuple[Ending, bool]:
-    """In an executor: until it is done, has to pause (the reason), or has to be let go of (None).
-
-    Returns as well whether a transaction may be left open.
-    """
+def work(task: PartitionTask) -> Ended:
+    """In an executor: until it is done, has to pause (the reason), or has to be let go of (None)."""
     leave_records_alone()
     engine = connect(task.settings.store_url)
     stop = threading.Event()

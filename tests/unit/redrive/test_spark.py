@@ -11,7 +11,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
-from redrive.spark import _WatchedClaim, combined, partition_tasks, work_in_executors
+from redrive.spark import Ended, _WatchedClaim, combined, partition_tasks, work_in_executors
 from redrive.worker import Ending, LeaseKeeper, Worker, run
 from tests.unit.redrive import orders
 from tests.waiting import WITHIN_S
@@ -80,7 +80,7 @@ class Executors:
     def cancelJobGroup(self, _group: str) -> None:  # noqa: N802 -- Spark's name
         self.ended.set()
 
-    def collect(self) -> list[tuple[Ending, bool]]:
+    def collect(self) -> list[Ended]:
         return [(DONE, False), (DONE if self.ended.wait(WITHIN_S) else None, self._left_open)]
 
 
