@@ -262,6 +262,10 @@ class Place:
             thread.join(30)
             assert not thread.is_alive()
 
+    def values(self) -> Counter[bytes | None]:
+        """Of every committed record of the origin."""
+        return Counter(one.value for one in self.read())
+
     def redriven(self, order: Order) -> tuple[Status, str]:
         """Work until the order is settled."""
         with self.worker(orders := Orders.of(order)):
@@ -271,6 +275,8 @@ class Place:
 def once(count: int) -> Counter[bytes | None]:
     """The values of so many dead letters, each of them once."""
     return Counter(b"value-%d" % number for number in range(count))
+
+
 
 
 def ours(record: Seen) -> dict[str, str]:

@@ -181,8 +181,7 @@ def test_an_order_moves_nothing_of_a_topic_that_was_made_anew_between_two_claims
     moved = place.read()
     make_anew(place.servers, place.dlq)
     place.letters(30)
-    with place.worker(orders):
-        status, reason = orders.settled(order)
+    status, reason = place.redriven(order)
     assert status is Status.FAILED
     assert reason.startswith(f"topic {place.dlq} was deleted and made anew")
     assert place.read() == moved

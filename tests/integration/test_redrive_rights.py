@@ -78,20 +78,13 @@ def test_a_right_that_is_missing_pauses_the_order_and_is_named(
     place.letters(9)
     place.letters(3, topic=f"{place.topic}-open")
     order = place.order(guards={"lag_group": WAITED_FOR, "max_target_lag": 100})
-    orders = Orders.of(order)
-    with (
-        allowed_only(place, kind, name.format(topic=place.topic, dlq=place.dlq), *operations),
-        place.worker(orders),
-    ):
-        status, reason = orders.settled(order)
+    with allowed_only(place, kind, name.format(topic=place.topic, dlq=place.dlq), *operations):
+        status, reason = place.redriven(order)
     wanted = said.format(topic=place.topic, dlq=place.dlq, events=place.events, order=order.id)
     assert status is Status.PAUSED
     assert f"Kafka refuses our client {wanted}" in reason
-    orders.add(order)
-    with place.worker(orders):
-        assert orders.settled(order)[0] is Status.COMPLETED
-    assert len(place.read()) == 9
-    assert len(place.read(f"{place.topic}-open")) == 3
+    assert place.redriven(order) == (Status.COMPLETED, "")
+    assert (len(place.read()), len(place.read(f"{place.topic}-open"))) == (9, 3)
 
 
 def test_a_transaction_longer_than_brokers_allow_is_said(place: Place) -> None:
