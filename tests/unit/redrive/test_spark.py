@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from typing import NoReturn
 
 import pytest
 from sqlalchemy import Engine
@@ -11,7 +12,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.move.task import WorkerContext
 from redrive.settings import RedriveSettings
-from redrive.spark import Ended, _WatchedClaim, combined, partition_tasks, work_in_executors
+from redrive.spark import FAILED, Ended, _WatchedClaim, combined, partition_tasks, work_in_executors
 from redrive.worker import Ending, LeaseKeeper, Worker, run
 from tests.unit.redrive import orders
 from tests.waiting import WITHIN_S
@@ -98,6 +99,22 @@ def test_a_worker_that_waits_for_its_job_says_that_it_lives_and_what_may_be_left
     with LeaseKeeper(task.claims, task.held, context.clock, (60_000, 60_000)) as lease:
         ending = work_in_executors(context.settings, task.held, lease, task.stop, beat=spark.beat)
     assert (ending, lease.left_open) == ((None, True) if stopped else (DONE, left_open))
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["the job fails", "there is no session"])
+def test_what_spark_raises_pauses_the_order(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, *, begun: bool
+) -> None:
+    def refuse(_: object) -> NoReturn:
+        raise LookupError
+
+    task, spark = Task(engine), Executors(left_open=False)
+    monkeypatch.setattr("redrive.spark._context", (lambda _: spark) if begun else refuse)
+    monkeypatch.setattr(Executors, "collect", refuse)
+    lease = LeaseKeeper(task.claims, task.held, lambda: 0, (60_000, 60_000))
+    ending = work_in_executors(RedriveSettings(), task.held, lease, task.stop, beat=lambda: None)
+    assert ending == (Status.PAUSED, FAILED.format("LookupError"))
+    assert lease.left_open is begun
 
 
 class Task:

@@ -1,6 +1,6 @@
 """What becomes of a dead letter, at the boundaries."""
 
-from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -20,6 +20,7 @@ from deadwatch.orders.decision import (
 )
 from deadwatch.orders.order import Retry
 from deadwatch.orders.reasons import ParkReason
+from tests.tables import named
 
 NOW_MS = 10_000
 FRESH = TargetState(Deadline(5_000))
@@ -27,54 +28,45 @@ FAILED_ONCE = FRESH.failed(NOW_MS - 1_000, 3_000)
 EXPIRED = FAILED_ONCE.failed(NOW_MS + 10_000, 1)
 
 
-@dataclass(frozen=True)
-class Case:
-    name: str
-    decision: Decision
-    attempts: int = 0
-    due_ms: int = 0
-    refused: str = ""
-    target: TargetState | None = None
-    now_ms: int = NOW_MS
-    retry: Retry = field(default_factory=lambda: Retry(max_attempts=3, park_error_classes=("a.Poison",)))
-    error_class: str = ""
-    wrapper: str = ""
+RETRY = Retry(max_attempts=3, park_error_classes=("a.Poison",))
+PLAIN: dict[str, Any] = {
+    "attempts": 0,
+    "due_ms": 0,
+    "retry": RETRY,
+    "refused": "",
+    "target": None,
+    "now_ms": NOW_MS,
+}
+
+
+def case(name: str, decision: Decision, **changes: object) -> tuple[str, Decision, dict[str, Any]]:
+    return name, decision, changes
 
 
 CASES = [
-    Case("the first attempt", Send(1)),
-    Case("the second attempt", Send(2), attempts=1),
-    Case("the last attempt", Send(3), attempts=2),
-    Case("attempts used up", Park(ParkReason.ATTEMPTS_USED_UP), attempts=3),
-    Case("a class that is parked at once", Park(ParkReason.ERROR_CLASS_EXCLUDED), error_class="a.Poison"),
-    Case("a class around it", Park(ParkReason.ERROR_CLASS_EXCLUDED), error_class="a.B", wrapper="a.Poison"),
-    Case("a class that one does", Send(1), error_class="a.Timeout"),
-    Case("more attempts than there should be", Park(ParkReason.ATTEMPTS_USED_UP), attempts=4),
-    Case("still backing off", Wait(10_001), due_ms=10_001),
-    Case("due at the exact millisecond", Send(1), due_ms=10_000),
-    Case("used up is not waited for", Park(ParkReason.ATTEMPTS_USED_UP), attempts=3, due_ms=99_999),
-    Case("no target", Skip("no_origin"), refused="no_origin", attempts=3, target=EXPIRED),
-    Case("a target that failed is left alone", Wait(12_000), target=FAILED_ONCE),
-    Case("until its time", Send(1), target=FAILED_ONCE, now_ms=12_000),
-    Case("and after it", Send(1), target=FAILED_ONCE, now_ms=12_001),
-    Case("backoff before the target's", Wait(11_000), target=FAILED_ONCE, due_ms=11_000),
-    Case("a stalled target does not cost the record", Stop(), attempts=3, target=EXPIRED),
+    case("the first attempt", Send(1)),
+    case("the second attempt", Send(2), attempts=1),
+    case("the last attempt", Send(3), attempts=2),
+    case("attempts used up", Park(ParkReason.ATTEMPTS_USED_UP), attempts=3),
+    case("a class that is parked at once", Park(ParkReason.ERROR_CLASS_EXCLUDED), error_class="a.Poison"),
+    case("a class around it", Park(ParkReason.ERROR_CLASS_EXCLUDED), error_class="a.B", wrapper="a.Poison"),
+    case("a class that one does", Send(1), error_class="a.Timeout"),
+    case("more attempts than there should be", Park(ParkReason.ATTEMPTS_USED_UP), attempts=4),
+    case("still backing off", Wait(10_001), due_ms=10_001),
+    case("due at the exact millisecond", Send(1), due_ms=10_000),
+    case("used up is not waited for", Park(ParkReason.ATTEMPTS_USED_UP), attempts=3, due_ms=99_999),
+    case("no target", Skip("no_origin"), refused="no_origin", attempts=3, target=EXPIRED),
+    case("a target that failed is left alone", Wait(12_000), target=FAILED_ONCE),
+    case("until its time", Send(1), target=FAILED_ONCE, now_ms=12_000),
+    case("and after it", Send(1), target=FAILED_ONCE, now_ms=12_001),
+    case("backoff before the target's", Wait(11_000), target=FAILED_ONCE, due_ms=11_000),
+    case("a stalled target does not cost the record", Stop(), attempts=3, target=EXPIRED),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_decide(case: Case) -> None:
-    decision = decide(
-        attempts=case.attempts,
-        due_ms=case.due_ms,
-        retry=case.retry,
-        refused=case.refused,
-        target=case.target,
-        now_ms=case.now_ms,
-        error_class=case.error_class,
-        wrapper=case.wrapper,
-    )
-    assert decision == case.decision
+@pytest.mark.parametrize(("decision", "changes"), named(CASES))
+def test_decide(decision: Decision, changes: dict[str, Any]) -> None:
+    assert decide(**PLAIN | changes) == decision
 
 
 def test_a_target_expires_by_the_first_timeout_after_its_deadline() -> None:

@@ -1,6 +1,5 @@
 """The defaults of a request, and the numbers that it may have."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from pydantic import BaseModel, ValidationError
 from deadwatch.orders.errors import ConfirmError
 from deadwatch.orders.order import (
     LEAST_DELIVERY_TIMEOUT_MS,
-    Claim,
     Guards,
     Limits,
     MapTarget,
@@ -37,24 +35,13 @@ def test_the_defaults_of_a_request() -> None:
     assert asked.retry.model_dump() == {"max_attempts": 5, **backoff, "park_error_classes": ()}
     guards = {"max_bounce_ratio": 0.5, "max_consecutive_failures": 100, "settle_window_ms": 600_000}
     assert asked.guards.model_dump(exclude_none=True) == guards
-    assert (asked.task_timeout_ms, asked.delivery_timeout_ms, asked.target.kind) == (
-        300_000,
-        120_000,
-        "origin",
-    )
-    assert (asked.dry_run, asked.again, asked.engine, LEAST_DELIVERY_TIMEOUT_MS) == (
-        True,
-        False,
-        "local",
-        30_005,
-    )
+    timeouts = asked.task_timeout_ms, asked.delivery_timeout_ms, LEAST_DELIVERY_TIMEOUT_MS
+    assert timeouts == (300_000, 120_000, 30_005)
+    assert (asked.dry_run, asked.again, asked.engine, asked.target.kind) == (True, False, "local", "origin")
     policy = PolicyRequest.model_validate(POLICY)
     assert (policy.enabled, policy.include_existing, policy.excluded) == (True, False, "park")
-    assert [status for status in Status if status.final] == [
-        Status.COMPLETED,
-        Status.CANCELLED,
-        Status.FAILED,
-    ]
+    final = [Status.COMPLETED, Status.CANCELLED, Status.FAILED]
+    assert [status for status in Status if status.final] == final
 
 
 BOUNDS: list[tuple[type[BaseModel], dict[str, Any], str, Any, Any]] = [
@@ -130,11 +117,6 @@ NEW = "look at a new dry run, and say its number and its cut_off, which leaves o
 )
 def test_an_order_that_needs_to_be_confirmed_says_what_is(confirmed: int | None, text: str) -> None:
     assert str(ConfirmError(10, 9, confirmed)) == f"this may move or park 10 records{text}"
-
-
-def test_a_claim_of_an_order_tells_how_many_of_its_records_wait() -> None:
-    claim = Claim(Order.model_validate(ACCEPTED | {"begin": {}, "cut_off": {}}), epoch=1, expires_at_ms=10)
-    assert (claim.waiting, replace(claim, waiting=3).waiting) == (0, 3)
 
 
 def test_the_page_of_redrives_names_every_guard_with_its_default() -> None:

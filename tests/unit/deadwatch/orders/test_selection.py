@@ -9,7 +9,6 @@ from deadwatch.deadletter.record import DeadLetter, parse_record
 from deadwatch.orders.order import Order, OrderRequest, Selection
 from deadwatch.orders.selection import (
     common,
-    extend,
     intervals,
     may_overlap,
     rest,
@@ -96,15 +95,10 @@ def test_a_group_is_its_fingerprint_and_a_filter_is_asked() -> None:
     [
         ({"all": True}, True),
         ({"offsets": {0: (10, 12)}}, True),
-        *(
-            ({name: value}, False)
-            for name, value in (
-                ("group", "f"),
-                ("filter", "true"),
-                ("from", "2026-11-21T12:00:00Z"),
-                ("to", "2026-11-21T12:00:00Z"),
-            )
-        ),
+        ({"group": "f"}, False),
+        ({"filter": "true"}, False),
+        ({"from": "2026-11-21T12:00:00Z"}, False),
+        ({"to": "2026-11-21T12:00:00Z"}, False),
     ],
 )
 def test_a_selector_asks_only_where_something_may_be_left_out(
@@ -157,10 +151,3 @@ def test_the_rest_of_a_run_is_what_nobody_has_taken(
 def test_runs_are_made_of_offsets_and_cut_where_others_overlap() -> None:
     assert runs([5, 1, 2, 5, 3, 9]) == [(1, 4), (5, 6), (9, 10)]
     assert list(common((1, 10), [(0, 2), (4, 6), (10, 12)])) == [(1, 2), (4, 6)]
-
-
-def test_a_run_grows_by_the_next_offset_alone() -> None:
-    found: list[tuple[int, int]] = []
-    for offset in (3, 4, 5, 7):
-        extend(found, offset)
-    assert found == [(3, 6), (7, 8)]
