@@ -86,7 +86,7 @@ class PolicyRounds:
                 if stop.is_set():
                     return
                 failures = policy.failures + 1
-                at_ms = now_ms + BACKOFF.delay_ms(failures, self.rng)
+                at_ms = self.orders.now_ms() + BACKOFF.delay_ms(failures, self.rng)
                 self.book.rest(policy, str(error), failures, at_ms)
                 logger.warning("policy %s makes no order: %s", policy.id, error)
 

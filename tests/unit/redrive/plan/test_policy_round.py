@@ -76,8 +76,15 @@ def refused() -> TargetRules:
     raise RefusedOrderError("target t is refused: the topic does not exist")
 
 
-def test_what_keeps_it_is_said_and_looked_at_later_each_time(engine: Engine) -> None:
-    look = Look(engine, refused)
+@pytest.mark.parametrize("look_ms", [0, BACKOFF.max_ms])
+def test_what_keeps_it_is_said_and_looked_at_later_each_time(engine: Engine, look_ms: int) -> None:
+    """However long a look takes, as where streaming is waited for in vain."""
+
+    def slowly_refused() -> TargetRules:
+        look.now_ms += look_ms
+        return refused()
+
+    look = Look(engine, slowly_refused)
     waits = [look.look().next_at_ms - look.now_ms for _ in range(8)]
     after = look.kept()
     assert after.status_reason == "target t is refused: the topic does not exist"
