@@ -53,17 +53,15 @@ class Place:
         """No attempt comes so far."""
         raise AssertionError
 
-    def attempt(self, now_ms: int = NOW_MS) -> bool:
-        claim = self.claims.claim("w", now_ms, LEASE_MS)
-        assert claim is not None
-        assert claim.order.id == "a"
-        return self.worker.work(claim)
-
-    def fails_at(self, now_ms: int, *, other: bool = False) -> Status:
+    def attempt(self, now_ms: int = NOW_MS, *, other: bool = False) -> bool:
         self.now_ms = now_ms
         claim = self.claims.claim("w", now_ms, LEASE_MS)
         assert claim is not None
-        (self.other if other else self.worker).work(claim)
+        assert claim.order.id == "a"
+        return (self.other if other else self.worker).work(claim)
+
+    def fails_at(self, now_ms: int, *, other: bool = False) -> Status:
+        self.attempt(now_ms, other=other)
         return self.book.get("a").status
 
     def next(self, now_ms: int) -> str | None:
@@ -285,8 +283,7 @@ def test_an_order_that_somebody_may_still_work_on_is_cancelled_once_they_are_fen
     monkeypatch.setattr("redrive.worker.fence", fence)
     monkeypatch.setattr(alone, "beat", lambda: beats.append(alone.now_ms))
     for well, status in [(False, Status.CANCELLING)] * 2 + [(True, Status.CANCELLED)]:
-        alone.now_ms += LEASE_MS
-        assert alone.attempt(alone.now_ms) is well
+        assert alone.attempt(alone.now_ms + LEASE_MS) is well
         assert alone.book.get("a").status is status
     assert beats == [NOW_MS + claims * LEASE_MS for claims in (1, 2, 3)]
 
@@ -297,7 +294,6 @@ def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
 ) -> None:
     """Kafka may have got the end of the transaction, and commits it when it goes on."""
     assert not had or alone.next(0) == "a"
-    alone.now_ms = LEASE_MS
 
     def opened(_context: object, _claim: object, stopped_since_ms: Callable[[], int | None]) -> NoReturn:
         alone.book.cancel("a", "mistake", 1)
@@ -313,8 +309,6 @@ def test_so_they_are_where_it_is_cancelled_while_an_attempt_waits_for_kafka(
 def test_so_they_are_where_it_is_cancelled_after_an_attempt_has_left_a_transaction_to_kafka(
     alone: Place, monkeypatch: pytest.MonkeyPatch, fenced: list[str], stopped: str
 ) -> None:
-    alone.now_ms = LEASE_MS
-
     def opened(_context: object, _claim: object, stopped_since_ms: Callable[[], int | None]) -> NoReturn:
         if stopped == "paused":
             alone.book.pause("a", "Kafka stalls")

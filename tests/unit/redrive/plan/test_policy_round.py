@@ -157,25 +157,41 @@ class Stopping:
             self.stop.set()
 
 
+LookedAt = Callable[..., Look]
+
+
+@pytest.fixture
+def looked_at(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> LookedAt:
+    """A policy that was looked at once."""
+
+    def look_at(kafka: Stopping, topics: str = "dlq.t") -> Look:
+        look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.*",), (), frozenset()), topics)
+        look.stop = kafka.stop
+        monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
+        monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
+        look.look()
+        return look
+
+    return look_at
+
+
 @pytest.mark.parametrize(
     ("question", "asked", "made"),
     [("extents", ["extents"], False), ("read", ["extents", "read"], False), ("", ["extents", "read"], True)],
     ids=["while offsets are told", "while records are read", "later"],
 )
 def test_who_is_stopped_while_kafka_answers_makes_no_order(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, question: str, asked: list[str], *, made: bool
+    looked_at: LookedAt, question: str, asked: list[str], *, made: bool
 ) -> None:
     kafka = Stopping(question)
-    look = looked_at(kafka, engine, monkeypatch)
+    look = looked_at(kafka)
     assert kafka.asked == asked
     assert (look.book.latest("a") is not None) is made
     assert bool(look.kept().positions) is made
 
 
-def test_no_order_is_made_of_the_offsets_of_an_earlier_topic(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = looked_at(Stopping("", "2"), engine, monkeypatch)
+def test_no_order_is_made_of_the_offsets_of_an_earlier_topic(looked_at: LookedAt) -> None:
+    look = looked_at(Stopping("", "2"))
     assert look.book.latest("a") is None
     assert not look.kept().positions
 
@@ -193,10 +209,8 @@ class TwoTopics(Stopping):
         return super().read(create, rules)
 
 
-def test_a_topic_of_which_no_order_can_be_made_takes_no_turn_of_the_others(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = looked_at(TwoTopics(""), engine, monkeypatch, "dlq.*")
+def test_a_topic_of_which_no_order_can_be_made_takes_no_turn_of_the_others(looked_at: LookedAt) -> None:
+    look = looked_at(TwoTopics(""), "dlq.*")
     assert look.kept().status_reason == "another order is active"
     assert look.book.latest("a") is None
     earlier = replace(look.kept(), version=0)
@@ -221,16 +235,14 @@ class Offline(TwoTopics):
 
 @pytest.mark.parametrize("kafka", [TwoTopics("read"), Offline("dlq.a", question="read")])
 def test_who_is_stopped_while_one_is_refused_or_tells_nothing_ends_no_turn_and_stores_no_reason(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, kafka: Stopping
+    looked_at: LookedAt, kafka: Stopping
 ) -> None:
-    after = looked_at(kafka, engine, monkeypatch, "dlq.*").kept()
+    after = looked_at(kafka, "dlq.*").kept()
     assert (after.last_topic, after.status_reason) == ("", "")
 
 
-def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = looked_at(Offline("dlq.a"), engine, monkeypatch, "dlq.*")
+def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(looked_at: LookedAt) -> None:
+    look = looked_at(Offline("dlq.a"), "dlq.*")
     after = look.kept()
     assert (look.book.latest("a") is not None, [*after.positions]) == (True, ["dlq.t"])
     assert (after.status_reason, after.failures) == ("topic dlq.a does not tell its offsets", 0)
@@ -238,46 +250,28 @@ def test_a_topic_with_an_offline_partition_keeps_no_other_topic_of_a_policy(
 
 
 def test_a_topic_that_tells_nothing_is_named_while_nothing_is_due_and_no_longer(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
+    looked_at: LookedAt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(policy_round, "due", lambda *_: None)
     kafka = Offline("dlq.a")
-    look = looked_at(kafka, engine, monkeypatch, "dlq.*")
+    look = looked_at(kafka, "dlq.*")
     reason, kafka.offline = look.kept().status_reason, ()
     assert (reason, look.look().status_reason) == ("topic dlq.a does not tell its offsets", "")
 
 
-def test_all_topics_that_tell_nothing_are_named_as_far_as_there_is_room(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = looked_at(
-        Offline("dlq.a", *(f"dlq.{number}" for number in range(99))), engine, monkeypatch, "dlq.*"
-    )
+def test_all_topics_that_tell_nothing_are_named_as_far_as_there_is_room(looked_at: LookedAt) -> None:
+    look = looked_at(Offline("dlq.a", *(f"dlq.{number}" for number in range(99))), "dlq.*")
     after = look.kept()
     assert after.status_reason.startswith("topic dlq.a does not tell its offsets; topic dlq.0 does not tell")
     assert len(after.status_reason) == MAX_LABEL_CHARS
     assert after.positions.keys() == {"dlq.t"}
 
 
-def test_where_no_topic_tells_its_offsets_the_next_look_comes_later(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = looked_at(Offline("dlq.a", "dlq.t"), engine, monkeypatch, "dlq.*")
+def test_where_no_topic_tells_its_offsets_the_next_look_comes_later(looked_at: LookedAt) -> None:
+    look = looked_at(Offline("dlq.a", "dlq.t"), "dlq.*")
     after = look.kept()
     assert (after.status_reason, after.failures) == ("topic dlq.a does not tell its offsets", 1)
     assert after.next_at_ms >= look.now_ms + BACKOFF.initial_ms * 0.8
-
-
-def looked_at(
-    kafka: Stopping, engine: Engine, monkeypatch: pytest.MonkeyPatch, topics: str = "dlq.t"
-) -> Look:
-    """A policy that was looked at once."""
-    look = Look(engine, lambda: TargetRules({}, frozenset(), (), ("dlq.*",), (), frozenset()), topics)
-    look.stop = kafka.stop
-    monkeypatch.setattr(policy_round, "Cluster", lambda _: kafka)
-    monkeypatch.setattr(OrderService, "read", lambda _, create, rules: kafka.read(create, rules))
-    look.look()
-    return look
 
 
 def test_who_is_stopped_stores_no_reason_either(engine: Engine) -> None:
