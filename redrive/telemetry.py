@@ -12,14 +12,7 @@ from typing import Final
 
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.semconv.schemas import Schemas
-from opentelemetry.trace import (
-    Span,
-    SpanContext,
-    SpanKind,
-    StatusCode,
-    get_current_span,
-    set_span_in_context,
-)
+from opentelemetry.trace import Span, SpanContext, SpanKind, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from deadwatch.runtime.otel import OFF, Providers

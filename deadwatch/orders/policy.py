@@ -31,9 +31,7 @@ class PolicyRequest(Terms):
 
     dlq_topics: Annotated[
         tuple[Pattern, ...], Field(min_length=1, max_length=100), AfterValidator(refuse_broken)
-    ] = Field(
-        description="Regular expressions; a dead letter topic matches one as a whole.",
-    )
+    ] = Field(description="Regular expressions; a dead letter topic matches one as a whole.")
     filter: str | None = Field(None, min_length=1, max_length=MAX_CHARS, description="CEL expression.")
     exclude_error_classes: tuple[ErrorClass, ...] = Field(
         (),

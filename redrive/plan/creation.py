@@ -23,14 +23,7 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.audit import Witness, unwitnessed
 from deadwatch.store.write.orders import OrderBook, StoredOrder
 from redrive.cluster import LIBRARY, Cluster, asking
-from redrive.librdkafka import (
-    PARTITION_EOF,
-    READ_COMMITTED,
-    SEEK_BEYOND,
-    ConsumerRecord,
-    consume,
-    decoded,
-)
+from redrive.librdkafka import PARTITION_EOF, READ_COMMITTED, SEEK_BEYOND, ConsumerRecord, consume, decoded
 from redrive.plan.admission import KnownGroup, admit, check_plan
 from redrive.plan.history import Before, History
 from redrive.plan.plan import Plan, PlanBuilder

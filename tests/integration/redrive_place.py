@@ -77,15 +77,8 @@ class Seen:
     @classmethod
     def of(cls, message: ConsumerRecord) -> Self:
         headers = [(name, value or b"") for name, value in message.headers() or []]
-        return cls(
-            message.topic(),
-            message.partition(),
-            message.offset(),
-            message.timestamp()[1],
-            message.key() or b"",
-            message.value(),
-            headers,
-        )
+        place = message.topic(), message.partition(), message.offset()
+        return cls(*place, message.timestamp()[1], message.key() or b"", message.value(), headers)
 
 
 @dataclass
@@ -227,10 +220,6 @@ class Place:
         until_decided(self.servers, topic)
         return [Seen.of(cast("ConsumerRecord", one)) for one in messages(self.servers, topic)]
 
-    def values(self) -> Counter[bytes | None]:
-        """Of every committed record."""
-        return Counter(record.value for record in self.read())
-
     @contextmanager
     def worker(
         self,
@@ -275,8 +264,6 @@ class Place:
 def once(count: int) -> Counter[bytes | None]:
     """The values of so many dead letters, each of them once."""
     return Counter(b"value-%d" % number for number in range(count))
-
-
 
 
 def ours(record: Seen) -> dict[str, str]:

@@ -12,16 +12,7 @@ from deadwatch.deadletter.filter import MAX_CHARS, Filter
 from deadwatch.deadletter.record import parse_record
 from deadwatch.orders.errors import RefusedOrderError
 from deadwatch.orders.order import Status
-from deadwatch.orders.policy import (
-    Backlog,
-    Due,
-    Latest,
-    Policy,
-    PolicyRequest,
-    Position,
-    covered,
-    due,
-)
+from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, Position, covered, due
 from deadwatch.orders.selection import Extents
 from tests.dialect_headers import LISTENER_FAILED, SPRING_RETRIES
 

@@ -44,10 +44,7 @@ class Admin:
 
 @pytest.mark.parametrize(
     ("named", "route"),
-    [
-        ({"errors"}, Skip(SkipReason.TARGET_IS_DLQ, "errors")),
-        (set(), TargetPlace("errors", None)),
-    ],
+    [({"errors"}, Skip(SkipReason.TARGET_IS_DLQ, "errors")), (set(), TargetPlace("errors", None))],
     ids=["a queue by its configuration", "any other topic"],
 )
 def test_a_topic_that_a_configuration_names_is_no_target(named: set[str], route: Skip | TargetPlace) -> None:

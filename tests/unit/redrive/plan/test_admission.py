@@ -87,20 +87,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         {"selection": {"records": [{"partition": 7, "offset": 0}]}},
         "no partition 7",
     ),
-    (
-        "Kafka's own topic",
-        into("__consumer_offsets"),
-        "target __consumer_offsets is refused: the topic",
-    ),
+    ("Kafka's own topic", into("__consumer_offsets"), "target __consumer_offsets is refused: the topic"),
     ("our own topic", into("deadwatch.events"), "the topic is Kafka's own, or holds Deadwatch's"),
     ("itself", into("dlq.orders"), "target dlq.orders is refused: dead letters are kept there"),
     ("a parked topic", into("orders-dlq.parked"), "dead letters are kept there"),
     ("a topic named by a configuration", into("errors"), "dead letters are kept there"),
-    (
-        "a topic that is not allowed",
-        into("secret.orders"),
-        "targets_allow matches it; add one",
-    ),
+    ("a topic that is not allowed", into("secret.orders"), "targets_allow matches it; add one"),
     ("a target that is not there", into("gone"), "(DESCRIBE): create it, or name another one"),
     (
         "a map that ends nowhere",
