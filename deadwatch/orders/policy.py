@@ -8,7 +8,7 @@ are milliseconds since the epoch.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Final, Literal, NamedTuple, Self
@@ -85,11 +85,9 @@ class PolicyRequest(Terms):
                     f"{MOST_CLASSES} classes together: leave some out, or say excluded: leave"
                 )
             terms["retry"] = self.retry.model_copy(update={"park_error_classes": tuple(parked)})
-        return OrderRequest(dlq_topic=topic, selection=self._selection(), dry_run=False, **terms)
-
-    def _selection(self) -> Selection:
         expression = self._expression()
-        return Selection(filter=expression) if expression else Selection(all=True)
+        selection = Selection(filter=expression) if expression else Selection(all=True)
+        return OrderRequest(dlq_topic=topic, selection=selection, dry_run=False, **terms)
 
     def _expression(self) -> str:
         """The filter and the excluded classes; a comment at the filter's end does not take the bracket."""
@@ -210,7 +208,7 @@ def due(
     """The order to make now, if any: topics take turns, and an order covers at most ``most`` offsets."""
     if rests(policy, latest, now_ms):
         return None
-    for topic in _in_turn(backlog, policy.last_topic):
+    for topic in sorted(backlog, key=lambda topic: (topic <= policy.last_topic, topic)):
         if policy.request.covers(topic):
             topic_id, there = backlog[topic]
             known = policy.positions.get(topic)
@@ -226,10 +224,6 @@ def covered(policy: Policy, one: Due) -> Policy:
     offsets = {**policy.position(one.topic, one.topic_id), **one.extents.end}
     positions = {**policy.positions, one.topic: Position(one.topic_id, offsets)}
     return replace(policy, positions=positions, last_topic=one.topic)
-
-
-def _in_turn(topics: Iterable[str], last: str) -> list[str]:
-    return sorted(topics, key=lambda topic: (topic <= last, topic))
 
 
 def _part(position: Mapping[int, int], there: Extents, most: int, *, same: bool) -> Extents:

@@ -127,7 +127,7 @@ class Mover:
         return self._queue.waiting()
 
     def _transact(self, now_ms: int) -> Step:
-        """Write while deciding, then commit."""
+        """Write while deciding, then commit what was written, if there is something."""
         batch = Batch()
         failed: AbortedError | KafkaException | MadeAnewError | UnmadeTopicError
         try:
@@ -137,7 +137,9 @@ class Mover:
         except (AbortedError, KafkaException, MadeAnewError, UnmadeTopicError) as raised:
             failed = raised.with_traceback(None)
         else:
-            return self._filled(batch, now_ms)
+            if batch.done or self._queue.passed_over:
+                return self._commit(batch, now_ms)
+            return self._deadline_expired() or self._nothing_moved(now_ms)
         if isinstance(failed, AbortedError):
             self._queue.put_all_back(batch, now_ms)
             self._report(batch, now_ms, failed)
@@ -146,12 +148,6 @@ class Mover:
         if isinstance(failed, UnmadeTopicError):
             return Paused(failed.reason(self._user))
         raise type(failed)(*failed.args)  # itself would be a cycle with this frame
-
-    def _filled(self, batch: Batch, now_ms: int) -> Step:
-        """Commit what was written, if there is something."""
-        if batch.done or self._queue.passed_over:
-            return self._commit(batch, now_ms)
-        return self._deadline_expired() or self._nothing_moved(now_ms)
 
     def _fill(self, batch: Batch, now_ms: int) -> None:
         """Read, decide and write in chunks, up to the limits."""

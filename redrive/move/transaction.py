@@ -235,19 +235,15 @@ class TransactionalProducer:
         if error.fatal() and error.code() not in PRODUCER_NEEDS_OPERATOR:
             raise FencedError(error.str())
         if not error.fatal():
-            self._abort_after(error)
+            try:
+                self._abort_transaction()
+            except FencedError:  # for want of a right Kafka took no partition: for it nothing has begun
+                if error.code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    raise
         follows = self._gap and error.code() == KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER
         self._gap = bool(self._refusals)
         failures = {refusal.target: refusal.error for refusal in self._refusals}
         raise AbortedError(error, failures, list(self._refusals), follows=follows)
-
-    def _abort_after(self, error: KafkaError) -> None:
-        """Abort; for Kafka a transaction never began of which it took no partition, for want of a right."""
-        try:
-            self._abort_transaction()
-        except FencedError:
-            if error.code() != KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                raise
 
     def _abort_transaction(self) -> None:
         try:

@@ -136,7 +136,10 @@ class PlanBuilder:
 
     def plan(self, *, cut: bool, warnings: tuple[str, ...] = ()) -> Plan:
         """The plan as counted so far; ``cut``: not everything was read."""
-        most = self._at_most() if cut else self._targets.total() + self._hopeless
+        most = self._targets.total() + self._hopeless
+        if cut:  # so many offsets the order could be about
+            most = sum(end - first for found in self._intervals.values() for first, end in found)
+            most = most if self._most is None else min(most, self._most)
         return Plan(
             to_move=self._targets.total(),
             at_least=cut,
@@ -164,11 +167,6 @@ class PlanBuilder:
             return ()
         held = " and raise the limits" if at_limits_ms > most * 1_000 / LOCAL_RECORDS_PER_SECOND else ""
         return (f'this takes about {hours:.0f} h: say engine "spark"{held}, for several executors move more',)
-
-    def _at_most(self) -> int:
-        """How many offsets the order could be about."""
-        offsets = sum(end - first for found in self._intervals.values() for first, end in found)
-        return offsets if self._most is None else min(offsets, self._most)
 
     def _matches(self, dead_letter: DeadLetter) -> bool:
         if self._filter is None:
