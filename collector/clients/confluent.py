@@ -15,13 +15,15 @@ by position it costs a sixth of a microsecond a record, without a callback a qua
 for each record one: much of a bare ``produce`` of 100 bytes (0.7 µs), little of most applications' own
 work. With ``FAILURES`` librdkafka makes delivery reports of failures alone, which costs a delivered
 record nothing; callbacks for single records are then called for failures alone: choose it if records have
-no callbacks.
+no callbacks. Those of ``confluent_kafka.aio`` have: who awaits one would wait for ever.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
-from types import MethodType
+from functools import partial
+from types import GenericAlias, MethodType
 from typing import Any, ClassVar, Final
+from weakref import ref
 
 import confluent_kafka
 from confluent_kafka import KafkaException, Message, cimpl
@@ -29,38 +31,45 @@ from opentelemetry._logs import LoggerProvider
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]  # unchecked
 from opentelemetry.metrics import MeterProvider
 
-from collector.clients.librdkafka import CallbackReporter, Config, Deliveries, OnDelivery
+from collector.clients.librdkafka import CallbackReporter, Config, Deliveries, OnDelivery, watch_callback
 from collector.clients.observations import Reporter, Timeout, Watch
 from collector.clients.reporters import OpenTelemetryReporter
 
 CALLBACKS: Final = ("callback", "on_delivery")
 
-_produce = cimpl.Producer.produce
-_produce_batch = cimpl.Producer.produce_batch
+
+class DeliveryReports(StrEnum):
+    """Which delivery reports librdkafka makes."""
+
+    ALL = "all"
+    FAILURES = "failures"
 
 
-class FailuresProducer(cimpl.Producer):
-    """For applications that never ask what became of a record, or ask with one ``on_delivery`` for all."""
+class WatchedProducer(cimpl.Producer):
+    """confluent-kafka's producer, which reports its errors; it behaves as the library's.
 
-    watch: ClassVar[Watch]
-    only_failures: ClassVar[bool] = True
+    What is ours in it has names that no subclass of an application has.
+    """
+
+    deadwatch: ClassVar[Watch]
+    deadwatch_reports: ClassVar[DeliveryReports]
+    __produce: ClassVar[Callable[..., None]]
+
+    def __init_subclass__(cls) -> None:
+        """Look up once what ``produce`` calls; ``super()`` would at every record."""
+        super().__init_subclass__()
+        cls.__produce = super().produce
 
     def __init__(self, config: Config | None = None, /, **options: Any) -> None:  # noqa: ANN401 - as the library
-        config = dict(config or {})
-        self._reporter = CallbackReporter(self.watch, config, options)
-        self._deliveries = Deliveries(self.watch, self._reporter.client_id)
-        self._latest: tuple[OnDelivery | None, OnDelivery | None] = (None, None)
-        own = options.pop("on_delivery", config.get("on_delivery"))
-        config["on_delivery"] = self._deliveries.watched(own)
-        if own is None and self.only_failures:
+        config = {**(config or {}), **options}
+        self.__reporter = CallbackReporter(self.deadwatch, config)
+        self.__deliveries = Deliveries(self.deadwatch, self.__reporter.client_id)
+        if "on_delivery" not in config and self.deadwatch_reports is DeliveryReports.FAILURES:
             config["delivery.report.only.error"] = True
-        super().__init__(config, **options)
-
-
-class ReportsProducer(FailuresProducer):
-    """For applications that give records callbacks of their own."""
-
-    only_failures = False
+        watched = self.__deliveries.watched(config.get("on_delivery"))
+        self.__latest = ref(watched)  # weak, as a callback may belong to who holds the producer
+        watch_callback(config, "on_delivery", watched)
+        super().__init__(config)
 
     def produce(  # noqa: PLR0917 - as the library
         self,
@@ -77,12 +86,13 @@ class ReportsProducer(FailuresProducer):
         if callback is None:
             callback = on_delivery
         if callback is not None:
-            latest = self._latest
-            callback = latest[1] if latest[0] is callback else self._watched(callback)
+            latest = self.__latest()
+            same = latest is not None and latest.args[0] is callback
+            callback = latest if same else self.__watched(callback)
         try:
-            _produce(self, topic, value, key, partition, callback, None, timestamp, headers)
+            self.__produce(topic, value, key, partition, callback, None, timestamp, headers)
         except BufferError as error:
-            self._reporter.timed_out(Timeout.BUFFER, type(error).__name__, str(error))
+            self.__reporter.timed_out(Timeout.BUFFER, type(error).__name__, str(error))
             raise
 
     def produce_batch(
@@ -96,48 +106,48 @@ class ReportsProducer(FailuresProducer):
         """Produce as the library does; it writes errors into the messages, so they carry our callbacks."""
         given = callback or on_delivery
         own: list[tuple[dict[str, Any], str, OnDelivery]] = []
-        with self.watch:
+        with self.deadwatch:
             own += [(each, name, each[name]) for each in messages for name in CALLBACKS if each.get(name)]
         for message, name, callback_of_it in own:
-            message[name] = self._watched(callback_of_it)
+            message[name] = self.__watched(callback_of_it)
         try:
-            return _produce_batch(self, topic, messages, partition, self._watched(given) if given else None)
+            return super().produce_batch(topic, messages, partition, given and self.__watched(given))
         finally:
             for message, name, callback_of_it in own:
                 message[name] = callback_of_it
 
-    def _watched(self, callback: OnDelivery) -> OnDelivery | None:
+    def __watched(self, callback: OnDelivery) -> partial[None]:
         """The same wrapper while the callback is the same; a bound method is a new object at each access."""
-        latest = self._latest
-        if type(callback) is MethodType and callback == latest[0]:
-            return latest[1]
-        wrapper = self._deliveries.watched(callback)
-        self._latest = (callback, wrapper)
+        latest = self.__latest()
+        if latest is not None and type(callback) is MethodType and callback == latest.args[0]:
+            return latest
+        wrapper = self.__deliveries.watched(callback)
+        self.__latest = ref(wrapper)
         return wrapper
 
 
 class WatchedConsumer(cimpl.Consumer):
     """confluent-kafka's consumer, which reports its errors; it behaves as the library's."""
 
-    watch: ClassVar[Watch]
+    deadwatch: ClassVar[Watch]
 
     def __init__(self, config: Config | None = None, /, **options: Any) -> None:  # noqa: ANN401 - as the library
-        config = dict(config or {})
-        self._reporter = CallbackReporter(self.watch, config, options)
-        config["on_commit"] = self._reporter.committed  # also for asynchronous and automatic commits
-        super().__init__(config, **options)
+        config = {**(config or {}), **options}
+        self.__reporter = CallbackReporter(self.deadwatch, config)
+        watch_callback(config, "on_commit", self.__reporter.committed)  # also for automatic commits
+        super().__init__(config)
 
     def poll(self, *args: Any, **options: Any) -> Message | None:  # noqa: ANN401 - as the library
         """Poll as the library does; the error of a message is reported."""
         message = super().poll(*args, **options)
         if message is not None:
-            self._look_at((message,))
+            self.__look_at((message,))
         return message
 
     def consume(self, *args: Any, **options: Any) -> list[Message]:  # noqa: ANN401 - as the library
         """Consume as the library does; errors of messages are reported."""
         messages = super().consume(*args, **options)
-        self._look_at(messages)
+        self.__look_at(messages)
         return messages
 
     def commit(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the library
@@ -145,24 +155,14 @@ class WatchedConsumer(cimpl.Consumer):
         try:
             return super().commit(*args, **options)
         except KafkaException as error:
-            self._reporter.commit_failed(error.args[0])
+            self.__reporter.commit_failed(error.args[0])
             raise
 
-    def _look_at(self, messages: Iterable[Message]) -> None:
+    def __look_at(self, messages: Iterable[Message]) -> None:
         for message in messages:
             error = message.error()
             if error is not None:
-                self._reporter.failed(error)
-
-
-class DeliveryReports(StrEnum):
-    """Which delivery reports librdkafka makes."""
-
-    ALL = "all"
-    FAILURES = "failures"
-
-
-PRODUCERS: Final = {DeliveryReports.ALL: ReportsProducer, DeliveryReports.FAILURES: FailuresProducer}
+                self.__reporter.failed(error)
 
 
 class ConfluentKafkaTimeoutInstrumentor(BaseInstrumentor):  # type: ignore[misc]  # Any to mypy
@@ -193,9 +193,17 @@ class ConfluentKafkaTimeoutInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
 
 def watched_classes(watch: Watch, delivery_reports: DeliveryReports) -> dict[str, type]:
-    """The class that replaces each client; a serializing client is based on the watching one."""
-    producer = type("Producer", (PRODUCERS[delivery_reports],), {"watch": watch})
-    consumer = type("Consumer", (WatchedConsumer,), {"watch": watch})
-    serializing = type("SerializingProducer", (confluent_kafka.SerializingProducer, producer), {})
-    deserializing = type("DeserializingConsumer", (confluent_kafka.DeserializingConsumer, consumer), {})
+    """The class that replaces each client, and is based on it: it may be one of another instrumentation.
+
+    A serializing client is based on the watching one, too.
+    """
+    library = confluent_kafka
+    known = {"deadwatch": watch, "deadwatch_reports": delivery_reports, "__module__": library.__name__}
+    unwatched = {name: getattr(library.Producer, name) for name in ("produce", "produce_batch")}
+    own = known if delivery_reports is DeliveryReports.ALL else {**known, **unwatched}
+    producer = type("Producer", (WatchedProducer, library.Producer), own)
+    consumer = type("Consumer", (WatchedConsumer, library.Consumer), known)
+    generic = {**known, "__class_getitem__": classmethod(GenericAlias)}
+    serializing = type("SerializingProducer", (library.SerializingProducer, producer), generic)
+    deserializing = type("DeserializingConsumer", (library.DeserializingConsumer, consumer), generic)
     return {cls.__name__: cls for cls in (producer, consumer, serializing, deserializing)}

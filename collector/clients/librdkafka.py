@@ -35,16 +35,22 @@ Group = tuple[str, int, str]
 """Topic, partition, name of the error."""
 
 
+def watch_callback(config: Config, name: str, ours: Callable[..., None]) -> None:
+    """Have librdkafka call ``ours``, unless the application has set what the library refuses."""
+    if name not in config or callable(config[name]):
+        config[name] = ours
+
+
 class CallbackReporter:
     """Reports the errors of one client; called in place of the application's ``error_cb``, which it calls."""
 
-    def __init__(self, watch: Watch, config: Config, options: Config) -> None:
-        self.client_id = str(config.get("client.id") or options.get("client_id") or DEFAULT_CLIENT_ID)
+    def __init__(self, watch: Watch, config: Config) -> None:
+        self.client_id = str(config.get("client.id") or DEFAULT_CLIENT_ID)
         self._watch = watch
-        self._on_error = options.pop("error_cb", config.get("error_cb"))
-        self._on_commit = options.pop("on_commit", config.get("on_commit"))
+        self._on_error: Any = config.get("error_cb")
+        self._on_commit = config.get("on_commit")
         if self._on_error is not None:
-            config["error_cb"] = self.error
+            watch_callback(config, "error_cb", self.error)
 
     def error(self, error: KafkaError) -> None:
         """Called by librdkafka as ``error_cb``."""
@@ -95,7 +101,7 @@ class Deliveries:
         self._lock = threading.Lock()
         self._groups: dict[Group, Tally] = {}
 
-    def watched(self, callback: OnDelivery | None) -> OnDelivery:
+    def watched(self, callback: OnDelivery | None) -> partial[None]:
         """A delivery report for us and for the application, where that has a ``callback``."""
         return partial(self._reported, callback)
 

@@ -1,9 +1,13 @@
 """The watching subclasses of confluent-kafka, with the real library and a broker that does not exist."""
 
+import gc
+import pickle
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import confluent_kafka
 import pytest
@@ -100,7 +104,7 @@ def waiting() -> Waiting:
         for way, produce in WAYS.items():
             application = started.applications[way] = Application()
             own = {"on_delivery": application.on_delivery} if way.startswith("for the producer") else {}
-            producers.append(confluent_kafka.Producer(CONFIG | own | {"client.id": way}))
+            producers.append(confluent_kafka.Producer(CONFIG | own, **{"client.id": way}))
             produce(producers[-1], application)
     with watched(started.commits):
         consumer = confluent_kafka.Consumer(CONFIG_OF_A_CONSUMER)
@@ -167,7 +171,7 @@ def test_errors_and_asynchronous_commits_reach_the_application_and_us() -> None:
     with watched(seen):
         consumer = confluent_kafka.Consumer(config)
     timed_out = confluent_kafka.KafkaError(confluent_kafka.KafkaError._TIMED_OUT)
-    reporter = vars(consumer)["_reporter"]
+    reporter = vars(consumer)["_WatchedConsumer__reporter"]
     reporter.error(timed_out)
     reporter.committed(timed_out, [])
     reporter.committed(None, [])
@@ -193,3 +197,58 @@ def test_uninstrumenting_leaves_the_library_as_it_was() -> None:
         assert all(getattr(confluent_kafka, name) is not before[name] for name in names)
         assert all(issubclass(getattr(confluent_kafka, name), before[name]) for name in names)
     assert all(getattr(confluent_kafka, name) is before[name] for name in names)
+
+
+def test_a_watched_class_takes_types_and_is_pickled_as_the_librarys() -> None:
+    with watched(Seen()):
+        producer: type[Any] = confluent_kafka.SerializingProducer
+        assert pickle.dumps(producer)
+        assert isinstance(producer[str, str](CONFIG), producer)
+
+
+@pytest.mark.parametrize("delivery_reports", DeliveryReports)
+def test_another_instrumentation_hears_what_it_ever_heard(
+    delivery_reports: DeliveryReports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    produce, produce_batch = Mock(), Mock(return_value=1)
+    theirs = type("Traced", (confluent_kafka.Producer,), {"produce": produce, "produce_batch": produce_batch})
+    monkeypatch.setattr(confluent_kafka, "Producer", theirs)
+    with watched(Seen(), delivery_reports=delivery_reports):
+        producer = confluent_kafka.SerializingProducer(CONFIG)
+        producer.produce("orders", value=b"x")
+        assert producer.produce_batch("orders", [{"value": b"x"}]) == 1
+    produce.assert_called_once()
+    produce_batch.assert_called_once()
+
+
+def test_an_application_names_what_is_its_own_as_it_likes() -> None:
+    with watched(Seen()):
+        producer = type("Counting", (confluent_kafka.Producer,), {})(CONFIG)
+        for name in ("reporter", "deliveries", "latest", "watched", "produce", "watch"):
+            setattr(producer, f"_{name}", None)
+        producer.produce("orders", b"x", on_delivery=print)
+        producer.purge()
+
+
+def test_a_producer_ends_with_the_last_who_holds_it() -> None:
+    application: Any = Application()
+    with watched(Seen()):
+        application.producer = confluent_kafka.Producer(CONFIG)
+    application.producer.produce("orders", b"x", on_delivery=application.on_delivery)
+    application.producer.purge()
+    application.producer.flush(WITHIN_S)
+    left = weakref.ref(application)
+    gc.disable()
+    try:
+        del application
+        assert left() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("client", "callback"), [("Producer", "on_delivery"), ("Producer", "error_cb"), ("Consumer", "on_commit")]
+)
+def test_what_is_no_callback_is_refused_as_ever(client: str, callback: str) -> None:
+    with watched(Seen()), pytest.raises((confluent_kafka.KafkaException, TypeError), match="callable"):
+        getattr(confluent_kafka, client)(CONFIG_OF_A_CONSUMER, **{callback: "x"})
