@@ -91,7 +91,6 @@ class EventsReporter:
     ) -> None:
         self.dropped = 0
         self._cluster, self._topic, self._source, self._now_ms = kafka_cluster, topic, source, now_ms
-        self._flush_at_exit_ms = flush_at_exit_ms
         self._connections: dict[int, Connection] = {}
         self._config = kafka.librdkafka() | {
             "client.id": CLIENT_ID,
@@ -102,6 +101,7 @@ class EventsReporter:
             "on_delivery": self._not_delivered,
             "log_level": 0,
         }
+        atexit.register(self.flush, flush_at_exit_ms)
 
     def report(self, seen: Observation) -> None:
         """Queue an event in librdkafka, at the next position of the source."""
@@ -133,9 +133,7 @@ class EventsReporter:
         """Connect this process; a parent's connection stays, as librdkafka does not survive a fork."""
         source = self._source or f"client:{socket.gethostname()}:{pid}:{next(_numbers)}"
         made = Connection(Producer(self._config), source, self._now_ms())
-        connection = self._connections.setdefault(pid, made)
-        atexit.register(self.flush, self._flush_at_exit_ms)
-        return connection
+        return self._connections.setdefault(pid, made)
 
     def _event(self, seen: Expired | TimedOut, connection: Connection) -> Event:
         now_ms, facts = self._now_ms(), asdict(seen)

@@ -1,6 +1,8 @@
 """Where observations go: OpenTelemetry's names, and a reporter of events whose broker is away."""
 
+import atexit
 import logging
+import os
 import threading
 
 import pytest
@@ -181,3 +183,13 @@ def test_what_is_no_event_needs_no_connection() -> None:
         reporter.report(seen)
     assert not reporter._connections
     assert reporter.flush(1) == reporter.dropped == 0
+
+
+def test_a_forked_process_waits_once_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_exit = atexit._ncallbacks()
+    reporter = EventsReporter(KafkaConnection(bootstrap_servers="127.0.0.1:1"))
+    reporter.report(EXPIRED)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    reporter.report(EXPIRED)
+    assert (len(reporter._connections), atexit._ncallbacks()) == (2, at_exit + 1)
+    reporter.close(timeout_ms=1)
