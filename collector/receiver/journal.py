@@ -47,7 +47,9 @@ class Journal:
 
     def __init__(self, chunks: ChunkQueue, saved: State | None, now_ms: int) -> None:
         self._chunks = chunks
-        self._waiting: queue.Queue[Pending] = queue.Queue(MAX_WAITING)
+        self._waiting: queue.Queue[Future[None]] = queue.Queue(MAX_WAITING)
+        self._submitted: dict[Future[None], Submission] = {}
+        """By what resolves it; one that is given up is forgotten at once, however long Kafka is away."""
         self._sending: list[Pending] = []
         self._steps: deque[Step] = deque()
         """What is on its way, and what follows once that is committed."""
@@ -61,9 +63,12 @@ class Journal:
     def submit(self, submission: Submission) -> Future[None] | None:
         """Resolved when the submission is committed; None when too many are waiting."""
         done: Future[None] = Future()
+        self._submitted[done] = submission
+        done.add_done_callback(lambda done: self._submitted.pop(done, None))
         try:
-            self._waiting.put_nowait((submission, done))
+            self._waiting.put_nowait(done)
         except queue.Full:
+            done.cancel()
             return None
         return done
 
@@ -99,9 +104,9 @@ class Journal:
         gathered: list[Pending] = []
         with suppress(queue.Empty):
             while len(gathered) < MAX_TOGETHER:
-                submission, done = self._waiting.get(timeout=0 if gathered else wait_ms / 1_000)
+                done = self._waiting.get(timeout=0 if gathered else wait_ms / 1_000)
                 if done.set_running_or_notify_cancel():
-                    gathered.append((submission, done))
+                    gathered.append((self._submitted.pop(done), done))
         return gathered
 
     def _apply(self, gathered: list[Pending]) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +18,7 @@ from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from collector.publish.publisher import ChunkQueue
 from collector.receiver.journal import Journal
 from collector.receiver.receiver import Receiver
+from collector.receiver.state import EventsSubmission
 from collector.settings import CollectorSettings
 from tests.paths import DATA
 from tests.unit.collector.receiver.conftest import NOW_MS, PROTOBUF, Running, report
@@ -137,3 +139,16 @@ def test_without_kafka_the_answer_is_to_send_again_and_it_counts_once(start: Cal
     own.kafka_is_up.set()
     until(lambda: own.http.post("/v1/logs", content=body, headers=PROTOBUF).status_code == 200)
     assert own.kinds() == {"task_abandoned": 1}
+
+
+class Large(EventsSubmission):
+    """Something that takes memory."""
+
+
+def test_what_nobody_waits_for_any_more_is_let_go_though_kafka_is_away() -> None:
+    journal, large = Journal(ChunkQueue(), None, 0), Large(())
+    left, done = weakref.ref(large), journal.submit(large)
+    del large
+    assert done is not None
+    done.cancel()
+    assert left() is None
