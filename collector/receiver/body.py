@@ -43,7 +43,7 @@ class RefusedError(Exception):
     """The body is refused for good; ``excerpt`` is kept of it, ``pointer`` is where its JSON is wrong."""
 
     def __init__(self, reason: Reason, message: str, *, excerpt: bytes = b"", pointer: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message.encode(errors="replace").decode())
         self.reason = reason
         self.excerpt = excerpt
         self.pointer = pointer

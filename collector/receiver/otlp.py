@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
+from google.protobuf.json_format import MessageToJson, ParseDict
 from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceRequest,
@@ -74,7 +74,7 @@ def _from_json(body: bytes, request: ExportLogsServiceRequest) -> ExportLogsServ
         raise RefusedError(Reason.NOT_JSON, "the body must be a JSON object", excerpt=body)
     try:
         ParseDict(value, request, ignore_unknown_fields=True)
-    except (ParseError, ValueError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - besides ParseError what its parts raise: SystemError, OverflowError
         raise RefusedError(
             Reason.NOT_JSON, f"the body is not an ExportLogsServiceRequest in JSON: {error}", excerpt=body
         ) from None

@@ -29,6 +29,7 @@ BOMB = gzip.compress(bytes(16 << 20), 1)
 GZIP = PROTOBUF | {"Content-Encoding": "gzip"}
 JSON = {"Content-Type": "application/json"}
 SURROGATE = b'{"resourceLogs":[{"schemaUrl":"\\ud800"}]}'
+INFINITE = b'{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"severityNumber":1e999}]}]}]}'
 CUT = gzip.compress(Random(1).randbytes(5_000))[:-100]
 
 
@@ -41,6 +42,9 @@ BAD = [
     ("JSON too deep", "/v1/logs", b"[" * 100_000, JSON, Reason.NOT_JSON),
     ("JSON of another shape", "/v1/logs", b'{"resourceLogs": 5}', JSON, Reason.NOT_JSON),
     ("half a surrogate pair", "/v1/logs", SURROGATE, JSON, Reason.NOT_JSON),
+    ("half a pair as a name", "/v1/logs", b'{"\\ud800": 1}', JSON, Reason.NOT_JSON),
+    ("half a pair in the answer", "/v1/logs", b'{"resourceLogs": "\\ud800"}', JSON, Reason.NOT_JSON),
+    ("an infinite number", "/v1/logs", INFINITE, JSON, Reason.NOT_JSON),
     ("an array", "/v1/logs", b"[]", JSON, Reason.NOT_JSON),
     ("text", "/v1/logs", b"x", {"Content-Type": "text/plain"}, Reason.CONTENT_TYPE),
     ("brotli", "/v1/logs", b"x", PROTOBUF | {"Content-Encoding": "br"}, Reason.CONTENT_ENCODING),
