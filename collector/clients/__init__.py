@@ -12,30 +12,15 @@ Names are OpenTelemetry's for messaging, schema 1.43: ``messaging.system`` (kafk
 librdkafka), ``deadwatch.timeout`` (metadata, buffer, commit, request or poll), ``deadwatch.elapsed_ms``.
 """
 
-from collector.clients.confluent import ConfluentKafkaTimeoutInstrumentor, DeliveryReports
-from collector.clients.kafka_python import KafkaPythonTimeoutInstrumentor
-from collector.clients.observations import (
-    CommitFailed,
-    Expired,
-    Observation,
-    Reporter,
-    Retried,
-    TimedOut,
-    Timeout,
-)
-from collector.clients.reporters import EventsReporter, OpenTelemetryReporter
-
-__all__ = [
-    "CommitFailed",
-    "ConfluentKafkaTimeoutInstrumentor",
-    "DeliveryReports",
-    "EventsReporter",
-    "Expired",
-    "KafkaPythonTimeoutInstrumentor",
-    "Observation",
-    "OpenTelemetryReporter",
-    "Reporter",
-    "Retried",
-    "TimedOut",
-    "Timeout",
-]
+from collector.clients.confluent import ConfluentKafkaTimeoutInstrumentor as ConfluentKafkaTimeoutInstrumentor
+from collector.clients.confluent import DeliveryReports as DeliveryReports
+from collector.clients.kafka_python import KafkaPythonTimeoutInstrumentor as KafkaPythonTimeoutInstrumentor
+from collector.clients.observations import CommitFailed as CommitFailed
+from collector.clients.observations import Expired as Expired
+from collector.clients.observations import Observation as Observation
+from collector.clients.observations import Reporter as Reporter
+from collector.clients.observations import Retried as Retried
+from collector.clients.observations import TimedOut as TimedOut
+from collector.clients.observations import Timeout as Timeout
+from collector.clients.reporters import EventsReporter as EventsReporter
+from collector.clients.reporters import OpenTelemetryReporter as OpenTelemetryReporter

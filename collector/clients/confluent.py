@@ -18,7 +18,7 @@ record nothing; callbacks for single records are then called for failures alone:
 no callbacks. Those of ``confluent_kafka.aio`` have: who awaits one would wait for ever.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from enum import StrEnum
 from functools import partial
 from types import GenericAlias, MethodType
@@ -27,13 +27,11 @@ from weakref import ref
 
 import confluent_kafka
 from confluent_kafka import KafkaException, Message, cimpl
-from opentelemetry._logs import LoggerProvider
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]  # unchecked
-from opentelemetry.metrics import MeterProvider
 
 from collector.clients.librdkafka import CallbackReporter, Config, Deliveries, OnDelivery, watch_callback
-from collector.clients.observations import Reporter, Timeout, Watch
-from collector.clients.reporters import OpenTelemetryReporter
+from collector.clients.observations import Timeout, Watch
+from collector.clients.reporters import watch_of
 
 CALLBACKS: Final = ("callback", "on_delivery")
 
@@ -172,17 +170,8 @@ class ConfluentKafkaTimeoutInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         """The releases whose errors are classified."""
         return ("confluent-kafka >= 2.16.1, < 3",)
 
-    def _instrument(
-        self,
-        *,
-        reporters: Sequence[Reporter] = (),
-        meter_provider: MeterProvider | None = None,
-        logger_provider: LoggerProvider | None = None,
-        delivery_reports: DeliveryReports = DeliveryReports.ALL,
-        **_: object,
-    ) -> None:
-        watch = Watch("librdkafka", reporters or [OpenTelemetryReporter(meter_provider, logger_provider)])
-        classes = watched_classes(watch, delivery_reports)
+    def _instrument(self, *, delivery_reports: DeliveryReports = DeliveryReports.ALL, **options: Any) -> None:  # noqa: ANN401 - see watch_of
+        classes = watched_classes(watch_of("librdkafka", **options), delivery_reports)
         self._originals = {name: getattr(confluent_kafka, name) for name in classes}
         for name, cls in classes.items():
             setattr(confluent_kafka, name, cls)

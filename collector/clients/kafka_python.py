@@ -23,10 +23,8 @@ from kafka.net.connection import KafkaConnection
 from kafka.producer.kafka import KafkaProducer
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.sender import Sender
-from opentelemetry._logs import LoggerProvider
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]  # unchecked
 from opentelemetry.instrumentation.utils import unwrap
-from opentelemetry.metrics import MeterProvider
 from wrapt import wrap_function_wrapper
 
 from collector.clients.observations import (
@@ -34,13 +32,12 @@ from collector.clients.observations import (
     KAFKA_PYTHON_TOO_LATE_TO_COMMIT,
     Expired,
     Observation,
-    Reporter,
     Retried,
     TimedOut,
     Timeout,
     Watch,
 )
-from collector.clients.reporters import OpenTelemetryReporter
+from collector.clients.reporters import watch_of
 
 Wrapped = Callable[..., Any]
 Args = Sequence[Any]
@@ -171,15 +168,8 @@ class KafkaPythonTimeoutInstrumentor(BaseInstrumentor):  # type: ignore[misc]  #
         """The only release line whose internals are known."""
         return ("kafka-python >= 3.0.12, < 3.1",)
 
-    def _instrument(
-        self,
-        *,
-        reporters: Sequence[Reporter] = (),
-        meter_provider: MeterProvider | None = None,
-        logger_provider: LoggerProvider | None = None,
-        **_: object,
-    ) -> None:
-        watch = Watch("kafka-python", reporters or [OpenTelemetryReporter(meter_provider, logger_provider)])
+    def _instrument(self, **options: Any) -> None:  # noqa: ANN401 - see watch_of
+        watch = watch_of("kafka-python", **options)
         for (cls, name), hook in places(Hooks(watch)).items():
             wrap_function_wrapper(cls, name, hook)
 

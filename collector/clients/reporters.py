@@ -29,7 +29,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Final
@@ -41,7 +41,15 @@ from opentelemetry.metrics import MeterProvider, get_meter
 from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.util.types import AttributeValue
 
-from collector.clients.observations import CommitFailed, Expired, Observation, Retried, TimedOut
+from collector.clients.observations import (
+    CommitFailed,
+    Expired,
+    Observation,
+    Reporter,
+    Retried,
+    TimedOut,
+    Watch,
+)
 from deadwatch.contract import topics
 from deadwatch.contract.events import ClientTimeout, DeliveryTimeout, Event, Position, encode
 from deadwatch.runtime.clock import clock_ms
@@ -212,3 +220,15 @@ class OpenTelemetryReporter:
             body=message,
             attributes=attributes,
         )
+
+
+def watch_of(
+    client: str,
+    *,
+    reporters: Sequence[Reporter] = (),
+    meter_provider: MeterProvider | None = None,
+    logger_provider: LoggerProvider | None = None,
+    **_: object,
+) -> Watch:
+    """The watch of a library, by the options of ``instrument``; without reporters to OpenTelemetry."""
+    return Watch(client, reporters or [OpenTelemetryReporter(meter_provider, logger_provider)])
