@@ -125,21 +125,18 @@ class Hooks:
         accumulator = sender._accumulator  # noqa: SLF001 - the only one that knows the limit
         out_of_time = batch.has_reached_delivery_timeout(accumulator.delivery_timeout_ms)
         if out_of_time and isinstance(error, RetriableError):
-            self._expired(sender, batch, error)
+            self._report(
+                Expired,
+                sender.config,
+                error,
+                topic=batch.topic_partition.topic,
+                partition=batch.topic_partition.partition,
+                records=batch.record_count,
+                elapsed_ms=int((time.monotonic() - batch.created) * 1_000),
+                message=str(error),
+            )
         elif isinstance(error, KAFKA_PYTHON):
             self._timed_out(sender.config, Timeout.REQUEST, error)
-
-    def _expired(self, sender: Sender, batch: ProducerBatch, error: KafkaError) -> None:
-        self._report(
-            Expired,
-            sender.config,
-            error,
-            topic=batch.topic_partition.topic,
-            partition=batch.topic_partition.partition,
-            records=batch.record_count,
-            elapsed_ms=int((time.monotonic() - batch.created) * 1_000),
-            message=str(error),
-        )
 
     def _timed_out(self, config: Kwargs, timeout: Timeout, error: KafkaError) -> None:
         self._report(TimedOut, config, error, timeout=timeout, message=str(error))

@@ -132,15 +132,12 @@ class Deliveries:
     def _close(self) -> None:
         with self._lock:
             groups, self._groups = self._groups, {}
-        for group, tally in groups.items():
-            self._report(*group, tally)
-
-    def _report(self, topic: str, partition: int, error: str, tally: Tally) -> None:
-        records, elapsed_ms = tally.records, tally.elapsed_ms
-        message = f"{records} record(s) for {topic}-{partition} after {elapsed_ms} ms: {tally.message}"
-        report, timeout = partial(self._watch.report, message=message), LIBRDKAFKA[error]
-        if timeout is not Timeout.DELIVERY:
-            report(TimedOut, self._client_id, error, timeout=timeout)
-            return
-        batch = {"topic": topic, "partition": partition, "records": records}
-        report(Expired, self._client_id, error, elapsed_ms=elapsed_ms, **batch)
+        for (topic, partition, error), tally in groups.items():
+            records, elapsed_ms = tally.records, tally.elapsed_ms
+            message = f"{records} record(s) for {topic}-{partition} after {elapsed_ms} ms: {tally.message}"
+            report, timeout = partial(self._watch.report, message=message), LIBRDKAFKA[error]
+            if timeout is not Timeout.DELIVERY:
+                report(TimedOut, self._client_id, error, timeout=timeout)
+                continue
+            batch = {"topic": topic, "partition": partition, "records": records}
+            report(Expired, self._client_id, error, elapsed_ms=elapsed_ms, **batch)

@@ -6,6 +6,7 @@ same positions, before anything new, and readers drop what they have counted. So
 answered, or that was taken although its answer came too late, is counted once.
 """
 
+import itertools
 import json
 import logging
 import queue
@@ -22,9 +23,9 @@ from collector.positions import PositionsError
 from collector.publish.publisher import ChunkQueue, QueuedChunk
 from collector.receiver.body import Reason
 from collector.receiver.events import InvalidEventError, event_of
-from collector.receiver.state import Origin, Saved, Submission, placed
+from collector.receiver.state import Origin, Saved, Submission
 from collector.sources.source import State
-from deadwatch.contract.events import Event, encode
+from deadwatch.contract.events import Event, Position, encode
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Journal:
         self._steps: deque[Step] = deque()
         """What is on its way, and what follows once that is committed."""
         self._committed = threading.Event()
-        self._number = 0
+        self._numbers = itertools.count(1)
         known, again = _restored(saved)
         self._saved = replace(known, position_ms=max(now_ms, known.position_ms + 1), ahead=())
         if again:
@@ -119,8 +120,8 @@ class Journal:
                 done.set_exception(error)
             else:
                 fresh += events
-        ready = tuple(map(_readable, placed(fresh, self._saved.position_ms, self._number)))
-        self._number += len(ready)
+        at_ms, numbers = self._saved.position_ms, self._numbers
+        ready = tuple(_readable(replace(event, position=Position(at_ms, next(numbers)))) for event in fresh)
         ahead = replace(self._saved, ahead=tuple(_json(event) for event in ready))
         first: list[Step] = [((), _state(ahead))] if ready else []
         self._send(*first, (ready, _state(self._saved)))

@@ -6,7 +6,7 @@ counted again.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Protocol
@@ -126,10 +126,3 @@ def key_of(*parts: bytes) -> str:
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()[:_KEY_HEX_DIGITS]
-
-
-def placed(events: Iterable[Event], epoch_ms: int, after: int) -> tuple[Event, ...]:
-    """The events at the positions that follow ``after`` in the epoch."""
-    return tuple(
-        replace(event, position=Position(epoch_ms, number)) for number, event in enumerate(events, after + 1)
-    )

@@ -5,15 +5,15 @@ Its exporters log one line when their endpoint fails, and one when it answers ag
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import MetricExportResult, MetricsData, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import MetricExportResult, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 
 from deadwatch.runtime.version import VERSION
@@ -43,30 +43,24 @@ class EndpointStatus:
             self._fails = fails
 
 
-class ReportingSpanExporter(OTLPSpanExporter):
-    """Sends spans, and reports to ``status`` whether that failed."""
+class Reporting:
+    """An exporter that reports to ``status`` whether its endpoint fails."""
 
     status: EndpointStatus
 
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send the spans."""
-        result = super().export(spans)
-        self.status.note(fails=result is not SpanExportResult.SUCCESS)
+    def export(self, *data: Any, **options: Any) -> Any:  # noqa: ANN401 -- as each exporter has them
+        """Send the data."""
+        result = super().export(*data, **options)  # type: ignore[misc]  # an exporter's
+        self.status.note(fails=result not in {SpanExportResult.SUCCESS, MetricExportResult.SUCCESS})
         return result
 
 
-class ReportingMetricExporter(OTLPMetricExporter):
-    """Sends metrics, and reports to ``status`` whether that failed."""
+class ReportingSpanExporter(Reporting, OTLPSpanExporter):
+    """Sends spans."""
 
-    status: EndpointStatus
 
-    def export(
-        self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **kwargs: object
-    ) -> MetricExportResult:
-        """Send the metrics."""
-        result = super().export(metrics_data, timeout_millis, **kwargs)
-        self.status.note(fails=result is not MetricExportResult.SUCCESS)
-        return result
+class ReportingMetricExporter(Reporting, OTLPMetricExporter):
+    """Sends metrics."""
 
 
 def providers(
