@@ -4,7 +4,8 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import confluent_kafka
@@ -21,13 +22,9 @@ from collector.clients import (
     ConfluentKafkaTimeoutInstrumentor,
     DeliveryReports,
     EventsReporter,
-    Expired,
     KafkaPythonTimeoutInstrumentor,
-    Observation,
     OpenTelemetryReporter,
-    Reporter,
     Retried,
-    TimedOut,
     Timeout,
 )
 from deadwatch.runtime.kafka import KafkaConnection
@@ -36,6 +33,7 @@ from lab.faults import Partition
 from lab.proxy import Proxy
 from lab.topics import Topics
 from tests.kafka_topics import messages
+from tests.unit.collector.clients.seen import Seen, instrumented
 from tests.waiting import eventually
 
 WITHIN_S = 60.0
@@ -43,25 +41,6 @@ OnDelivery = Callable[[confluent_kafka.KafkaError | None, confluent_kafka.Messag
 PARTITIONS = 2
 DELIVERY_MS = 4_000
 """Enough for what has to arrive before the broker falls silent."""
-
-
-class Seen:
-    """A reporter that remembers."""
-
-    def __init__(self) -> None:
-        self.all: list[Observation] = []
-
-    def report(self, seen: Observation) -> None:
-        self.all.append(seen)
-
-    @property
-    def expired(self) -> list[Expired]:
-        return [seen for seen in self.all if isinstance(seen, Expired)]
-
-    def timeouts(self, client_id: str) -> Counter[Timeout]:
-        return Counter(
-            seen.timeout for seen in self.all if isinstance(seen, TimedOut) and seen.client_id == client_id
-        )
 
 
 @pytest.fixture
@@ -82,32 +61,14 @@ def topic(broker: LoneBroker) -> str:
     return name
 
 
-@pytest.fixture
-def seen() -> Seen:
-    return Seen()
+watched = partial(instrumented, ConfluentKafkaTimeoutInstrumentor())
 
 
 @pytest.fixture
-def instrumented(seen: Seen) -> Iterator[None]:
-    with watching(KafkaPythonTimeoutInstrumentor(), seen), confluent(DeliveryReports.ALL, seen):
-        yield
-
-
-def confluent(delivery_reports: DeliveryReports, *reporters: Reporter) -> AbstractContextManager[None]:
-    return watching(ConfluentKafkaTimeoutInstrumentor(), *reporters, delivery_reports=delivery_reports)
-
-
-@contextmanager
-def watching(
-    instrumentor: KafkaPythonTimeoutInstrumentor | ConfluentKafkaTimeoutInstrumentor,
-    *reporters: Reporter,
-    **options: object,
-) -> Iterator[None]:
-    instrumentor.instrument(reporters=reporters, **options)
-    try:
-        yield
-    finally:
-        instrumentor.uninstrument()
+def seen() -> Iterator[Seen]:
+    """What both libraries report."""
+    with instrumented(KafkaPythonTimeoutInstrumentor(), Seen()) as seen, watched(seen):
+        yield seen
 
 
 @contextmanager
@@ -127,7 +88,6 @@ def producing(servers: str, client_id: str) -> Iterator[KafkaProducer]:
         producer.close(timeout=1)  # what it has to tell, it has told
 
 
-@pytest.mark.usefixtures("instrumented")
 def test_kafka_python_tells_each_expired_batch_once_with_all_its_records(
     proxy: Proxy, topic: str, seen: Seen
 ) -> None:
@@ -145,7 +105,6 @@ def test_kafka_python_tells_each_expired_batch_once_with_all_its_records(
     assert all(DELIVERY_MS <= expired.elapsed_ms < WITHIN_S * 1_000 for expired in seen.expired)
 
 
-@pytest.mark.usefixtures("instrumented")
 def test_kafka_python_tells_request_timeouts_retries_and_waits_for_metadata(
     proxy: Proxy, topic: str, seen: Seen
 ) -> None:
@@ -164,7 +123,6 @@ def test_kafka_python_tells_request_timeouts_retries_and_waits_for_metadata(
     assert sum(expired.records for expired in seen.expired) == 1
 
 
-@pytest.mark.usefixtures("instrumented")
 def test_kafka_python_tells_a_late_poll_and_the_commit_that_comes_too_late(
     broker: LoneBroker, topic: str, seen: Seen
 ) -> None:
@@ -219,8 +177,7 @@ def test_confluent_kafka_tells_every_expired_record_and_callbacks_hear_what_they
     def callback(error: confluent_kafka.KafkaError | None, message: confluent_kafka.Message) -> None:
         heard.append(("" if error is None else error.name(), message.partition()))
 
-    with confluent(DeliveryReports.ALL, seen):
-        expire(proxy, topic, callback)
+    expire(proxy, topic, callback)
     assert heard == [("", 0), *[("_MSG_TIMED_OUT", 1)] * 30]
     assert eventually(lambda: sum(each.records for each in seen.expired) == 60)
     assert by_partition((each.topic, each.partition, each.records) for each in seen.expired) == {
@@ -240,7 +197,7 @@ def test_expired_records_arrive_as_events_and_as_metrics_when_only_failures_are_
     Topics(broker.bootstrap_servers).create(events_topic)
     kafka = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
     events = EventsReporter(kafka, kafka_cluster="lab", topic=events_topic)
-    with confluent(DeliveryReports.FAILURES, metrics, events):
+    with watched(Seen(), metrics, events, delivery_reports=DeliveryReports.FAILURES):
         expire(proxy, topic, None)
     published: list[Any] = []
 
@@ -290,18 +247,17 @@ def test_confluent_kafka_tells_a_late_poll_and_the_commit_that_comes_too_late(
     broker: LoneBroker, topic: str, seen: Seen
 ) -> None:
     group = f"g-{topic}"
-    with confluent(DeliveryReports.ALL, seen):
-        consumer = confluent_kafka.Consumer(
-            {
-                "bootstrap.servers": broker.bootstrap_servers,
-                "client.id": "c-2",
-                "group.id": group,
-                "session.timeout.ms": 6_000,
-                "max.poll.interval.ms": 6_000,
-                "enable.auto.commit": False,
-                "log_level": 0,
-            }
-        )
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "client.id": "c-2",
+            "group.id": group,
+            "session.timeout.ms": 6_000,
+            "max.poll.interval.ms": 6_000,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
     try:
         consumer.subscribe([topic])
         assert eventually(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()))

@@ -1,11 +1,12 @@
 """A reporter that keeps what is reported, and fails if it is told to; and a library that reports to it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]  # unchecked
 
-from collector.clients import Observation
+from collector.clients import Expired, Observation, Reporter, TimedOut, Timeout
 
 
 class Seen:
@@ -18,10 +19,21 @@ class Seen:
         if self._failure is not None:
             raise self._failure
 
+    @property
+    def expired(self) -> list[Expired]:
+        return [seen for seen in self.all if isinstance(seen, Expired)]
+
+    def timeouts(self, client_id: str) -> Counter[Timeout]:
+        return Counter(
+            seen.timeout for seen in self.all if isinstance(seen, TimedOut) and seen.client_id == client_id
+        )
+
 
 @contextmanager
-def instrumented(instrumentor: BaseInstrumentor, reporter: Seen, **options: object) -> Iterator[Seen]:
-    instrumentor.instrument(reporters=[reporter], **options)
+def instrumented(
+    instrumentor: BaseInstrumentor, reporter: Seen, *others: Reporter, **options: object
+) -> Iterator[Seen]:
+    instrumentor.instrument(reporters=[reporter, *others], **options)
     try:
         yield reporter
     finally:

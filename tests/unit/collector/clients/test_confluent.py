@@ -142,7 +142,7 @@ def test_records_without_a_callback_are_reported_too(
 ) -> None:
     producer, seen = waiting.plain[delivery_reports]
     assert producer.flush(WITHIN_S) == 0
-    until(lambda: sum(each.records for each in seen.all if isinstance(each, Expired)) == 5)
+    until(lambda: sum(each.records for each in seen.expired) == 5)
 
 
 def test_a_full_buffer_is_reported_and_raised() -> None:
@@ -154,7 +154,7 @@ def test_a_full_buffer_is_reported_and_raised() -> None:
             producer.produce("orders", b"x")
         producer.purge()
         producer.flush(WITHIN_S)
-    assert [each.timeout for each in seen.all if isinstance(each, TimedOut)] == [Timeout.BUFFER]
+    assert seen.timeouts("c-1") == {Timeout.BUFFER: 1}
 
 
 def test_a_commit_that_fails_is_reported_and_raised(waiting: Waiting) -> None:
@@ -179,8 +179,7 @@ def test_errors_and_asynchronous_commits_reach_the_application_and_us() -> None:
     consumer.close()
     assert called == [timed_out, (timed_out, []), (None, [])]
     assert [type(each) for each in seen.all] == [TimedOut, CommitFailed, TimedOut]
-    timeouts = [each.timeout for each in seen.all if isinstance(each, TimedOut)]
-    assert timeouts == [Timeout.REQUEST, Timeout.COMMIT]
+    assert list(seen.timeouts("rdkafka")) == [Timeout.REQUEST, Timeout.COMMIT]
 
 
 def test_a_reporter_that_fails_and_a_callback_that_raises_do_not_meet(waiting: Waiting) -> None:
