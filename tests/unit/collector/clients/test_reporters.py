@@ -23,6 +23,7 @@ from collector.clients import (
 )
 from deadwatch.runtime.kafka import KafkaConnection
 
+NO_KAFKA = KafkaConnection(bootstrap_servers="127.0.0.1:1")
 EXPIRED = Expired(
     client="kafka-python",
     client_id="p-1",
@@ -102,33 +103,9 @@ def test_a_timeout_is_a_log_event_and_a_retry_is_none() -> None:
     provider.shutdown()
 
 
-def test_an_application_whose_log_goes_to_kafka_does_not_wait_for_itself() -> None:
-    """Its log handler's producer may time out, too, when it is told that events are dropped."""
-    reporter = EventsReporter(
-        KafkaConnection(bootstrap_servers="127.0.0.1:1"), capacity=1, flush_at_exit_ms=1
-    )
-
-    class ToKafka(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the interface
-            reporter.report(EXPIRED)
-
-    handler, log = ToKafka(), logging.getLogger("collector.clients.reporters")
-    reporter.report(EXPIRED)
-    application = threading.Thread(target=reporter.report, args=(EXPIRED,), daemon=True)
-    log.addHandler(handler)
-    application.start()
-    application.join(10)
-    log.removeHandler(handler)
-    assert not application.is_alive()
-    assert reporter.dropped == 2
-    reporter.close(timeout_ms=1)
-
-
 def test_two_threads_of_an_application_whose_log_goes_to_kafka_do_not_wait_for_each_other() -> None:
     """One is told that events are dropped while the other one reports from the log's handler."""
-    reporter = EventsReporter(
-        KafkaConnection(bootstrap_servers="127.0.0.1:1"), capacity=1, flush_at_exit_ms=1
-    )
+    reporter = EventsReporter(NO_KAFKA, capacity=1)
     writing, told = threading.Event(), threading.Event()
 
     class ToKafka(logging.Handler):
@@ -165,8 +142,7 @@ def test_two_threads_of_an_application_whose_log_goes_to_kafka_do_not_wait_for_e
 
 
 def test_events_that_find_no_room_are_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    kafka = KafkaConnection(bootstrap_servers="127.0.0.1:1")
-    reporter = EventsReporter(kafka, capacity=2, flush_at_exit_ms=1)
+    reporter = EventsReporter(NO_KAFKA, capacity=2)
     for _ in range(5):
         reporter.report(EXPIRED)
     assert reporter.dropped == 3
@@ -178,7 +154,7 @@ def test_events_that_find_no_room_are_counted_and_said_once(caplog: pytest.LogCa
 
 
 def test_what_is_no_event_needs_no_connection() -> None:
-    reporter = EventsReporter(KafkaConnection(bootstrap_servers="127.0.0.1:1"))
+    reporter = EventsReporter(NO_KAFKA)
     for seen in OBSERVATIONS[3:]:
         reporter.report(seen)
     assert not reporter._connections
@@ -187,7 +163,7 @@ def test_what_is_no_event_needs_no_connection() -> None:
 
 def test_a_forked_process_waits_once_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     at_exit = atexit._ncallbacks()
-    reporter = EventsReporter(KafkaConnection(bootstrap_servers="127.0.0.1:1"))
+    reporter = EventsReporter(NO_KAFKA)
     reporter.report(EXPIRED)
     monkeypatch.setattr(os, "getpid", lambda: -1)
     reporter.report(EXPIRED)
