@@ -2,7 +2,8 @@
 
 Only clients are watched that are made as ``confluent_kafka.Producer(…)``, ``SerializingProducer``,
 ``Consumer`` or ``DeserializingConsumer`` after ``instrument()``; a name that was imported from the
-package before stays what it was. ``confluent_kafka.aio`` makes its clients the first way.
+package before stays what it was. ``confluent_kafka.aio`` makes its clients the first way. What another
+instrumentation has put in their place before is watched, and goes on.
 
 Reported: deliveries that failed for a timeout, put together to batches (partition -1 if none was chosen
 yet); commits that failed; a full buffer at ``produce`` (only with ``ALL``); ``max.poll.interval.ms`` as

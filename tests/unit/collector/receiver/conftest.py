@@ -40,8 +40,7 @@ class Running:
         self.kafka_is_up.set()
         self._chunks, self._stop = ChunkQueue(), threading.Event()
         settings = CollectorSettings(
-            name="c",
-            receiver=ReceiverSettings(enabled=True, port=0, max_body_bytes=MOST, **limits),
+            name="c", receiver=ReceiverSettings(enabled=True, port=0, max_body_bytes=MOST, **limits)
         )
         self.receiver = Receiver(settings, Journal(self._chunks, saved, now_ms), lambda: now_ms)
         self.receiver.poll()

@@ -45,12 +45,7 @@ def test_a_dialect_has_the_headers_of_its_prefix_or_else_those_that_it_names() -
     named = Dialect(name="a", source_topic=("t", "u"), message="m", error_class="m", others=("o",))
     prefixed = Dialect(name="b", prefix=("p-", "q-"))
     assert (named.headers, prefixed.headers) == (("t", "u", "m", "o"), ())
-    assert [header for header in ("t", "u", "m", "o", "x", "p-t") if named.has(header)] == [
-        "t",
-        "u",
-        "m",
-        "o",
-    ]
+    assert [header for header in (*"tumox", "p-t") if named.has(header)] == list(named.headers)
     assert [header for header in ("t", "p-t", "q-", "xp-") if prefixed.has(header)] == ["p-t", "q-"]
 
 
