@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]  # unchecked
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, Sum
 
 from collector.clients import Expired, Observation, Reporter, TimedOut, Timeout
 
@@ -38,3 +39,17 @@ def instrumented(
         yield reporter
     finally:
         instrumentor.uninstrument()
+
+
+def counted(reader: InMemoryMetricReader) -> dict[str, tuple[float, dict[str, object]]]:
+    """Value and attributes of every counter; each has one series."""
+    data = reader.get_metrics_data()
+    assert data is not None
+    return {
+        metric.name: (point.value, dict(point.attributes or {}))
+        for resource in data.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+        if isinstance(metric.data, Sum)
+        for point in metric.data.data_points
+    }

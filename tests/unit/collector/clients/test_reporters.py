@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader, Sum
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from collector.clients import (
     CommitFailed,
@@ -22,6 +22,7 @@ from collector.clients import (
     Timeout,
 )
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.unit.collector.clients.seen import counted
 
 NO_KAFKA = KafkaConnection(bootstrap_servers="127.0.0.1:1")
 EXPIRED = Expired(
@@ -66,19 +67,6 @@ def test_counters_and_their_attributes_are_those_that_are_documented() -> None:
         "deadwatch.client.timeouts": (1, CONSUMER | {"deadwatch.timeout": "poll", "error.type": "_X"}),
         "deadwatch.client.retries": (7, PRODUCER | {"error.type": "RequestTimedOutError"}),
         "deadwatch.client.commit_failures": (1, CONSUMER | {"error.type": "_WAIT_COORD"}),
-    }
-
-
-def counted(reader: InMemoryMetricReader) -> dict[str, tuple[float, dict[str, object]]]:
-    data = reader.get_metrics_data()
-    assert data is not None
-    return {
-        metric.name: (point.value, dict(point.attributes or {}))
-        for resource in data.resource_metrics
-        for scope in resource.scope_metrics
-        for metric in scope.metrics
-        if isinstance(metric.data, Sum)
-        for point in metric.data.data_points
     }
 
 

@@ -39,6 +39,9 @@ PATTERNS = [
     ("long digests", "sha 9f86d081884c7d659a2feaa0c55ad015", "sha ?"),
     ("white space", " a\n\tb  c ", "a b c"),
     ("nothing", "", ""),
+    ("the first 4000 characters", "1" * 3_999 + " y", "?"),
+    ("the first 512 of what is left", "x" * 511 + "yz", "x" * 511 + "y"),
+    ("not of what there was", "12 " * 500 + "y", ("# " * 256)[:-1]),
     (
         "what Jackson could not read",
         """Unexpected 'b' at [Source: (byte[])"{"name": "Bob's", b}"[truncated 41 bytes]; line: 1]""",
@@ -104,11 +107,6 @@ def test_fields_do_not_run_into_each_other() -> None:
     assert fingerprint("a", "bc", "", "", "") != fingerprint("ab", "c", "", "", "")
 
 
-def test_a_pattern_is_the_first_512_characters() -> None:
-    assert message_pattern("x" * 511 + "yz") == "x" * 511 + "y"
-    assert message_pattern("12 " * 500 + "y") == ("# " * 256)[:-1]
-
-
 def batch_failed(row: int) -> str:
     """What a JDBC driver says of one of many rows."""
     names = ", ".join(f'"column_{number}"' for number in range(25))
@@ -131,10 +129,6 @@ def test_rows_of_a_driver_are_of_one_cause_whichever_of_their_values_are_null() 
     first, other = ({message_pattern(row.format(",".join(each), why)) for each in rows} for why in ("x", "y"))
     assert len(first) == 1
     assert first != other
-
-
-def test_a_message_counts_with_its_first_4000_characters() -> None:
-    assert message_pattern("1" * 3_999 + " y") == "?"
 
 
 def test_no_message_is_an_empty_one() -> None:
