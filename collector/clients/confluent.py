@@ -54,9 +54,9 @@ class WatchedProducer(cimpl.Producer):
     deadwatch_reports: ClassVar[DeliveryReports]
     __produce: ClassVar[Callable[..., None]]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 - those of other bases
         """Look up once what ``produce`` calls; ``super()`` would at every record."""
-        super().__init_subclass__()
+        super().__init_subclass__(**options)
         cls.__produce = super().produce
 
     def __init__(self, config: Config | None = None, /, **options: Any) -> None:  # noqa: ANN401 - as the library

@@ -220,9 +220,14 @@ def test_another_instrumentation_hears_what_it_ever_heard(
     produce_batch.assert_called_once()
 
 
+class Tagged:
+    def __init_subclass__(cls, tag: str) -> None:
+        assert tag
+
+
 def test_an_application_names_what_is_its_own_as_it_likes() -> None:
     with watched(Seen()):
-        producer = type("Counting", (confluent_kafka.Producer,), {})(CONFIG)
+        producer = type("Counting", (confluent_kafka.Producer, Tagged), {}, tag="x")(CONFIG)
         for name in ("reporter", "deliveries", "latest", "watched", "produce", "watch"):
             setattr(producer, f"_{name}", None)
         producer.produce("orders", b"x", on_delivery=print)
