@@ -9,6 +9,7 @@ libraries, so that a timeout in a new release that nobody has classified is noti
 import logging
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -144,5 +145,6 @@ class Watch:
         origin = (place.filename, place.lineno)
         if origin not in self._logged:
             self._logged.add(origin)
-            log.warning("A Kafka client's timeouts are not reported in full: %r", error, exc_info=error)
+            with suppress(Exception):  # of the application's own handlers
+                log.warning("A Kafka client's timeouts are not reported in full: %r", error, exc_info=error)
         return True

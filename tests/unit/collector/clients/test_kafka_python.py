@@ -1,6 +1,7 @@
 """The hooks in kafka-python, without a broker: its own sender and batches are told what has failed."""
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -103,7 +104,10 @@ def test_a_reporter_that_fails_fails_nobody_and_is_logged_once(caplog: pytest.Lo
     assert logged == ["A Kafka client's timeouts are not reported in full: RuntimeError('no disk')"]
 
 
-def test_a_reporter_that_fails_keeps_nothing_from_the_others() -> None:
+def test_a_reporter_that_fails_keeps_nothing_from_the_others_though_the_log_fails_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("collector.clients.observations"), "filters", [lambda _: 1 / 0])
     failing, other = Seen(RuntimeError()), Seen()
     watch = Watch("c", [failing, other])
     watch.report(Observation, "i", "e")
