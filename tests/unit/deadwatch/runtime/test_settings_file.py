@@ -61,23 +61,21 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load(CollectorSettings, tmp_path / "nowhere.yaml")
 
 
-def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLLECTOR_BOOTSTRAP", "x")
-    with pytest.raises(SettingsError, match=r"unknown variable COLLECTOR_BOOTSTRAP; known: .*COLLECTOR_NAME"):
-        load(CollectorSettings)
+NO_JSON = r"must be JSON \(variables COLLECTOR_{0}, COLLECTOR_{0}__\*\)$"
+BAD_VARIABLES = [
+    ("unknown", "BOOTSTRAP", "x", r"unknown variable COLLECTOR_BOOTSTRAP; known: .*COLLECTOR_NAME"),
+    ("without end", "DLQ_TOPICS", "[" * 60_000, "deeper than any setting"),
+    ("no JSON", "DLQ_TOPICS", "orders", NO_JSON.format("DLQ_TOPICS")),
+    ("no JSON inside", "RECEIVER__HOSTS", "orders", NO_JSON.format("RECEIVER")),
+]
 
 
-def test_a_variable_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLLECTOR_DLQ_TOPICS", "[" * 60_000)
-    with pytest.raises(SettingsError, match="deeper than any setting"):
-        load(CollectorSettings)
-
-
-@pytest.mark.parametrize("name", ["DLQ_TOPICS", "RECEIVER__HOSTS"])
-def test_a_variable_that_is_no_json_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(f"COLLECTOR_{name}", "orders")
-    variable = f"COLLECTOR_{name.partition('__')[0]}"
-    with pytest.raises(SettingsError, match=rf"must be JSON \(variables {variable}, {variable}__\*\)$"):
+@pytest.mark.parametrize(("name", "value", "match"), named(BAD_VARIABLES))
+def test_a_variable_is_refused_by_its_name(
+    name: str, value: str, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"COLLECTOR_{name}", value)
+    with pytest.raises(SettingsError, match=match):
         load(CollectorSettings)
 
 
