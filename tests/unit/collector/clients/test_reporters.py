@@ -4,6 +4,7 @@ import atexit
 import logging
 import os
 import threading
+from functools import partial
 
 import pytest
 from opentelemetry.sdk._logs import LoggerProvider
@@ -95,35 +96,32 @@ def test_two_threads_of_an_application_whose_log_goes_to_kafka_do_not_wait_for_e
     """One is told that events are dropped while the other one reports from the log's handler."""
     reporter = EventsReporter(NO_KAFKA, capacity=1)
     writing, told = threading.Event(), threading.Event()
+    log = logging.getLogger("collector.clients")
+    application = log.getChild("application")
 
     class ToKafka(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.name == "application":
+            if record.name == application.name:
                 writing.set()
                 told.wait(10)
                 reporter.report(EXPIRED)
 
         def filter(self, record: logging.LogRecord) -> bool:
-            if record.name != "application":
+            if record.name != application.name:
                 told.set()
             return True
 
     handler = ToKafka()
-    log, application = logging.getLogger("collector.clients.reporters"), logging.getLogger("application")
     reporter.report(EXPIRED)
-    threads = [
-        threading.Thread(target=application.error, args=("x",), daemon=True),
-        threading.Thread(target=reporter.report, args=(EXPIRED,), daemon=True),
-    ]
-    for each in (log, application):
-        each.addHandler(handler)
+    calls = (partial(application.error, "x"), partial(reporter.report, EXPIRED))
+    threads = [threading.Thread(target=call, daemon=True) for call in calls]
+    log.addHandler(handler)
     threads[0].start()
     assert writing.wait(10)
     threads[1].start()
     for thread in threads:
         thread.join(10)
-    for each in (log, application):
-        each.removeHandler(handler)
+    log.removeHandler(handler)
     assert not any(thread.is_alive() for thread in threads)
     assert reporter.dropped == 2
     reporter.close(timeout_ms=1)
