@@ -173,13 +173,14 @@ class ConfluentKafkaTimeoutInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
     def _instrument(self, *, delivery_reports: DeliveryReports = DeliveryReports.ALL, **options: Any) -> None:  # noqa: ANN401 - see watch_of
         classes = watched_classes(watch_of("librdkafka", **options), delivery_reports)
-        self._originals = {name: getattr(confluent_kafka, name) for name in classes}
+        self._originals = {cls: getattr(confluent_kafka, name) for name, cls in classes.items()}
         for name, cls in classes.items():
             setattr(confluent_kafka, name, cls)
 
     def _uninstrument(self, **_: object) -> None:
-        for name, cls in self._originals.items():
-            setattr(confluent_kafka, name, cls)
+        for cls, original in self._originals.items():
+            if getattr(confluent_kafka, cls.__name__) is cls:  # what came later stays
+                setattr(confluent_kafka, cls.__name__, original)
 
 
 def watched_classes(watch: Watch, delivery_reports: DeliveryReports) -> dict[str, type]:

@@ -198,6 +198,14 @@ def test_uninstrumenting_leaves_the_library_as_it_was() -> None:
     assert all(getattr(confluent_kafka, name) is before[name] for name in names)
 
 
+def test_uninstrumenting_leaves_what_has_come_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = Mock()
+    monkeypatch.setattr(confluent_kafka, "Producer", confluent_kafka.Producer)
+    with watched(Seen()):
+        confluent_kafka.Producer = later  # type: ignore[misc]  # as another instrumentation does
+    assert confluent_kafka.Producer is later
+
+
 def test_a_watched_class_takes_types_and_is_pickled_as_the_librarys() -> None:
     with watched(Seen()):
         producer: type[Any] = confluent_kafka.SerializingProducer
