@@ -2,7 +2,6 @@
 
 import difflib
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from deadwatch.contract.errors import RequestError
@@ -66,15 +65,12 @@ def _plain(message: str) -> str:
 def _hint(message: str, text: str) -> str:
     unknown = _NAME.search(message)
     if unknown:
-        return _closest(unknown[1], (*FIELDS, *FUNCTIONS))
+        name = unknown[1].split(".", maxsplit=1)[0]
+        close = difflib.get_close_matches(name, (*FIELDS, *FUNCTIONS), n=1, cutoff=0.6)
+        return f"did you mean {close[0]}?" if close else f"fields are {', '.join(FIELDS)}"
     if not text.strip():
         return "true selects all"
     return next((hint for pattern, hint in _WORDS if pattern.search(message)), "")
-
-
-def _closest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.split(".", maxsplit=1)[0], known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else f"fields are {', '.join(FIELDS)}"
 
 
 def in_one_line(text: str) -> str:

@@ -33,15 +33,14 @@ EACH_ELEMENT: Final = (5, 6)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression: its root, and the overloads of functions that it calls, as ``add_string``."""
+    """A checked expression: its root, and the overloads of functions that it calls, as ``add_string``.
+
+    ``identifiers`` are all names in it, variables of comprehensions included.
+    """
 
     root: Message
     overloads: frozenset[str]
-
-    @property
-    def identifiers(self) -> frozenset[str]:
-        """Every name in it, variables of comprehensions included."""
-        return frozenset(_identifiers(self.root))
+    identifiers: frozenset[str]
 
 
 def read(serialised: bytes) -> Expression:
@@ -49,7 +48,8 @@ def read(serialised: bytes) -> Expression:
     checked = message(Any.FromString(serialised).value)
     references = [within(message(entry), 2) for entry in checked.get(REFERENCES, [])]
     overloads = frozenset(name.decode() for reference in references for name in reference.get(3, []))
-    return Expression(within(checked, EXPRESSION), overloads)
+    root = within(checked, EXPRESSION)
+    return Expression(root, overloads, frozenset(_identifiers(root)))
 
 
 def message(raw: bytes) -> Message:
