@@ -7,21 +7,12 @@ import httpx2
 from lab import Lab
 from tests.collector_process import Collector, counted_once
 from tests.names import fresh
+from tests.unit.collector.receiver.conftest import report
 from tests.waiting import until
 
 WITHIN_S = 60
 LOG = "[2026-11-21 12:35:23,893] ERROR [c|task-0] Graceful stop of task c-0 failed. (o.Worker:1104)"
 LOGS = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LOG}}]}]}]}
-REPORT = {
-    "id": "1",
-    "source": "shop",
-    "kind": "client_timeout",
-    "happened_at_ms": 5,
-    "client": "java",
-    "client_id": "c",
-    "timeout": "poll",
-    "message": "late",
-}
 
 
 def address(own: Collector, before: int) -> str:
@@ -51,7 +42,7 @@ def test_what_is_sent_again_after_a_kill_and_a_restart_is_published_once(lab: La
         ):
             for _ in range(2):
                 posted(client, "/v1/logs", LOGS)
-                posted(client, "/v1/events", REPORT)
+                posted(client, "/v1/events", report(1))
             if killed:
                 process.kill()
     told = counted_once(own.events())
