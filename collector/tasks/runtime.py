@@ -7,7 +7,7 @@ is abandoned, logged and counted.
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
@@ -40,7 +40,7 @@ class Runtime:
         context: TaskContext,
         saved: Mapping[str, State],
         *,
-        shortened: Callable[[Mapping[str, State], int], Mapping[str, State | None]],
+        shortened: Callable[[Mapping[str, State], Iterable[State], int], Mapping[str, State | None]],
     ) -> None:
         self.abandoned = Abandonments(settings.graceful_timeout_ms)
         self._settings = settings
@@ -128,7 +128,8 @@ class Runtime:
         """Keep less of sources that are not read: what ``shortened`` makes of their states by this time."""
         with self._starting:
             left = {name: state for name, state in self._saved.items() if name not in self.tasks}
-            changes = self._shortened(left, self._context.clock())
+            read = [state for name in self.tasks if (state := self.saved(name)) is not None]
+            changes = self._shortened(left, read, self._context.clock())
             if changes and self._channel.offer((), changes):
                 after = {**self._saved, **changes}
                 self._saved = {name: state for name, state in after.items() if state is not None}

@@ -12,7 +12,6 @@ A file that was left and is found under no name is a gap: it is published and co
 read to its end.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.followed_file import FileMissingError, readable
-from collector.sources.logs.gone import EPOCHS, next_place
+from collector.sources.logs.gone import EPOCHS, name_of, next_place
 from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
 from collector.sources.source import Chunk, Publishing, State
@@ -74,9 +73,8 @@ class Following:
     worker: str = ""
 
     def source(self, path: str | Path) -> str:
-        """The name of the source that reads this file, or these files; it is UTF-8 where theirs is not."""
-        name = os.fsencode(path).decode(errors="backslashreplace")
-        return own_source(f"{LOG_FILE}{name}", self.publishing.collector)
+        """The name of the source that reads this file, or these files."""
+        return own_source(f"{LOG_FILE}{name_of(path)}", self.publishing.collector)
 
     def saved(self, path: str | Path) -> State | None:
         """What this source has saved; earlier versions left the collector out of its name."""
@@ -162,7 +160,7 @@ class LogSource:
         if (another or before.inode is None) and self._taken():
             self._file.close()
             return None
-        here = replace(before, inode=inode, gone_ms=0, unread=False)
+        here = replace(before, inode=inode, gone_ms=0)
         place = here.next_file(inode) if another else here
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
         memory, found = self._scanner.scan(place.memory, block)

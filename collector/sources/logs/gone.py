@@ -5,7 +5,8 @@ that file would be taken for some that were counted. Whether a new file follows 
 epoch is the same, so it does not matter when one takes the place of the other.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -24,20 +25,29 @@ def next_place(epochs: State | None, source: str) -> State | None:
     return None if epoch is None else {"epoch": epoch}
 
 
-def shortened(saved: Mapping[str, State], now_ms: int) -> dict[str, State | None]:
+def name_of(path: str | Path) -> str:
+    """The path as a source is called after it: it is UTF-8 where the path is not."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def shortened(saved: Mapping[str, State], read: Iterable[State], now_ms: int) -> dict[str, State | None]:
     """What to save, None to delete, where a file of ``saved`` has been gone for ``KEPT_MS``.
 
+    What a pattern remembers, whose state is one of ``read``, is not gone: it is on a volume that is away.
     What was deleted while no collector ran is found gone now: nobody knows whether it was read to its end.
     Earlier versions have not saved since when a file is gone: they are taken to have found it now.
     """
+    away = {path for state in read for path in (*state.get("inodes", ()), *state.get("sources", {}).values())}
+    names = set(map(name_of, away))
+    left = {source: state for source, state in saved.items() if names.isdisjoint(_names(source))}
     found_now: dict[str, State | None] = {
         source: {**state, "whole": False, "gone_ms": now_ms, "unread": not state.get("whole")}
-        for source, state in saved.items()
+        for source, state in left.items()
         if state.get("whole") or ("inode" in state and not state.get("gone_ms") and _is_gone(source))
     }
     past = {
         source: state["epoch"] + (state["inode"] is not None)
-        for source, state in saved.items()
+        for source, state in left.items()
         if 0 < state.get("gone_ms", 0) <= now_ms - KEPT_MS
     }
     if not past:
@@ -53,10 +63,16 @@ def shortened(saved: Mapping[str, State], now_ms: int) -> dict[str, State | None
     }
 
 
-def _is_gone(source: str) -> bool:
-    """Whether this is a log without a file; behind its path there may be the name of the collector."""
+def _names(source: str) -> set[str]:
+    """What the file of a log may be called; behind its path there may be the name of the collector."""
     path = source.removeprefix(LOG_FILE)
-    return path != source and not any(map(_may_be, {path, path.rpartition("@")[0] or path}))
+    return {path, path.rpartition("@")[0] or path} if path != source else set()
+
+
+def _is_gone(source: str) -> bool:
+    """Whether this is a log without a file."""
+    names = _names(source)
+    return bool(names) and not any(map(_may_be, names))
 
 
 def _may_be(path: str) -> bool:

@@ -288,9 +288,10 @@ def test_a_source_that_has_read_nothing_yet_stands_where_it_was_saved(positions:
 def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Positions) -> None:
     gone, status = {"epoch": 3, "inode": 7, "gone_ms": 1}, {"position_ms": 1, "ended": True}
     saved = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:b#status": {"position_ms": 1}}
+    saved |= {"log:away": gone, "log:*": {"inodes": {"away": 7}}}
     positions.save(saved)
     with Harness(positions, saved) as harness:
-        harness.begin(Scripted("log:b", [chunk("log:b", 1)]))
+        harness.begin(Scripted("log:b", [chunk("log:b", 1)]), Scripted("log:*"))
         until(lambda: harness.runtime.runs("log:b"))
         harness.now_ms = KEPT_MS
         harness.runtime.shorten()
@@ -307,7 +308,7 @@ def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Posi
     left = positions.load()
     assert next_place(left[EPOCHS], "log:a") == {"epoch": 4}
     assert not {"log:a", "log:a#status"} & left.keys()
-    assert left["log:b"] == {"offset": 1}
+    assert (left["log:b"], left["log:away"]) == ({"offset": 1}, gone)
 
 
 def test_what_is_kept_of_logs_is_shortened_while_the_collector_runs(

@@ -28,7 +28,7 @@ GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
     ],
 )
 def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expected: int | None) -> None:
-    left = shortened({name: state}, NOW_MS)
+    left = shortened({name: state}, (), NOW_MS)
     place = None if expected is None else {"epoch": expected}
     assert next_place(left.get(EPOCHS), name) == place
     assert left == ({} if place is None else {name: None, f"{name}#status": None, EPOCHS: left[EPOCHS]})
@@ -36,11 +36,11 @@ def test_what_has_been_gone_for_a_week_is_a_number(name: str, state: State, expe
 
 @pytest.mark.parametrize("others", [{}, {"log:b": GONE}])
 def test_what_an_earlier_version_has_found_gone_is_kept_for_a_week_from_now(others: dict[str, State]) -> None:
-    left = shortened({"log:a": {"epoch": 2, "inode": 5, "whole": True}, **others}, NOW_MS)
+    left = shortened({"log:a": {"epoch": 2, "inode": 5, "whole": True}, **others}, (), NOW_MS)
     place = left["log:a"]
     assert place is not None
-    assert shortened({"log:a": place}, NOW_MS + KEPT_MS - 1) == {}
-    assert next_place(shortened({"log:a": place}, NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
+    assert shortened({"log:a": place}, (), NOW_MS + KEPT_MS - 1) == {}
+    assert next_place(shortened({"log:a": place}, (), NOW_MS + KEPT_MS)[EPOCHS], "log:a") == {"epoch": 3}
 
 
 @pytest.mark.parametrize("name", ["a.log", "a.log@b", "there@b/a.log"])
@@ -49,25 +49,32 @@ def test_what_was_deleted_while_no_collector_ran_is_kept_for_a_week_from_now(
 ) -> None:
     path, source = tmp_path / name, f"log:{tmp_path / name}"
     saved: dict[str, State] = {source: {"epoch": 2, "inode": 5, "gone_ms": 0}}
-    place = shortened(saved, NOW_MS)[source]
+    place = shortened(saved, (), NOW_MS)[source]
     assert place is not None
-    assert shortened({source: place}, NOW_MS + KEPT_MS - 1) == {}
-    assert next_place(shortened({source: place}, NOW_MS + KEPT_MS)[EPOCHS], source) == {"epoch": 3}
+    assert shortened({source: place}, (), NOW_MS + KEPT_MS - 1) == {}
+    assert next_place(shortened({source: place}, (), NOW_MS + KEPT_MS)[EPOCHS], source) == {"epoch": 3}
     path.parent.mkdir(exist_ok=True)
     path.with_name("a.log").touch()
-    assert shortened(saved, NOW_MS) == {}, "its file is there, though no source of it is set"
+    assert shortened(saved, (), NOW_MS) == {}, "its file is there, though no source of it is set"
+
+
+@pytest.mark.parametrize("name", ["/v/x.log", "/v/x.log.1@b", "/v/\\xe9.log"])
+def test_what_a_pattern_remembers_of_a_volume_that_is_away_is_read_on_whenever_it_is_back(name: str) -> None:
+    """Also a rotation that the source of its log reads, and what is no UTF-8."""
+    state = {"inodes": {"/v/x.log.1": 5, "/v/\udce9.log": 6}, "sources": {"/v/x.log.1": "/v/x.log"}}
+    assert shortened({f"log:{name}": GONE}, [state], NOW_MS) == {}
 
 
 @pytest.mark.parametrize("name", ["\\xff.log", "loop"])
 def test_of_what_may_be_there_the_place_is_kept(tmp_path: Path, name: str) -> None:
     """As of a file out of reach, or one whose name is no UTF-8."""
     (tmp_path / "loop").symlink_to("loop")
-    assert shortened({f"log:{tmp_path / name}": {"epoch": 2, "inode": 5, "gone_ms": 0}}, NOW_MS) == {}
+    assert shortened({f"log:{tmp_path / name}": {"epoch": 2, "inode": 5, "gone_ms": 0}}, (), NOW_MS) == {}
 
 
-@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("how", ["deleted", "ended", "read to its end by an earlier version"])
 def test_that_nobody_read_a_deleted_log_to_its_end_is_told_when_its_name_comes_again(
-    tmp_path: Path, *, ended: bool
+    tmp_path: Path, how: str
 ) -> None:
     path, source = tmp_path / "a" / "a.log", following().source(tmp_path / "a" / "a.log")
     path.parent.mkdir()
@@ -75,11 +82,13 @@ def test_that_nobody_read_a_deleted_log_to_its_end_is_told_when_its_name_comes_a
     _, state = read(path, {})
     assert state is not None
     path.rename(tmp_path / "kept")
-    gone = at_its_end(path, state) if ended else shortened({source: state}, NOW_MS)[source]
+    left = {**state, "whole": True} if how.startswith("read") else state
+    gone = at_its_end(path, state) if how == "ended" else shortened({source: left}, (), NOW_MS)[source]
     assert gone is not None
     assert gone["gone_ms"]
     path.write_text(abandoned(1))
-    assert tasks_and_reasons(read(path, {source: gone})[0]) == ["log_file_gone", "1"]
+    gap = [] if how.startswith("read") else ["log_file_gone"]
+    assert tasks_and_reasons(read(path, {source: gone})[0]) == [*gap, "1"]
     (tmp_path / "kept").rename(path)
     assert read(path, {source: gone})[0] == [], "it was only not there"
 
@@ -97,14 +106,14 @@ def at_its_end(path: Path, saved: State) -> State | None:
 def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
     known, path = following(), tmp_path / "a.log"
     source = replace(known, publishing=replace(known.publishing, collector="b")).source(path)
-    saved = {**shortened({source: GONE}, NOW_MS), following().source(path): {"epoch": 0}}
+    saved = {**shortened({source: GONE}, (), NOW_MS), following().source(path): {"epoch": 0}}
     named = replace(known.publishing, collector="b", saved=saved.get)
     assert replace(known, publishing=named).saved(path) == {"epoch": 3}
 
 
 def test_a_number_never_falls_and_others_stay() -> None:
-    left = shortened({"log:a": GONE, "log:b": GONE}, NOW_MS)
-    left = shortened({"log:a": {**GONE, "epoch": 1}, EPOCHS: left[EPOCHS] or {}}, NOW_MS)
+    left = shortened({"log:a": GONE, "log:b": GONE}, (), NOW_MS)
+    left = shortened({"log:a": {**GONE, "epoch": 1}, EPOCHS: left[EPOCHS] or {}}, (), NOW_MS)
     assert next_place(left[EPOCHS], "log:a") == next_place(left[EPOCHS], "log:b") == {"epoch": 3}
     assert next_place(left[EPOCHS], "log:c") is None
 
@@ -125,5 +134,5 @@ def test_a_new_file_has_the_positions_that_it_would_have_had_behind_the_place(tm
     path.write_text(abandoned(1))
     gone = {**state, "gone_ms": 1}
     (behind_place,), _ = read(path, {source: gone})
-    (behind_number,), _ = read(path, {**shortened({source: gone}, NOW_MS)})
+    (behind_number,), _ = read(path, {**shortened({source: gone}, (), NOW_MS)})
     assert behind_number.position == behind_place.position > first.position

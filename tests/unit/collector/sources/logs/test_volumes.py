@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from collector.sources.logs.followed_file import GONE
+from collector.sources.logs.gone import EPOCHS, shortened
 from collector.sources.logs.patterns import MAX_AWAY
 from collector.sources.source import SourceDownError
-from tests.unit.collector.sources.logs.scanning import Writer, abandoned, glob_of
+from tests.unit.collector.sources.logs.scanning import NOW_MS, Writer, abandoned, following, glob_of
 from tests.unit.collector.sources.logs.test_patterns import LINES, Collect, collect
 
 __all__ = ["collect"]
@@ -100,3 +101,6 @@ def test_only_so_much_is_remembered_of_directories_that_are_gone(tmp_path: Path)
     assert chunk is not None
     remembered = {*list(gone)[1:], str(tmp_path / "x.log")}
     assert set(chunk.state["inodes"]) == set(chunk.state["paths"]) == remembered
+    places = {following().source(path): {"epoch": 0, "inode": 5, "gone_ms": 1} for path in gone}
+    forgotten = shortened(places, [chunk.state], NOW_MS).keys() - {EPOCHS}
+    assert {*map(following().source, gone)} - forgotten == {*map(following().source, list(gone)[1:])}
