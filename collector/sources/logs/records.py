@@ -111,7 +111,7 @@ def scan(
             memory, _, _ = _scan(scanner, replace(memory, entry=None), stream.header, whole=True)
         memory, rest, found = _scan(scanner, memory, text, whole=not stream.lines)
         stream = replace(stream, entry=memory.entry, held=rest, header="")
-        memory = memory.next_file()
+        memory = replace(memory.next_file(), entry=None)
     streams = _latest(resource.streams, record.stream, stream, MAX_STREAMS)
     return _latest(resources, record.resource, Resource(memory, streams), MAX_RESOURCES), found
 

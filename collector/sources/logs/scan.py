@@ -88,8 +88,9 @@ class Memory:
     held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def next_file(self) -> "Memory":
-        """What stays known when the same writer begins a new file."""
-        return Memory(worker=self.worker, unwritten=self.unwritten, recent=self.recent)
+        """What stays known when the same writer begins a new file; its last entry may go on there."""
+        entry = self.entry and replace(self.entry, start=0, causes=0)
+        return Memory(entry=entry, worker=self.worker, unwritten=self.unwritten, recent=self.recent)
 
 
 def admit(

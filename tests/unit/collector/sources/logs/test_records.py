@@ -73,6 +73,7 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(resources["last"].streams) == MAX_STREAMS
     assert "0" not in resources
     assert "0" not in resources["last"].streams
+    assert resources["last"].memory.entry is None
 
 
 def test_lines_that_say_nothing_change_nothing_of_what_the_others_say() -> None:

@@ -149,6 +149,18 @@ def test_what_was_not_read_of_a_log_that_was_copied_and_cut_is_read_in_its_copy(
     assert not reader.gaps
 
 
+@pytest.mark.parametrize("rotate", ["copytruncate", "rename"])
+def test_an_entry_that_goes_on_in_the_next_file_is_one(writer: Writer, reader: Reader, rotate: str) -> None:
+    """As a stack trace in a container's log, of which each line is written by itself."""
+    writer.write()
+    reader.drain()
+    getattr(writer, rotate)()
+    writer.path.write_text(f"Caused by: {abandoned(writer.written).partition('] ')[2]}")
+    writer.write()
+    reader.drain()
+    assert reader.tasks == writer.every()
+
+
 ROTATIONS = [
     ("a number", "x.log.{}"),
     ("a day", "x.log.2026-11-{:02}"),
