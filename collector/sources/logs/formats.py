@@ -89,10 +89,12 @@ def _time(found: dict[str, Any], zone: tzinfo) -> int | None:
         value = found.get(name)
         if isinstance(value, str):
             return time_ms(value, zone)
+        nanos = None
         if isinstance(value, dict):
-            value = value.get("epochSecond")
+            value, nanos = value.get("epochSecond"), value.get("nanoOfSecond")
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MILLISECONDS_UP_TO:
-            return int(value * 1_000 if value < _SECONDS_UP_TO else value)
+            at_ms = int(value * 1_000 if value < _SECONDS_UP_TO else value)
+            return at_ms + (nanos // 1_000_000 % 1_000 if isinstance(nanos, int) else 0)
     return None
 
 

@@ -268,6 +268,8 @@ def test_lines_in_a_row_that_are_not_json_are_counted_once_over_two_reads() -> N
         '"timestamp": 1795264526.892',
         '"timeMillis": 1795264526892',
         '"instant": {"epochSecond": 1795264526.892}',
+        '"instant": {"epochSecond": 1795264526, "nanoOfSecond": 892000000}',
+        '"instant": {"epochSecond": 1795264526.892, "nanoOfSecond": "?"}',
         '"time": "2026-11-21T12:35:26.892Z"',
         '"timestamp": "2026-11-21 12:35:26,892"',
     ],
