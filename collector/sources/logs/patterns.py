@@ -97,7 +97,7 @@ class LogGlob:
             path: Past(sources.get(path, path), ANY_DEVICE, inode, *starts.get(path, ()))
             for path, inode in saved.get("inodes", {}).items()
         }
-        self._away = set[str](saved.get("away", self._before if saved.get("empty") else ()))
+        self._away = set[str](saved.get("away", ()))
         """Files of directories in which the last look has found nothing: a volume may only not be there."""
         self._by_number = by_number(self._before, self._away)
         self._looks: Mapping[str, Look] = {}
@@ -118,7 +118,8 @@ class LogGlob:
         back = returned if self._looks else self._known
         away = {path: past for path, past in self._before.items() if directory_of(path) not in directories}
         away = dict(list(away.items())[-MAX_AWAY:])
-        renamed = self._known & back & self._sources_of(found) if back else set[str]()
+        sources = {self._source_of(path, seen) for path, seen in found.items()} if back else set[str]()
+        renamed = self._known & back & sources
         self._known &= found.keys() | self._followed | away.keys() | renamed
         begun = [path for path in sorted(found.keys() | renamed) if self._is_new(path, found)]
         for path in begun:
@@ -191,10 +192,6 @@ class LogGlob:
         """The path whose source reads the file; what was empty cannot be known again."""
         past = self._past_of(now)
         return past.source if past is not None and past.start_bytes and now.is_still(past) else path
-
-    def _sources_of(self, found: Mapping[str, Look]) -> set[str]:
-        """The paths whose sources read the files; none reads on in one that is compressed now."""
-        return {self._source_of(path, seen) for path, seen in found.items() if not path.endswith(GZIP)}
 
     def _is_taken(self, path: str) -> bool:
         now = look(path, None)
