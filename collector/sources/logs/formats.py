@@ -27,9 +27,10 @@ NOT_JSON: Final = "not_json"
 """Why a line of a log in JSON was read as text."""
 
 CRI: Final = re.compile(
+    rb"[\0\xef\xbb\xbf]*"
     rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP](?::\S+)? "
 )
-DOCKER: Final = re.compile(rb'\{"log":"')
+DOCKER: Final = re.compile(rb'[\0\xef\xbb\xbf]*\{"log":"')
 _CRI_PART = re.compile(rb"\S+ std(?:out|err) P")
 _CRI_STREAM = re.compile(rb"^\S+ (std(?:out|err)) [FP](?::\S+)? ")
 _DOCKER_STREAM = re.compile(rb'","stream":"(\w+)"')
@@ -47,8 +48,8 @@ class Record(NamedTuple):
 
 
 def text_of(raw: bytes) -> str:
-    """The text without line end and NUL bytes; what is not UTF-8 is replaced."""
-    return raw.decode(errors="replace").strip("\r\n\0")
+    """The text without line end, NUL bytes and byte order mark; what is not UTF-8 is replaced."""
+    return raw.decode(errors="replace").strip("\r\n\0\ufeff")
 
 
 def parsed(text: str) -> dict[str, Any] | None:
@@ -176,7 +177,7 @@ class Cri(Wrapped):
     def read(self, lines: list[bytes]) -> Record:
         """The message without its wrapper."""
         message = b"".join(CRI.sub(b"", line, count=1).rstrip(b"\r\n") for line in lines)
-        return record_of(text_of(message), time_ms(text_of(lines[0][:64]), self._zone), self._zone)
+        return record_of(text_of(message), time_ms(text_of(lines[0]), self._zone), self._zone)
 
 
 class Docker(Wrapped):
@@ -194,7 +195,7 @@ class Docker(Wrapped):
 
     def continues(self, line: bytes) -> bool:
         """Whether ``log`` ends without a newline."""
-        return line.startswith(b'{"log":"') and _DOCKER_PART.search(line) is not None
+        return DOCKER.match(line) is not None and _DOCKER_PART.search(line) is not None
 
     def read(self, lines: list[bytes]) -> Record:
         """The message without its wrapper; a line that is not wrapped is read as it is, with a trouble."""
@@ -240,7 +241,7 @@ FORMATS: Final = {"text": Text, "cri": Cri, "docker": Docker, "json": Json}
 
 def detect(block: bytes) -> str:
     """The format by the first line that is not empty; "" while there is none."""
-    line = block.lstrip(b"\r\n\0")
+    line = block.lstrip(b"\r\n\0\xef\xbb\xbf")
     if not line:
         return ""
     if CRI.match(line):

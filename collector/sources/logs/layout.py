@@ -5,8 +5,8 @@ configuration dumps and further lines of one message. Understood are log4j's, Lo
 ``2026-11-21 06:36:31,123`` (with or without brackets, dot or comma, with or without milliseconds), ISO 8601
 with ``T``, both with an optional zone (18 hours at most, as in Java), librdkafka's ``%3|1795268258.258|``,
 and two that begin an entry without a date: Logback's ``06:36:31.123 [thread]`` and Python's
-``ERROR:logger:``. NUL bytes before an entry, as truncating a log leaves them, are passed over, and so are
-colours around its time.
+``ERROR:logger:``. NUL bytes before an entry, as truncating a log leaves them, are passed over, and so are a
+byte order mark and colours around its time.
 """
 
 import re
@@ -16,7 +16,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 HEADER: Final = re.compile(
-    rb"\0*(?:(?:\x1b|\\u001b)\[[\d;]*m)*"
+    rb"[\0\xef\xbb\xbf]*(?:(?:\x1b|\\u001b)\[[\d;]*m)*"
     rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,9})?(?:Z|[+-]\d\d:?\d\d)?(?=[\] \t|\x1b\\])"
     rb"|%[0-7]\|\d{9,11}\.\d{3}\|"
     rb"|\d\d:\d\d:\d\d[.,]\d{3} \["
@@ -24,7 +24,7 @@ HEADER: Final = re.compile(
     re.ASCII,
 )
 _TIME = re.compile(
-    r"\0*(?:\x1b\[[\d;]*m)*"
+    r"[\0\ufeff]*(?:\x1b\[[\d;]*m)*"
     r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{3,}+)?+)"
     r"(?: ?(Z|[+-](?:0\d|1[0-8]):?[0-5]\d)(?!\w))?(?![+-]\d)",
     re.ASCII,

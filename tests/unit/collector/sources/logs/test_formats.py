@@ -280,6 +280,18 @@ def test_times_of_json_layouts(time: str) -> None:
     assert found.at_ms == 1_795_264_526_892
 
 
+@pytest.mark.parametrize("before", [b"\0" * 99, b"\xef\xbb\xbf"], ids=["a lost block", "a byte order mark"])
+@pytest.mark.parametrize("wrap", [bytes, *WRAPPERS.values()])
+def test_what_stands_before_an_entry_that_is_no_text_changes_nothing(
+    wrap: Callable[[bytes], bytes], before: bytes
+) -> None:
+    """As where a machine has lost power while it wrote, or at the beginning of what Windows writes."""
+    log, another = wrap(HEADED + ABANDONED), wrap(ABANDONED)
+    expected = [(event.kind, event.happened_at_ms) for event in scan(log + another)]
+    found = scan(before + log + (before if b"\0" in before else b"") + another)
+    assert [(event.kind, event.happened_at_ms) for event in found] == expected
+
+
 @pytest.mark.parametrize("wrap", [bytes, cri, docker])
 def test_an_entry_in_colours_is_one(wrap: Callable[[bytes], bytes]) -> None:
     """As Spring Boot's on a terminal, of which each line would be an entry else: causes would count again."""
