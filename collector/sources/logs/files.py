@@ -166,27 +166,26 @@ class LogSource:
         memory, found = self._scanner.scan(place.memory, block)
         is_same = inode == before.inode and not another and not before.gone_ms
         if is_same and memory.offset == place.memory.offset:
-            return self._at_end(replace(place, memory=memory), block)
+            return self._at_end(replace(place, memory=memory), inode, block)
         was_read = (before.gone_ms and not before.unread) or (self._at_its_end and inode == before.inode)
-        lost = self._lost() if another and not was_read else ()
-        tail = self._file.tail(memory.offset)
-        after = replace(place, memory=memory, tail=tail, written_ns=self._file.written_ns())
-        return self._chunk(place.epoch, found, after, lost)
+        is_lost = another and not was_read and not self._file.once
+        lost = (_broken_off(LOG_FILE_GONE, before.memory.offset),) if is_lost else ()
+        return self._chunk(place.epoch, found, self._marked(place, memory), lost)
 
     def close(self) -> None:
         """Close the file if it is open."""
         self._file.close()
 
-    def _at_end(self, place: Place, block: bytes) -> Chunk | None:
+    def _at_end(self, place: Place, inode: int, block: bytes) -> Chunk | None:
         """Continue with the next file once this one has a successor and nothing more was written to it."""
         self._place, self._rest, self._at_its_end = place, block, True
-        if place.done or place.inode is None or not self._file.ends(place.inode, place.memory.offset, block):
+        is_over, successor = self._file.ends(inode, place.memory.offset, block)
+        if not is_over:
             return None
         memory, found = self._scanner.scan(place.memory, block, final=True)
         if self._file.trouble:
             found = [*found, _broken_off(self._file.trouble, memory.offset)]
-        successor = self._file.successor(place.inode)
-        place = replace(place, memory=memory, written_ns=self._file.written_ns())
+        place = self._marked(place, memory)
         self._file.close()
         is_last = self._once or self._file.once
         after = replace(place, done=True) if is_last else place.next_file(successor)
@@ -212,17 +211,15 @@ class LogSource:
         chunk = self._chunk(after.epoch, found, after)
         return replace(chunk, more=False, ended=True)
 
-    def _lost(self) -> tuple[Event, ...]:
-        """The event that a file is gone: what it contained beyond our position was not read."""
-        if self._file.once:
-            return ()
-        gone = _broken_off(LOG_FILE_GONE, self._place.memory.offset)
-        return (self._event(gone, self._place.epoch),)
+    def _marked(self, place: Place, memory: Memory) -> Place:
+        tail, written_ns = self._file.mark(memory.offset)
+        return replace(place, memory=memory, tail=tail, written_ns=written_ns)
 
-    def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Event, ...] = ()) -> Chunk:
+    def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Found, ...] = ()) -> Chunk:
+        """``lost`` says that the file before is gone: what it contained beyond our position was not read."""
+        of_epochs = (*((cause, self._place.epoch) for cause in lost), *((cause, epoch) for cause in found))
         self._place, self._at_its_end = place, False
-        events = (self._event(cause, epoch) for cause in found)
-        return Chunk((*lost, *events), self._saved(), more=True)
+        return Chunk(tuple(self._event(*one) for one in of_epochs), self._saved(), more=True)
 
     def _saved(self) -> State:
         saved: State = _PLACES.dump_python(self._place, mode="json")

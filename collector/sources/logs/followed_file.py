@@ -105,41 +105,37 @@ class FollowedFile:
             self.close()
             raise
 
-    def written_ns(self) -> int:
-        """When the open file was last written."""
-        return self._status().st_mtime_ns
-
-    def tail(self, offset: int) -> str:
-        """A checksum of the bytes before ``offset``, "" if there are none."""
+    def mark(self, offset: int) -> tuple[str, int]:
+        """A checksum of the bytes before ``offset``, "" if there are none, and when the file was written."""
         with self._usable():
-            return _tail(self._descriptor, offset)
+            return _tail(self._descriptor, offset), os.fstat(self._descriptor).st_mtime_ns
 
     def _same(self, inode: int | None, offset: int, tail: str) -> bool:
         found = self._status()
         ours = found.st_ino == inode and found.st_size >= offset
-        return ours and (not tail or self.tail(offset) == tail)
+        return ours and (not tail or self.mark(offset)[0] == tail)
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; fewer only at the end."""
         with self._usable():
             return os.pread(self._descriptor, size, offset)
 
-    def ends(self, inode: int, offset: int, block: bytes) -> bool:
-        """Whether the file has a successor, and nothing comes after ``block``, read at ``offset``.
+    def ends(self, inode: int, offset: int, block: bytes) -> tuple[bool, int | None]:
+        """Whether the file has a successor, and nothing comes after ``block``, read at ``offset``; which.
 
-        A successor is believed when something was written to it, or nothing to this file for ``QUIET_S``.
+        That is the inode of the rotation that was written next; None if it is the file of this name. A
+        successor is believed when something was written to it, or nothing to this file for ``QUIET_S``.
         Raises ``SourceDownError`` if there is no file of the name.
         """
         with readable(missing=GONE):
-            successor = self.path.stat()
-        if successor.st_ino == inode or self.read(offset, len(block) + 1) != block:
-            return False
-        return successor.st_size > 0 or time.time() - self.written_ns() / 1e9 > QUIET_S
-
-    def successor(self, inode: int) -> int | None:
-        """The inode of the rotation that was written next; None if that is the file of this name."""
-        this = (self.written_ns(), inode)
-        return min((other for *other, _ in self._written() if tuple(other) > this), default=(0, None))[1]
+            named = self.path.stat()
+        if named.st_ino == inode or self.read(offset, len(block) + 1) != block:
+            return False, None
+        written_ns = self._status().st_mtime_ns
+        if named.st_size == 0 and time.time() - written_ns / 1e9 <= QUIET_S:
+            return False, None
+        later = (other for *other, _ in self._written() if tuple(other) > (written_ns, inode))
+        return True, min(later, default=(0, None))[1]
 
     def close(self) -> None:
         """Close the file if it is open."""

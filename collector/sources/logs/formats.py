@@ -90,9 +90,8 @@ def _time(found: dict[str, Any], zone: tzinfo) -> int | None:
         value = found.get(name)
         if isinstance(value, str):
             return time_ms(value, zone)
-        nanos = None
-        if isinstance(value, dict):
-            value, nanos = value.get("epochSecond"), value.get("nanoOfSecond")
+        instant = value if isinstance(value, dict) else {"epochSecond": value}
+        value, nanos = instant.get("epochSecond"), instant.get("nanoOfSecond")
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MILLISECONDS_UP_TO:
             at_ms = int(value * 1_000 if value < _SECONDS_UP_TO else value)
             return at_ms + (nanos // 1_000_000 % 1_000 if isinstance(nanos, int) else 0)
@@ -112,20 +111,12 @@ class Text:
         return self._header.match(block, at) is not None
 
     def also(self, block: bytes, end: int, *, plain: bool) -> Iterator[int]:  # noqa: ARG002 - as above
-        """A place in each line before ``end`` that must be read even without a trigger."""
-        return iter(())
-
-    def parts(self, block: bytes, end: int) -> Iterator[int]:  # noqa: ARG002 - as above
-        """A place in each line before ``end`` that may be a part of one: a trigger may be cut in two."""
+        """A place in each line before ``end`` to read also without a trigger, which may be cut in two."""
         return iter(())
 
     def stream(self, line: bytes) -> str:  # noqa: ARG002 - as above
         """The stream of a wrapped line; "" for others."""
         return ""
-
-    def tag(self, stream: str) -> bytes:
-        """What stands in every line of the stream."""
-        return stream.encode()
 
     def continues(self, line: bytes) -> bool:  # noqa: ARG002 - as above
         """Whether the line is a part that continues in the next line."""
@@ -162,7 +153,7 @@ class Cri(Wrapped):
 
     wrapper, opening, of_stream = CRI, rb'\{"', _CRI_STREAM
 
-    def parts(self, block: bytes, end: int) -> Iterator[int]:
+    def also(self, block: bytes, end: int, *, plain: bool) -> Iterator[int]:  # noqa: ARG002 - of Json
         """A place in each line before ``end`` that may be tagged with P."""
         for tag in (b" stdout P", b" stderr P"):
             at = block.find(tag, 0, end)
@@ -185,7 +176,7 @@ class Docker(Wrapped):
 
     wrapper, opening, of_stream = DOCKER, rb'\{\\"', _DOCKER_STREAM
 
-    def parts(self, block: bytes, end: int) -> Iterator[int]:
+    def also(self, block: bytes, end: int, *, plain: bool) -> Iterator[int]:  # noqa: ARG002 - of Json
         """A place in each line before ``end`` without newline, sought only where there are some."""
         tag = b'","stream":"'
         if block.count(tag, 0, end) == block.count(b"\\n" + tag, 0, end):

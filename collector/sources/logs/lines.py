@@ -36,8 +36,8 @@ def parts_of(form: Text, block: bytes, start: int, end: int) -> list[tuple[int, 
 def resumed(form: Text, block: bytes, end: int, cut: Collection[int], held: Collection[str]) -> Iterator[int]:
     """Where lines go on that a line of the other stream has interrupted.
 
-    ``cut`` are places in the lines before ``end`` that are in parts, ``held`` are the streams of which a line
-    was interrupted before the block.
+    ``cut`` are places in the lines before ``end`` that may be in parts, ``held`` are the streams of which a
+    line was interrupted before the block.
     """
     waiting = [(stream, 0) for stream in held]
     for at in cut:
@@ -45,9 +45,9 @@ def resumed(form: Text, block: bytes, end: int, cut: Collection[int], held: Coll
         if stop < end and form.continues(block[start:stop]) and not _goes_on(form, block, start, stop):
             waiting.append((form.stream(block[start:stop]), stop))
     for stream, at in waiting:
-        hit = block.find(form.tag(stream), at, end)
+        hit = block.find(stream.encode(), at, end)
         while hit >= 0 and form.stream(block[line_start(block, hit) : line_end(block, hit, end)]) != stream:
-            hit = block.find(form.tag(stream), line_end(block, hit, end), end)
+            hit = block.find(stream.encode(), line_end(block, hit, end), end)
         if hit >= 0:
             yield hit
 

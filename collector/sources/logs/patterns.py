@@ -26,6 +26,7 @@ ANY_DEVICE: Final = -1
 MAX_AWAY: Final = 1_000
 """So many files are remembered of directories in which nothing is found any more; the oldest go first."""
 
+directory_of: Final = os.path.dirname
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
@@ -216,11 +217,6 @@ class LogGlob:
 def by_number(before: Mapping[str, Past], away: Collection[str]) -> dict[tuple[int, int], Past]:
     """The files that are not away, by device and inode."""
     return {(past.device, past.inode): past for path, past in before.items() if path not in away}
-
-
-def directory_of(path: str) -> str:
-    """The directory of a file."""
-    return os.path.dirname(path)  # noqa: PTH120 - there may be thousands
 
 
 def without_links(found: Mapping[str, Look]) -> dict[str, Look]:

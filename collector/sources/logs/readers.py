@@ -36,13 +36,9 @@ class OnceReader(ABC):
     def _pull(self) -> bytes | None:
         """The next bytes, none at the end, None when they are not there yet."""
 
-    def tail(self, offset: int) -> str:  # noqa: ARG002 - a file that can be rewritten needs it
-        """No checksum: a stream cannot be rewritten."""
-        return ""
-
-    def written_ns(self) -> int:
-        """0: nothing comes after a stream."""
-        return 0
+    def mark(self, offset: int) -> tuple[str, int]:  # noqa: ARG002 - a file that can be rewritten needs it
+        """No checksum and no time: a stream cannot be rewritten, and nothing comes after it."""
+        return "", 0
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; no later read may begin before it."""
@@ -56,13 +52,9 @@ class OnceReader(ABC):
         self._forget(offset)
         return bytes(self._held[:size])
 
-    def ends(self, inode: int, offset: int, block: bytes) -> bool:  # noqa: ARG002 - a file needs the inode
-        """Whether nothing comes after ``block``, which was read at ``offset``."""
-        return self._ended and self._start + len(self._held) == offset + len(block)
-
-    def successor(self, inode: int) -> int | None:  # noqa: ARG002 - a file needs the inode
-        """None: a stream has no successor."""
-        return None
+    def ends(self, inode: int, offset: int, block: bytes) -> tuple[bool, None]:  # noqa: ARG002 - of a file
+        """Whether nothing comes after ``block``, which was read at ``offset``; a stream has no successor."""
+        return self._ended and self._start + len(self._held) == offset + len(block), None
 
     def _forget(self, offset: int) -> None:
         passed = min(max(offset - self._start, 0), len(self._held))

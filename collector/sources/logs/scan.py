@@ -125,8 +125,8 @@ def candidates(
         while at >= 0:
             hits.append(at)
             at = block.find(trigger, line_end(block, at, end), end)
-    cut = [*form.parts(block, end)]
-    hits += [*cut, *resumed(form, block, end, cut, held), *form.also(block, end, plain=plain)]
+    also = [*form.also(block, end, plain=plain)]
+    hits += [*also, *resumed(form, block, end, also, held)]
     passed = 0
     for start in sorted({line_start(block, hit) for hit in hits}):
         if start >= passed:

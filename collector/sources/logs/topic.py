@@ -185,11 +185,8 @@ class LogTopicSource:
 
     def poll(self) -> Chunk | None:
         """The next records, None when there are none now. After a failure all is looked up anew."""
-        now_ms, described_ms, self._described_ms = (
-            self._following.publishing.clock(),
-            self._described_ms,
-            None,
-        )
+        now_ms = self._following.publishing.clock()
+        described_ms, self._described_ms = self._described_ms, None
         places, events = dict(self._places), list[Event]()
         if described_ms is None or not 0 <= now_ms - described_ms < LOOKUP_INTERVAL_MS:
             described_ms = now_ms

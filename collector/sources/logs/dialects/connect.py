@@ -142,7 +142,5 @@ def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     """The names with one occurrence fewer."""
-    if name not in names:
-        return names
-    at = names.index(name)
+    at = names.index(name) if name in names else len(names)
     return names[:at] + names[at + 1 :]

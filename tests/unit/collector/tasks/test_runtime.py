@@ -287,8 +287,8 @@ def test_a_source_that_has_read_nothing_yet_stands_where_it_was_saved(positions:
 
 def test_of_a_log_whose_file_has_long_been_gone_a_number_is_kept(positions: Positions) -> None:
     gone, status = {"epoch": 3, "inode": 7, "gone_ms": 1}, {"position_ms": 1, "ended": True}
-    saved = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:b#status": {"position_ms": 1}}
-    saved |= {"log:away": gone, "log:*": {"inodes": {"away": 7}}}
+    saved: dict[str, State] = {"log:a": gone, "log:a#status": status, "log:b": gone, "log:away": gone}
+    saved |= {"log:b#status": {"position_ms": 1}, "log:*": {"inodes": {"away": 7}}}
     positions.save(saved)
     with Harness(positions, saved) as harness:
         harness.begin(Scripted("log:b", [chunk("log:b", 1)]), Scripted("log:*"))

@@ -121,12 +121,12 @@ def test_what_is_piped_in_comes_as_it_is_written(pipe: tuple[int, int]) -> None:
     os.write(writing, b"abc")
     assert piped.read(0, 100) == b"abc"
     assert piped.read(2, 100) == b"c"
-    assert not piped.ends(inode, 2, b"c")
+    assert piped.ends(inode, 2, b"c") == (False, None)
     os.write(writing, b"d" * PIECE_BYTES)
     os.close(writing)
     assert piped.read(2, 3) == b"cdd"
     assert piped.read(3, 2 * PIECE_BYTES) == b"d" * PIECE_BYTES
-    assert piped.ends(inode, 3, b"d" * PIECE_BYTES)
+    assert piped.ends(inode, 3, b"d" * PIECE_BYTES) == (True, None)
 
 
 def test_another_process_reads_another_pipe(pipe: tuple[int, int]) -> None:
