@@ -93,25 +93,6 @@ class Memory:
         return Memory(entry=entry, worker=self.worker, unwritten=self.unwritten, recent=self.recent)
 
 
-def admit(
-    cause: Cause, entry: Entry, recent: Mapping[str, Mention]
-) -> tuple[Entry, Mapping[str, Mention], bool]:
-    """The entry and the file's recent mentions after ``cause``, and whether it is a new one."""
-    identity = key_of(cause.identity)
-    if identity in entry.seen:
-        return entry, recent, False
-    entry = replace(entry, causes=entry.causes + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
-    if cause.window_ms == ALWAYS_NEW and not cause.also:
-        return entry, recent, True
-    latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
-    remembered = dict.fromkeys(key_of(known) for known in (cause.identity, cause.also) if known)
-    kept = {known: value for known, value in recent.items() if known not in remembered}
-    kept |= dict.fromkeys(remembered, latest)
-    for known in list(kept)[:-MAX_IDENTITIES]:
-        del kept[known]
-    return entry, kept, new
-
-
 def candidates(
     form: Text, block: bytes, end: int, *, plain: bool, held: Collection[str]
 ) -> Iterator[list[tuple[int, int]]]:
@@ -250,12 +231,21 @@ def quarantined(reason: str, excerpt: str, offset: int) -> Cause:
 
 def admitted(memory: Memory, causes: list[Cause], alone: Entry) -> tuple[Memory, list[Found]]:
     """The causes that are new; ``alone`` is their entry while the file has had no header line."""
-    entry, recent, found = memory.entry or alone, memory.recent, []
+    entry, recent, found = memory.entry or alone, dict(memory.recent), []
     for cause in causes:
-        ordinal = entry.causes
-        entry, recent, new = admit(cause, entry, recent)
+        identity, ordinal, new = key_of(cause.identity), entry.causes, True
+        if identity in entry.seen:
+            continue
+        entry = replace(entry, causes=ordinal + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
+        if cause.window_ms != ALWAYS_NEW or cause.also:
+            latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
+            for known in (cause.identity, *([cause.also] if cause.also else [])):
+                recent.pop(key_of(known), None)
+                recent[key_of(known)] = latest
         if new:
             found.append(Found(cause, entry.start, ordinal, entry.at_ms))
+    for known in list(recent)[:-MAX_IDENTITIES]:
+        del recent[known]
     return replace(memory, entry=entry if memory.entry else None, recent=recent), found
 
 

@@ -94,7 +94,14 @@ class KafkaLogReader:
                     "the topic does not exist, or we may not describe it; "
                     "it will be read from its beginning when it appears"
                 )
-            return Extent(str(topic["topic_id"]), self._bounds(self._admin, topic["partitions"]))
+            led = [one["partition_index"] for one in topic["partitions"] if one["leader_id"] >= 0]
+            places = [TopicPartition(self._topic, number) for number in led]
+            first, end = (
+                self._admin.list_partition_offsets(dict.fromkeys(places, spec), IsolationLevel.READ_COMMITTED)
+                for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
+            )
+            bounds = {place.partition: (first[place].offset, end[place].offset) for place in places}
+            return Extent(str(topic["topic_id"]), bounds)
         except KafkaError as error:
             raise self._failed("looking up the topic", "Kafka does not describe the topic", error) from None
 
@@ -147,18 +154,6 @@ class KafkaLogReader:
     def _failed(self, call: str, what: str, error: KafkaError) -> SourceDownError:
         self.close()
         return down(call, f"{what} ({type(error).__name__}); check the brokers and our permissions", error)
-
-    def _bounds(
-        self, admin: KafkaAdminClient, partitions: list[dict[str, int]]
-    ) -> dict[int, tuple[int, int]]:
-        """The first and the next offset of each partition that has a leader."""
-        led = [partition["partition_index"] for partition in partitions if partition["leader_id"] >= 0]
-        places = [TopicPartition(self._topic, number) for number in led]
-        first, end = (
-            admin.list_partition_offsets(dict.fromkeys(places, spec), IsolationLevel.READ_COMMITTED)
-            for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
-        )
-        return {place.partition: (first[place].offset, end[place].offset) for place in places}
 
 
 _PLACES = TypeAdapter(dict[int, PartitionPlace])

@@ -41,15 +41,11 @@ _EXPIRY = re.compile(
     r"(?:\. The request has not been sent, or no server response has been received yet\.)?",
     re.ASCII,
 )
+_UNKNOWN = r"(?:Topic \S+|Partition \d+ of topic \S+ with partition count \d+ is)"
 _TIMEOUTS: Final = tuple(
     (timeout, client, re.compile(pattern))
     for timeout, client, pattern in (
-        ("metadata", "java", r"Topic \S+ not present in metadata after \d+ ms\."),
-        (
-            "metadata",
-            "java",
-            r"Partition \d+ of topic \S+ with partition count \d+ is not present in metadata after \d+ ms\.",
-        ),
+        ("metadata", "java", rf"{_UNKNOWN} not present in metadata after \d+ ms\."),
         ("buffer", "java", r"Failed to allocate \d+ bytes within the configured max blocking time \d+ ms\."),
         ("commit", "java", r"Timeout of \d+ms expired before successfully committing offsets [^)]*"),
         ("request", "java", r"Disconnecting from node -?\d+ due to request timeout\."),
@@ -78,7 +74,7 @@ _INSTANCE = re.compile(r"%\d\|[\d.]+\|\w+\|([^|]+?)#(?:producer|consumer)-\d+\|"
 
 def read(line: str, header: str) -> Iterator[Cause]:
     """The timeouts and warnings of clients that the line mentions; ``header`` is its entry's first line."""
-    client_id = client_id_of(header)
+    client_id = owner_of(header, "-producer", "connector-producer-")
     for match in _EXPIRY.finditer(line):
         yield _expiry(match, client_id)
     wrapped = line.lstrip().startswith("Caused by: ")
@@ -90,24 +86,17 @@ def read(line: str, header: str) -> Iterator[Cause]:
     yield from _of_librdkafka(line)
 
 
-def client_id_of(header: str) -> str:
-    """The client that an entry speaks of: named, or the producer of its Streams thread or Connect task."""
+def owner_of(header: str, of_thread: str = "", of_task: str = "") -> str:
+    """The client that an entry names, or the Streams thread or Connect task one of whose clients it is.
+
+    The latter two have ``of_thread`` behind and ``of_task`` in front, as the client has that is meant.
+    """
     if match := _CLIENT_ID.search(header):
         return match[1]
     if thread := streams.thread_of(header):
-        return f"{thread}-producer"
-    if match := _CONNECT_TASK.search(header):
-        return f"connector-producer-{match[1]}-{match[2]}"
-    return ""
-
-
-def owner_of(header: str) -> str:
-    """The client that an entry names, or the Streams thread or Connect task one of whose clients it is."""
-    if match := _CLIENT_ID.search(header):
-        return match[1]
-    if match := _CONNECT_TASK.search(header):
-        return f"{match[1]}-{match[2]}"
-    return streams.thread_of(header)
+        return f"{thread}{of_thread}"
+    match = _CONNECT_TASK.search(header)
+    return f"{of_task}{match[1]}-{match[2]}" if match else ""
 
 
 def _expiry(match: re.Match[str], client_id: str) -> Cause:

@@ -79,7 +79,10 @@ def read(line: str, worker: Worker) -> tuple[Worker, list[Cause]]:
     if match := _SHUTDOWN.search(line):
         return _shut_down(worker, match[1] == "Scheduled", match[2], match[0])
     if match := _CONNECTOR_ABANDONED.search(line):
-        return _connector_abandoned(worker, match[1], match[0])
+        left, given_up = _without(worker.scheduled, match[1]), _with(worker.abandoned, match[1])
+        facts = {"worker": worker.name, "connector": match[1], "message": match[0]}
+        after = replace(worker, scheduled=left, abandoned=given_up)
+        return after, [reported(ConnectorAbandoned, match[1], **facts)]
     return worker, _tasks(line, worker)
 
 
@@ -111,16 +114,6 @@ def _tasks(line: str, worker: Worker) -> list[Cause]:
         )
         for match in pattern.finditer(line)
     ]
-
-
-def _connector_abandoned(worker: Worker, connector: str, message: str) -> tuple[Worker, list[Cause]]:
-    abandoned = reported(
-        ConnectorAbandoned, connector, worker=worker.name, connector=connector, message=message
-    )
-    after = replace(
-        worker, scheduled=_without(worker.scheduled, connector), abandoned=_with(worker.abandoned, connector)
-    )
-    return after, [abandoned]
 
 
 def _shut_down(worker: Worker, scheduled: bool, connector: str, message: str) -> tuple[Worker, list[Cause]]:
