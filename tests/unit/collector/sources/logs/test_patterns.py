@@ -58,8 +58,9 @@ class Collector:
                 self._saved[self._glob.name] = chunk.state
             self.read()
 
-    def entries(self) -> list[str]:
-        """The tasks that were read, in their order, and after them what was not read."""
+    def entries(self, looks: int = 0) -> list[str]:
+        """The tasks that were read after so many more looks, in their order; after them what was not read."""
+        self.look(looks)
         return sorted(self.tasks, key=lambda task: (not task.isdecimal(), len(task), task))
 
     def read(self) -> None:
@@ -82,14 +83,20 @@ class Collector:
         self.sources[path] = LogSource(path, self._following, of_pattern=True, once=once, taken=taken)
 
 
-Collect = Callable[[str], Collector]
+Collect = Callable[..., Collector]
 
 
 @pytest.fixture
 def collect(tmp_path: Path) -> Iterator[Collect]:
-    """Starts a collector of what matches a pattern."""
+    """Starts a collector of what matches a pattern, and has it look so often."""
     with ExitStack() as opened:
-        yield lambda pattern: opened.enter_context(closing(Collector(tmp_path / pattern)))
+
+        def collect(pattern: str, looks: int = 1) -> Collector:
+            collector = opened.enter_context(closing(Collector(tmp_path / pattern)))
+            collector.look(looks)
+            return collector
+
+        yield collect
 
 
 @pytest.fixture
@@ -107,7 +114,8 @@ def rotate(writer: Writer, rotations: int) -> None:
 
 
 @pytest.fixture(params=["*.log", "x*log*"])
-def collector(request: pytest.FixtureRequest, collect: Collect) -> Collector:
+def collector(request: pytest.FixtureRequest, collect: Collect, writer: Writer) -> Collector:  # noqa: ARG001
+    """It has read the log once."""
     return collect(request.param)
 
 
@@ -121,7 +129,7 @@ def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
     """As a volume that is mounted only after the collector has started."""
     logs, away = tmp_path / "logs", tmp_path / "away"
     logs.mkdir()
-    collector, writer = collect("logs/x.log*"), Writer(logs / "x.log")
+    collector, writer = collect("logs/x.log*", 0), Writer(logs / "x.log")
     for _ in range(2):
         writer.write(LINES)
         collector.look()
@@ -135,8 +143,7 @@ def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
         collector.look()
     away.rename(logs)
     writer.write()
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -147,10 +154,9 @@ def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
 ) -> None:
     logs, free, kept = tmp_path / "logs", tmp_path / "free", tmp_path / "kept"
     logs.mkdir()
-    collector = collect("logs/*.log")
     (logs / "a.log").write_text(start)
     (logs / "kept.log").write_text(abandoned(1))
-    collector.look()
+    collector = collect("logs/*.log")
     (logs / "a.log").rename(free)
     (logs / "kept.log").rename(kept)
     collector.look()
@@ -161,37 +167,30 @@ def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
         collector.start()
     free.write_text(start + abandoned(2))
     free.rename(logs / "b.log")
-    collector.look(2)
-    assert collector.entries() == ["1", "2"]
+    assert collector.entries(2) == ["1", "2"]
 
 
-def test_a_log_that_was_rotated_while_there_was_none_is_read_once(
-    tmp_path: Path, collect: Collect, writer: Writer
-) -> None:
+def test_a_log_that_was_rotated_while_there_was_none_is_read_once(collect: Collect, writer: Writer) -> None:
     collector = collect("x.log*")
+    writer.path.rename(writer.path.with_name("away"))
     collector.look()
-    writer.path.rename(tmp_path / "away")
-    collector.look()
-    (tmp_path / "away").rename(tmp_path / "x.log.1")
+    (writer.path.with_name("away")).rename(writer.path.with_name("x.log.1"))
     collector.look()
     writer.write(LINES)
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 def test_a_log_that_is_renamed_between_two_starts_after_there_was_none_is_read_once(
     tmp_path: Path, collect: Collect, writer: Writer
 ) -> None:
     collector, away = collect("*.log"), tmp_path / "away"
-    collector.look()
     writer.path.rename(away)
     collector.look()
     away.rename(writer.path)
     collector.look()
     writer.path.rename(tmp_path / "y.log")
     collector.start()
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -199,15 +198,13 @@ def test_a_log_that_is_renamed_between_two_starts_after_there_was_none_is_read_o
 def test_a_log_rotated_several_times_between_two_looks_is_read_once(
     collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
 ) -> None:
-    collector.look()
     if restart:
         collector.start()
     for number in range(3):
         writer.write()
         writer.path.rename(tmp_path / name.format(21 + number))
         writer.write(LINES)
-    collector.look(3)
-    assert collector.entries() == writer.every()
+    assert collector.entries(3) == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -216,7 +213,6 @@ def test_a_log_rotated_twice_of_which_the_last_look_has_found_none_is_read_once(
 ) -> None:
     """As where whoever renames it makes no new one, and its writer has nothing to write for a while."""
     collector = collect("x.log*")
-    collector.look()
     writer.rename()
     collector.look()
     if restart:
@@ -225,8 +221,7 @@ def test_a_log_rotated_twice_of_which_the_last_look_has_found_none_is_read_once(
         writer.write(LINES)
         writer.rename()
     writer.write(LINES)
-    collector.look(3)
-    assert collector.entries() == writer.every()
+    assert collector.entries(3) == writer.every()
 
 
 @pytest.mark.parametrize("name", ["x.log.1", "x-2026-11-21.log", "y.log"])
@@ -235,7 +230,6 @@ def test_a_log_that_is_renamed_while_nobody_reads_is_read_to_its_end(
 ) -> None:
     """Also where its name is not used again; as a renamed file is that is read, it is not left at once."""
     collector = collect("*.log*")
-    collector.look()
     writer.write()
     writer.path.rename(tmp_path / name)
     collector.start()
@@ -249,7 +243,6 @@ def test_a_log_that_is_renamed_while_nobody_reads_is_read_to_its_end(
 def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
     collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
 ) -> None:
-    collector.look()
     for number in range(2):
         writer.write()
         copy = tmp_path / name.format(21 + number)
@@ -272,7 +265,6 @@ def test_numbers_that_move_on_at_each_rotation_are_read_once(
     writer.rename()
     writer.write(LINES)
     collector = collect("x.log*")
-    collector.look()
     for number in range(2, 5):
         rotate(writer, number)
         writer.write(LINES)
@@ -284,10 +276,9 @@ def test_numbers_that_move_on_at_each_rotation_are_read_once(
 
 def test_a_new_log_with_the_number_of_a_deleted_one_is_read(collect: Collect, tmp_path: Path) -> None:
     """File systems give the number of what was deleted to what comes next."""
-    collector = collect("*.log")
     first, second = tmp_path / "a.log", tmp_path / "b.log"
     first.write_text(abandoned(0))
-    collector.look()
+    collector = collect("*.log")
     collector.start()
     first.write_text(abandoned(1))
     first.rename(second)
@@ -302,7 +293,6 @@ def test_a_log_with_the_number_of_an_empty_one_that_was_deleted_is_read(
     empty = tmp_path / "a.log"
     empty.touch()
     collector = collect("*.log*")
-    collector.look()
     os.utime(empty, (0, 0))
     last = empty.rename(tmp_path / "a.log.1")
     empty.touch()
@@ -310,13 +300,12 @@ def test_a_log_with_the_number_of_an_empty_one_that_was_deleted_is_read(
     rotate(writer, 1)
     last.rename(writer.path)
     writer.write()
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 def test_a_log_that_only_is_called_like_a_rotation_is_read(collect: Collect, tmp_path: Path) -> None:
     """``connect-1.log`` beside ``connect.log`` is another worker's, also where both begin alike."""
-    collector = collect("*.log")
+    collector = collect("*.log", 0)
     banner = "  .   ____          _            __ _ _\n" * START_BYTES
     for number, name in enumerate(("connect.log", "connect-1.log", "connect-2.log")):
         (tmp_path / name).write_text(banner + abandoned(number))
@@ -333,7 +322,6 @@ def test_what_is_left_of_a_log_rotated_twice_while_away_is_read(
 ) -> None:
     """Where one rotation is kept, as by Docker with ``max-file=2``, the file that was left is gone."""
     collector = collect("x.log*")
-    collector.look()
     if earlier:
         rotate(writer, 1)
         writer.write(LINES)
@@ -348,11 +336,10 @@ def test_what_is_left_of_a_log_rotated_twice_while_away_is_read(
 
 
 def test_a_pattern_of_rotations_alone_reads_each(collect: Collect, writer: Writer) -> None:
-    collector = collect("x.log.*")
+    collector = collect("x.log.*", 0)
     for number in range(1, 4):
         rotate(writer, number)
-        collector.look(2)
-        assert collector.entries() == writer.every()
+        assert collector.entries(2) == writer.every()
         writer.write(LINES)
 
 
@@ -365,7 +352,6 @@ def test_a_rotation_that_gives_its_name_away_is_read_no_further(
     rotate(writer, 1)
     writer.write(LINES)
     collector = collect("x.log*")
-    collector.look()
     if restart:
         collector.start()
     numbered.write_bytes(writer.path.read_bytes())
@@ -384,7 +370,6 @@ def test_an_empty_log_that_is_renamed_is_read_once_whatever_its_writer_does(
     collect: Collect, writer: Writer, tmp_path: Path
 ) -> None:
     collector = collect("x.log*")
-    collector.look()
     writer.truncate()
     collector.look()
     renamed = writer.path.rename(tmp_path / "x.log.1")
@@ -392,15 +377,13 @@ def test_an_empty_log_that_is_renamed_is_read_once_whatever_its_writer_does(
     collector.look()
     writer.path = renamed
     writer.write(LINES)
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 def test_a_rotation_that_is_over_and_gone_ends(collect: Collect, writer: Writer, tmp_path: Path) -> None:
     rotate(writer, 1)
     writer.write()
     collector = collect("x.log*")
-    collector.look()
     rotate(writer, 2)
     writer.write()
     collector.look()
@@ -420,24 +403,19 @@ def test_a_link_beside_the_file_that_it_points_to_is_not_read_too(
     link = tmp_path / name
     link.symlink_to(writer.path)
     collector = collect("*.log")
-    collector.look()
     assert link not in collector.sources
     link.unlink()
     writer.path = tmp_path / "x2.log"
     writer.write()
     link.symlink_to(writer.path)
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
-def test_a_link_to_a_file_that_the_pattern_does_not_find_is_read(
-    collect: Collect, writer: Writer, tmp_path: Path
-) -> None:
+def test_a_link_to_a_file_that_the_pattern_does_not_find_is_read(collect: Collect, writer: Writer) -> None:
     """As those of /var/log/containers."""
-    (tmp_path / "y.link").symlink_to(writer.path)
+    (writer.path.with_name("y.link")).symlink_to(writer.path)
     collector = collect("*.link")
-    collector.look()
-    assert collector.entries() == writer.every()
+    assert collector.entries(1) == writer.every()
 
 
 def test_files_of_two_volumes_with_one_number_are_told_apart(
@@ -465,38 +443,31 @@ def test_a_file_that_is_called_like_the_compressed_log_itself_is_read(
     (tmp_path / "x.log.gz").write_bytes(gzip.compress(writer.path.read_bytes()))
     writer.path.unlink()
     writer.write()
-    collector = collect("x.log*")
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collect("x.log*", 2).entries() == writer.every()
 
 
-def test_a_rotation_that_is_being_compressed_is_read_once(
-    collect: Collect, writer: Writer, tmp_path: Path
-) -> None:
+def test_a_rotation_that_is_being_compressed_is_read_once(collect: Collect, writer: Writer) -> None:
     rotate(writer, 1)
     writer.write()
-    compressed = tmp_path / "x.log.1.gz"
-    whole = gzip.compress((tmp_path / "x.log.1").read_bytes())
+    compressed = writer.path.with_name("x.log.1.gz")
+    whole = gzip.compress((writer.path.with_name("x.log.1")).read_bytes())
     compressed.write_bytes(whole[:-9])
     collector = collect("x.log*")
-    collector.look()
     compressed.write_bytes(whole)
-    (tmp_path / "x.log.1").unlink()
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    (writer.path.with_name("x.log.1")).unlink()
+    assert collector.entries(2) == writer.every()
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_log_that_is_cut_and_is_no_smaller_at_the_next_look_is_read_once(
     collect: Collect, writer: Writer, more: int
 ) -> None:
-    collector = collect("x.log*")
+    collector = collect("x.log*", 0)
     for _ in range(3):
         collector.look()
         writer.copytruncate()
         writer.write(LINES + more)
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()
 
 
 @pytest.mark.parametrize("first", ["look", "read", "restart"])
@@ -510,7 +481,6 @@ def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
         writer.path.rename(earlier)
         writer.write(LINES)
     collector = collect("*.log")
-    collector.look()
     for _ in range(3):
         for before, after in reversed(list(pairwise(names))):
             if before.exists():
@@ -522,5 +492,4 @@ def test_rotations_that_the_pattern_takes_for_other_logs_are_read_once(
             collector.read()
         collector.look(2)
     collector.start()
-    collector.look(2)
-    assert collector.entries() == writer.every()
+    assert collector.entries(2) == writer.every()

@@ -45,6 +45,11 @@ class Reader:
         except SourceDownError:
             return
 
+    def all(self) -> list[str]:
+        """The tasks of all that was read, to the end of what there is."""
+        self.drain()
+        return self.tasks
+
     def poll(self) -> bool:
         chunk = self._source.poll()
         if chunk is None:
@@ -115,7 +120,10 @@ def writer(tmp_path: Path) -> Writer:
 
 @pytest.fixture
 def reader(writer: Writer) -> Iterator[Reader]:
+    """It has read a first entry."""
     with closing(Reader(writer.path)) as reader:
+        writer.write()
+        reader.drain()
         yield reader
 
 
@@ -127,8 +135,7 @@ def test_an_entry_goes_on_in_the_renamed_file(writer: Writer, reader: Reader, re
         reader.restart()
     writer.rename()
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -136,29 +143,23 @@ def test_an_entry_goes_on_in_the_renamed_file(writer: Writer, reader: Reader, re
 def test_what_was_not_read_of_a_log_that_was_copied_and_cut_is_read_in_its_copy(
     writer: Writer, reader: Reader, restart: bool, copies: int
 ) -> None:
-    writer.write()
-    reader.drain()
     for _ in range(copies):
         writer.write(2)
         writer.copytruncate()
         writer.write()
     if restart:
         reader.restart()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
     assert not reader.gaps
 
 
 @pytest.mark.parametrize("rotate", ["copytruncate", "rename"])
 def test_an_entry_that_goes_on_in_the_next_file_is_one(writer: Writer, reader: Reader, rotate: str) -> None:
     """As a stack trace in a container's log, of which each line is written by itself."""
-    writer.write()
-    reader.drain()
     getattr(writer, rotate)()
     writer.path.write_text(f"Caused by: {abandoned(writer.written).partition('] ')[2]}")
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 ROTATIONS = [
@@ -184,8 +185,7 @@ def test_a_log_rotated_often_while_nobody_read_is_read_through_all_of_them(
         writer.write()
         writer.path.rename(tmp_path / name.format(rotation))
         writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
     assert not reader.gaps
 
 
@@ -218,8 +218,6 @@ def test_what_is_written_to_a_renamed_file_until_its_writer_knows_is_read(
     tmp_path: Path, writer: Writer, reader: Reader
 ) -> None:
     """As by ``create`` of logrotate, which tells the writer when the new file is there."""
-    writer.write()
-    reader.drain()
     renamed = writer.path.rename(tmp_path / "x.log.1")
     (tmp_path / "x.log").touch()
     reader.drain()
@@ -227,15 +225,12 @@ def test_what_is_written_to_a_renamed_file_until_its_writer_knows_is_read(
     writer.write()
     writer.path = tmp_path / "x.log"
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 def test_an_empty_successor_is_believed_when_the_renamed_file_has_been_quiet(
     tmp_path: Path, writer: Writer, reader: Reader
 ) -> None:
-    writer.write()
-    reader.drain()
     writer.rename()
     writer.path.touch()
     assert not reader.poll()
@@ -304,21 +299,16 @@ def test_the_log_of_another_process_is_not_read_for_a_rotation(
     tmp_path: Path, writer: Writer, reader: Reader, rotate: str
 ) -> None:
     """``x-1.log`` beside ``x.log``, though it is written last."""
-    writer.write()
-    reader.drain()
     getattr(writer, rotate)()
     (tmp_path / "x-1.log").write_text(abandoned(0))
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 def test_rotations_written_at_the_same_time_are_read_once(
     tmp_path: Path, writer: Writer, reader: Reader
 ) -> None:
     """As file systems keep times that count whole seconds, or what was copied from elsewhere."""
-    writer.write()
-    reader.drain()
     for _ in range(3):
         writer.rename()
         os.utime(tmp_path / f"x.log.{writer.rotations}", (1_000, 1_000))
@@ -328,24 +318,19 @@ def test_rotations_written_at_the_same_time_are_read_once(
 
 
 def test_what_was_rotated_before_the_successor_was_opened_is_read(writer: Writer, reader: Reader) -> None:
-    writer.write()
-    reader.drain()
     writer.rename()
     writer.write()
     assert reader.poll(), "the file that was renamed has ended"
     for _ in range(2):
         writer.rename()
         writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 @pytest.mark.parametrize("name", ["y.log", "x.log.1"])
 def test_the_number_of_the_file_that_was_left_may_be_that_of_another_log(
     tmp_path: Path, writer: Writer, reader: Reader, name: str
 ) -> None:
-    writer.write()
-    reader.drain()
     reader.restart()
     other = writer.path.rename(tmp_path / name)
     other.write_text(abandoned(0) * 3)
@@ -353,8 +338,7 @@ def test_the_number_of_the_file_that_was_left_may_be_that_of_another_log(
     for _ in range(2):
         reader.drain()
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()
 
 
 def test_an_older_rotation_that_begins_alike_is_no_copy(
@@ -367,5 +351,4 @@ def test_an_older_rotation_that_begins_alike_is_no_copy(
     reader.drain()
     writer.truncate()
     writer.write()
-    reader.drain()
-    assert reader.tasks == writer.every()
+    assert reader.all() == writer.every()

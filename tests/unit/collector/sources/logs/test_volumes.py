@@ -14,15 +14,19 @@ from tests.unit.collector.sources.logs.test_patterns import LINES, Collect, coll
 __all__ = ["collect"]
 
 
+@pytest.fixture(autouse=True)
+def volumes(tmp_path: Path) -> None:
+    for volume in ("a", "b", "c"):
+        (tmp_path / volume).mkdir()
+
+
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("rotated", [False, True])
 def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
     tmp_path: Path, collect: Collect, *, rotated: bool, restart: bool
 ) -> None:
     """It may come when the other one has been read for long, and be rotated on meanwhile."""
-    for volume in ("a", "b"):
-        (tmp_path / volume).mkdir()
-    collector = collect("?/x.log*")
+    collector = collect("?/x.log*", 0)
     there, late = Writer(tmp_path / "a" / "x.log"), Writer(tmp_path / "b" / "x.log")
     for writer in (there, late):
         writer.write(LINES)
@@ -43,8 +47,7 @@ def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
         late.write(LINES)
         late.rename()
     late.write(LINES)
-    collector.look(2)
-    assert len(collector.entries()) == there.written + late.written
+    assert len(collector.entries(2)) == there.written + late.written
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -53,12 +56,10 @@ def test_a_log_that_was_renamed_on_a_volume_that_is_mounted_late_is_read_to_its_
     tmp_path: Path, collect: Collect, name: str, *, restart: bool
 ) -> None:
     """Its source was not started, or has ended while the volume was away."""
-    for volume in ("a", "b"):
-        (tmp_path / volume).mkdir()
-    collector, late = collect("?/x*log*"), Writer(tmp_path / "b" / "x.log")
+    late = Writer(tmp_path / "b" / "x.log")
     (tmp_path / "a" / "x.log").touch()
     late.write(LINES)
-    collector.look(2)
+    collector = collect("?/x*log*", 2)
     late.write()
     late.path.rename(late.path.with_name(name))
     away = late.path.parent.rename(tmp_path / "away")
@@ -78,20 +79,16 @@ def test_a_log_with_the_number_of_one_that_was_deleted_with_its_directory_is_rea
     tmp_path: Path, collect: Collect, *, restart: bool
 ) -> None:
     """As those of pods, also where nothing tells the two apart: the first one was empty."""
-    for pod in ("a", "b", "c"):
-        (tmp_path / pod).mkdir()
     (tmp_path / "a" / "0.log").touch()
     (tmp_path / "b" / "0.log").write_text(abandoned(1))
     collector = collect("?/0.log")
-    collector.look()
     kept = (tmp_path / "a" / "0.log").rename(tmp_path / "kept")
     collector.look()
     if restart:
         collector.start()
     kept.write_text(abandoned(2))
     kept.rename(tmp_path / "c" / "0.log")
-    collector.look(2)
-    assert collector.entries() == ["1", "2"]
+    assert collector.entries(2) == ["1", "2"]
 
 
 def test_only_so_much_is_remembered_of_directories_that_are_gone(tmp_path: Path) -> None:
