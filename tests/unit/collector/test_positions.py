@@ -22,23 +22,24 @@ def test_what_is_deleted_goes_together_with_what_is_saved_instead(positions: Pos
     assert positions.load() == {"log:b": {"offset": 2}}
 
 
-def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "positions.sqlite"
-    path.write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(PositionsError, match=r"positions\.sqlite cannot be used .* restore the file"):
-        Positions(path)
-
-
 def test_a_corrupt_state_is_refused(positions: Positions) -> None:
     positions._connection.execute("INSERT INTO positions VALUES ('log:a', '{')")
     with pytest.raises(PositionsError, match=r"positions\.sqlite cannot be used"):
         positions.load()
 
 
-def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("a file where a directory should be")
-    with pytest.raises(PositionsError, match="make it writable"):
-        Positions(tmp_path / "data" / "positions" / "collector.sqlite")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("x", r"x cannot be used .* restore the file"),
+        ("x/positions/y.sqlite", "y.sqlite: .*; make it writable"),
+    ],
+    ids=["it is none of ours", "its directory cannot be made"],
+)
+def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, path: str, text: str) -> None:
+    (tmp_path / "x").write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(PositionsError, match=text):
+        Positions(tmp_path / path)
 
 
 def test_states_that_cannot_all_be_saved_are_not_saved_at_all(positions: Positions) -> None:

@@ -5,8 +5,8 @@ wanted.
 import json
 import os
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -118,9 +118,12 @@ def following(
     scanner: Scanner = DETECTING,
     clock: Callable[[], int] = lambda: NOW_MS,
     collector: str = DEFAULT_NAME,
+    states: Mapping[str, State | None] | None = None,
 ) -> Following:
-    """What a source is given that has ``saved`` this."""
-    publishing = Publishing(lambda _: saved, "c", 1, clock, collector)
+    """What a source is given that has ``saved`` this, or what is in ``states`` under its name."""
+    publishing = Publishing(
+        lambda name: saved if states is None else states.get(name), "c", 1, clock, collector
+    )
     return Following(publishing, 1, scanner, worker)
 
 
@@ -149,6 +152,12 @@ def drain(source: LogSource) -> tuple[list[Event], State | None]:
         events += chunk.events
         state = chunk.state
     return events, state
+
+
+def read_out(path: Path, known: Following) -> tuple[list[Event], State | None]:
+    """What a source of the file finds up to its end, and its last state."""
+    with closing(LogSource(path, known, of_pattern=True)) as source:
+        return drain(source)
 
 
 def tasks_and_reasons(events: Iterable[Event]) -> list[str]:

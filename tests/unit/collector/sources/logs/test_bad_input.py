@@ -1,7 +1,6 @@
 """Bytes that no logger should write: bounded memory, one trouble each, and the rest goes on."""
 
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ from deadwatch.contract.events import Event, encode
 from tests.unit.collector.sources.logs.scanning import (
     NOW_MS,
     abandoned,
-    drain,
     flat,
-    log_source,
+    following,
+    read_out,
     tasks_and_reasons,
 )
 
@@ -33,8 +32,7 @@ def read(tmp_path: Path) -> Read:
     def read(*pieces: bytes, form: str = "") -> list[Event]:
         with (tmp_path / "a.log").open("wb") as file:
             file.writelines(pieces)
-        with closing(log_source(tmp_path / "a.log", scanner=Scanner(format=form))) as source:
-            return drain(source)[0]
+        return read_out(tmp_path / "a.log", following(scanner=Scanner(format=form)))[0]
 
     return read
 

@@ -5,7 +5,6 @@ import gzip
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +21,7 @@ from tests.unit.collector.sources.logs.scanning import (
     following,
     glob_of,
     log_source,
+    read_out,
     tasks_and_reasons,
 )
 
@@ -70,9 +70,8 @@ def test_a_file_whose_name_is_no_utf8_is_read_and_its_events_can_be_written(tmp_
     append(path, abandoned(0))
     found: list[Path] = []
     LogGlob(f"{tmp_path}/*.log", following(), lambda path, *_: found.append(path)).poll()
-    with closing(LogSource(found[0], following(), of_pattern=True)) as source:
-        (event,), _ = drain(source)
-    assert source.name == event.source == f"log:{tmp_path}/caf\\xe9.log"
+    (event,), _ = read_out(found[0], following())
+    assert following().source(path) == event.source == f"log:{tmp_path}/caf\\xe9.log"
     assert encode(event)
 
 
@@ -80,24 +79,20 @@ def test_files_of_one_path_on_several_machines_are_told_apart_by_their_collector
     path = tmp_path / "a.log"
     append(path, abandoned(0))
     for collector, name in (("collector", f"log:{path}"), ("kafka-1", f"log:{path}@kafka-1")):
-        with closing(LogSource(path, following(collector=collector))) as source:
-            (event,), _ = drain(source)
-        assert (source.name, event.source) == (name, name)
+        (event,), _ = read_out(path, following(collector=collector))
+        assert event.source == name
     assert LogGlob("*.log", following(collector="kafka-1"), lambda *_: None).name == "log:*.log@kafka-1"
 
 
 def test_a_collector_goes_on_from_what_it_saved_before_its_name_was_part_of_the_files(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     append(path, abandoned(0))
-    with closing(LogSource(path, following())) as before:
-        _, saved = drain(before)
+    _, saved = read_out(path, following())
     append(path, abandoned(1))
     pattern = f"{tmp_path}/*.log*"
     kept = {f"log:{path}": saved, f"log:{pattern}": {"paths": [str(path)]}}
-    reading = following(collector="kafka-1")
-    reading = replace(reading, publishing=replace(reading.publishing, saved=kept.get))
-    with closing(LogSource(path, reading)) as source:
-        assert tasks_and_reasons(drain(source)[0]) == ["1"]
+    reading = following(collector="kafka-1", states=kept)
+    assert tasks_and_reasons(read_out(path, reading)[0]) == ["1"]
     followed: list[Path] = []
     path.with_suffix(".log.gz").touch()  # beside files that are known it is one of them, compressed
     LogGlob(pattern, reading, lambda path, *_: followed.append(path)).poll()
@@ -135,8 +130,7 @@ def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_anoth
     assert not chunk.state["memory"]["entry"]
     assert not chunk.state["memory"]["recent"], "what is kept for long is small"
     append(path, abandoned(2))
-    with closing(log_source(path, chunk.state)) as again:
-        events, _ = drain(again)
+    events, _ = read_out(path, following(chunk.state))
     assert tasks_and_reasons(events) == ["2"], "and nothing was lost"
     assert events[0].position > chunk.events[0].position
 
@@ -148,8 +142,7 @@ def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
 ) -> None:
     path = tmp_path / ("a.gz" if read_once else "a.log")
     path.write_bytes(gzip.compress(abandoned(0).encode()) if read_once else abandoned(0).encode())
-    with closing(LogSource(path, following(), of_pattern=True)) as source:
-        events, state = drain(source)
+    events, state = read_out(path, following())
     assert state is not None
     assert tasks_and_reasons(events) == ["0"]
     was_gone = {name: value for name, value in state.items() if name != "gone_ms"} | gone
@@ -163,8 +156,7 @@ def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
 def test_what_an_earlier_version_has_read_to_its_end_and_found_gone_is_no_gap(tmp_path: Path) -> None:
     append(tmp_path / "a.log", abandoned(1))
     was_gone = {"epoch": 1, "inode": 1, "memory": {"offset": 99}, "tail": "00000000", "whole": True}
-    with closing(log_source(tmp_path / "a.log", was_gone)) as source:
-        assert tasks_and_reasons(drain(source)[0]) == ["1"]
+    assert tasks_and_reasons(read_out(tmp_path / "a.log", following(was_gone))[0]) == ["1"]
 
 
 def test_a_file_of_a_pattern_that_was_gone_before_it_was_opened_ends(tmp_path: Path) -> None:

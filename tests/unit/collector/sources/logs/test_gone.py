@@ -1,17 +1,21 @@
 """Of a log whose file has long been gone a number is kept: that of the next file of its name."""
 
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from collector.sources.logs.files import GONE_MS, Following, LogSource
+from collector.sources.logs.files import GONE_MS, LogSource
 from collector.sources.logs.followed_file import NOT_THERE
 from collector.sources.logs.gone import EPOCHS, KEPT_MS, next_place, shortened
 from collector.sources.source import SourceDownError, State
-from deadwatch.contract.events import Event
-from tests.unit.collector.sources.logs.scanning import NOW_MS, abandoned, drain, following, tasks_and_reasons
+from tests.unit.collector.sources.logs.scanning import (
+    NOW_MS,
+    abandoned,
+    following,
+    read_out,
+    tasks_and_reasons,
+)
 
 GONE = {"epoch": 2, "inode": 5, "gone_ms": NOW_MS - KEPT_MS}
 
@@ -79,7 +83,7 @@ def test_that_nobody_read_a_deleted_log_to_its_end_is_told_when_its_name_comes_a
     path, source = tmp_path / "a" / "a.log", following().source(tmp_path / "a" / "a.log")
     path.parent.mkdir()
     path.write_text(abandoned(0))
-    _, state = read(path, {})
+    _, state = read_out(path, following(states={}))
     assert state is not None
     path.rename(tmp_path / "kept")
     left = {**state, "whole": True} if how.startswith("read") else state
@@ -88,9 +92,9 @@ def test_that_nobody_read_a_deleted_log_to_its_end_is_told_when_its_name_comes_a
     assert gone["gone_ms"]
     path.write_text(abandoned(1))
     gap = [] if how.startswith("read") else ["log_file_gone"]
-    assert tasks_and_reasons(read(path, {source: gone})[0]) == [*gap, "1"]
+    assert tasks_and_reasons(read_out(path, following(states={source: gone}))[0]) == [*gap, "1"]
     (tmp_path / "kept").rename(path)
-    assert read(path, {source: gone})[0] == [], "it was only not there"
+    assert read_out(path, following(states={source: gone}))[0] == [], "it was only not there"
 
 
 def at_its_end(path: Path, saved: State) -> State | None:
@@ -104,11 +108,10 @@ def at_its_end(path: Path, saved: State) -> State | None:
 
 
 def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
-    known, path = following(), tmp_path / "a.log"
-    source = replace(known, publishing=replace(known.publishing, collector="b")).source(path)
+    path = tmp_path / "a.log"
+    source = following(collector="b").source(path)
     saved = {**shortened({source: GONE}, (), NOW_MS), following().source(path): {"epoch": 0}}
-    named = replace(known.publishing, collector="b", saved=saved.get)
-    assert replace(known, publishing=named).saved(path) == {"epoch": 3}
+    assert following(collector="b", states=saved).saved(path) == {"epoch": 3}
 
 
 def test_a_number_never_falls_and_others_stay() -> None:
@@ -118,21 +121,14 @@ def test_a_number_never_falls_and_others_stay() -> None:
     assert next_place(left[EPOCHS], "log:c") is None
 
 
-def read(path: Path, saved: dict[str, State | None]) -> tuple[list[Event], State | None]:
-    known = following()
-    given: Following = replace(known, publishing=replace(known.publishing, saved=saved.get))
-    with closing(LogSource(path, given, of_pattern=True)) as source:
-        return drain(source)
-
-
 def test_a_new_file_has_the_positions_that_it_would_have_had_behind_the_place(tmp_path: Path) -> None:
     path, source = tmp_path / "a.log", following().source(tmp_path / "a.log")
     path.write_text(abandoned(0))
-    (first,), state = read(path, {})
+    (first,), state = read_out(path, following(states={}))
     assert state is not None
     path.rename(tmp_path / "kept")
     path.write_text(abandoned(1))
     gone = {**state, "gone_ms": 1}
-    (behind_place,), _ = read(path, {source: gone})
-    (behind_number,), _ = read(path, {**shortened({source: gone}, (), NOW_MS)})
+    (behind_place,), _ = read_out(path, following(states={source: gone}))
+    (behind_number,), _ = read_out(path, following(states={**shortened({source: gone}, (), NOW_MS)}))
     assert behind_number.position == behind_place.position > first.position

@@ -4,7 +4,6 @@ import gzip
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, nullcontext
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,8 +31,7 @@ class Collector:
 
     def __init__(self, pattern: Path) -> None:
         self._pattern, self._saved = pattern, dict[str, State]()
-        reading = following()
-        self._following = replace(reading, publishing=replace(reading.publishing, saved=self._saved.get))
+        self._following = following(states=self._saved)
         self.sources = dict[Path, LogSource]()
         self.tasks = list[str]()
         self.start()

@@ -29,12 +29,9 @@ def test_a_hit_that_several_loggers_tell_of_is_one() -> None:
     assert found(*repeated) == [("task_timeout", CLIENT, "1_0", "4004")]
 
 
-def test_the_same_hit_in_two_resources_is_two() -> None:
-    assert len(found(record(HIT, resource="a"), record(HIT, resource="b"))) == 2
-
-
-def test_the_same_hit_much_later_is_another_one() -> None:
-    assert len(found(record(HIT), record(HIT, at_ms=60_000))) == 2
+@pytest.mark.parametrize("another", [record(HIT, resource="a"), record(HIT, at_ms=60_000)])
+def test_the_same_hit_in_two_resources_or_much_later_is_two(another: LogRecord) -> None:
+    assert len(found(record(HIT), another)) == 2
 
 
 @pytest.mark.parametrize("text", [HIT, "nothing of note"])

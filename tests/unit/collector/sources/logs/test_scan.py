@@ -13,21 +13,18 @@ from tests.unit.collector.sources.logs.scanning import LOGS, MEMORY, TRUTH, expe
 SHORT = 400
 """Lines of that many bytes are too long for the scanner of the property test."""
 
+NO_PROGRESS = b"Task %b did not make progress within 4004 ms. Adjust `task.timeout.ms` if needed."
 LINES = (
     b"[2026-11-21 12:35:26,892] ERROR stream-thread [a-StreamThread-1] Error encountered sending due to:\n",
     b"[2026-11-21 12:35:26,893] INFO nothing of note\n",
     b"2026-11-21T12:35:40.000Z WARN later\r\n",
     b"o.TimeoutException: Expiring 2 record(s) for t-0:3001 ms has passed since batch creation\n",
     b"Caused by: o.TimeoutException: Expiring 2 record(s) for t-0:3001 ms has passed since batch creation\n",
-    b"o.StreamsException: Task 0_1 did not make progress within 4004 ms. Adjust"
-    b" `task.timeout.ms` if needed.\n",
-    b"Task 0_1 did not make progress within 4004 ms. Adjust `task.timeout.ms` if needed. Task"
-    b" 0_2 did not make"
-    b" progress within 4004 ms. Adjust `task.timeout.ms` if needed.\n",
+    b"o.StreamsException: " + NO_PROGRESS % b"0_1" + b"\n",
+    NO_PROGRESS % b"0_1" + b" " + NO_PROGRESS % b"0_2" + b"\n",
     b"[2026-11-21 12:35:27,000] ERROR [x|task-0] Graceful stop of task x-0 failed. (o.Worker:1104)\n",
-    b"[2026-11-21 12:35:27,000] ERROR Connector 'x' failed to properly shut down, has become"
-    b" unresponsive, and may"
-    b" be consuming external resources.\n",
+    b"[2026-11-21 12:35:27,000] ERROR Connector 'x' failed to properly shut down, has become unresponsive,"
+    b" and may be consuming external resources.\n",
     b"[2026-11-21 12:35:27,500] INFO Completed shutdown for WorkerConnector{id=x} (o.WorkerConnector:318)\n",
     b"[2026-11-21 12:35:28,000] ERROR Failed to write to DLQ, proceeding to ARCHIVED regardless."
     b" (k.S:3400)\n",
