@@ -78,7 +78,8 @@ class FollowedFile:
         """
         if self._descriptor == _CLOSED:
             self._target = Path(os.path.realpath(self.path))
-            found = self._first_after(written_ns) if inode is None else self._find(inode)
+            renamed = (Path(entry.path) for entry in self._beside() if entry.inode() == inode)
+            found = self._first_after(written_ns) if inode is None else next(renamed, self._target)
             self._descriptor = self._open(found)
             if inode is not None and not self._same(inode, offset, tail):
                 self.close()  # first: where there is no file of the name, this one is not read in its place
@@ -177,20 +178,13 @@ class FollowedFile:
         self._descriptor = descriptor
 
     def _written(self) -> list[Written]:
-        found = list[Written]()
-        for path in self._rotations():
-            with suppress(OSError):
-                status = path.stat()
-                found.append((status.st_mtime_ns, status.st_ino, path))
-        return found
-
-    def _find(self, inode: int) -> Path:
-        renamed = (Path(entry.path) for entry in self._beside() if entry.inode() == inode)
-        return next(renamed, self._target)
-
-    def _rotations(self) -> list[Path]:
         names = {self._target.name} | ({self.path.name} & {rotated_from(self._target.name)})
-        return [Path(entry.path) for entry in self._beside() if rotated_from(entry.name) in names]
+        found = list[Written]()
+        for rotation in (entry for entry in self._beside() if rotated_from(entry.name) in names):
+            with suppress(OSError):
+                status = rotation.stat()
+                found.append((status.st_mtime_ns, status.st_ino, Path(rotation.path)))
+        return found
 
     def _beside(self) -> list[os.DirEntry[str]]:
         """What is in the file's directory; nothing where we may not look."""

@@ -11,16 +11,10 @@ from collector.sources.logs.formats import Text
 
 def complete(form: Text, block: bytes, end: int) -> int:
     """The end of the last line whose parts are all in the block; 0 if there is none."""
-    last = line_start(block, end - 1)
-    return first_part(form, block, last, 0) if form.continues(block[last:end]) else end
-
-
-def first_part(form: Text, block: bytes, start: int, lowest: int) -> int:
-    """Where the line begins of which a part begins at ``start``, as far as its parts follow one another."""
-    while start > lowest:
-        before = line_start(block, start - 1)
-        if not _goes_on(form, block, before, start):
-            break
+    start = line_start(block, end - 1)
+    if not form.continues(block[start:end]):
+        return end
+    while start > 0 and _goes_on(form, block, before := line_start(block, start - 1), start):
         start = before
     return start
 

@@ -30,9 +30,6 @@ directory_of: Final = os.path.dirname
 NOTHING_MATCHES = "no file matches yet; each will be read from its beginning when it appears"
 
 
-Follow = Callable[[Path, bool, Callable[[], bool]], None]
-
-
 class Past(NamedTuple):
     """A file as an earlier look has found it; ``checksum`` is that of its first ``start_bytes``.
 
@@ -83,7 +80,7 @@ class LogGlob:
         self,
         pattern: str,
         following: Following,
-        follow: Follow,
+        follow: Callable[[Path, bool, Callable[[], bool]], None],
         follows: Callable[[Path], bool] = lambda _: True,
     ) -> None:
         self.name = following.source(pattern)

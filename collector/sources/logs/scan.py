@@ -20,7 +20,6 @@ from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, dete
 from collector.sources.logs.layout import KNOWN, Layout
 from collector.sources.logs.lines import (
     complete,
-    first_part,
     last_header,
     line_end,
     line_start,
@@ -98,6 +97,7 @@ def candidates(
 ) -> Iterator[list[tuple[int, int]]]:
     """Start and end (behind its newline) of each line to look at, or of all its parts, in their order.
 
+    A line in parts is looked at from its first one, since a format names each.
     ``held``: the streams of which a line was interrupted before the block.
     """
     hits = [match.start() for match in MESSAGES.finditer(block, 0, end)]
@@ -111,7 +111,7 @@ def candidates(
     passed = 0
     for start in sorted({line_start(block, hit) for hit in hits}):
         if start >= passed:
-            parts = parts_of(form, block, first_part(form, block, start, passed), end)
+            parts = parts_of(form, block, start, end)
             passed = parts[-1][1]
             yield parts
 
