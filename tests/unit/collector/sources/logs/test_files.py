@@ -153,23 +153,6 @@ def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
         assert again.poll() is None
 
 
-def test_what_an_earlier_version_has_read_to_its_end_and_found_gone_is_no_gap(tmp_path: Path) -> None:
-    append(tmp_path / "a.log", abandoned(1))
-    was_gone = {"epoch": 1, "inode": 1, "memory": {"offset": 99}, "tail": "00000000", "whole": True}
-    assert tasks_and_reasons(read_out(tmp_path / "a.log", following(was_gone))[0]) == ["1"]
-
-
-def test_a_file_of_a_pattern_that_was_gone_before_it_was_opened_ends(tmp_path: Path) -> None:
-    now_ms = [NOW_MS]
-    source = LogSource(tmp_path / "a.log", following(clock=lambda: now_ms[0]), of_pattern=True)
-    with pytest.raises(SourceDownError, match="does not exist"):
-        source.poll()
-    now_ms[0] += GONE_MS
-    chunk = source.poll()
-    assert chunk is not None
-    assert (chunk.ended, chunk.events) == (True, ())
-
-
 def test_a_file_that_was_read_once_has_not_ended_where_we_may_not_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,7 +104,9 @@ def at_its_end(path: Path, saved: State) -> State | None:
         with pytest.raises(SourceDownError, match=NOT_THERE):
             source.poll()
         chunk = source.poll()
-    return None if chunk is None else chunk.state
+    assert chunk is not None
+    assert chunk.ended
+    return chunk.state
 
 
 def test_the_number_comes_before_what_was_saved_without_the_name_of_the_collector(tmp_path: Path) -> None:
