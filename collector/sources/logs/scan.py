@@ -239,9 +239,9 @@ def admitted(memory: Memory, causes: list[Cause], alone: Entry) -> tuple[Memory,
         entry = replace(entry, causes=ordinal + 1, seen=(*entry.seen, identity)[-MAX_IDENTITIES:])
         if cause.window_ms != ALWAYS_NEW or cause.also:
             latest, new = mention(cause, recent.get(identity), entry.at_ms or 0)
-            for known in (cause.identity, *([cause.also] if cause.also else [])):
-                recent.pop(key_of(known), None)
-                recent[key_of(known)] = latest
+            for known in map(key_of, filter(None, (cause.identity, cause.also))):
+                recent.pop(known, None)
+                recent[known] = latest
         if new:
             found.append(Found(cause, entry.start, ordinal, entry.at_ms))
     for known in list(recent)[:-MAX_IDENTITIES]:

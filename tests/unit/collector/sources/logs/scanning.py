@@ -25,6 +25,8 @@ TRUTH = json.loads((LOGS / "truth.json").read_text())
 MEMORY = TypeAdapter(Memory)
 NOW_MS = 1_795_300_000_000
 DETECTING = Scanner()
+Maybe = Callable[[Callable[[], None]], None]
+"""Does what it is given, or does not: a test has to hold both ways."""
 
 
 def abandoned(task: int, time: str = "2026-11-21 12:35:23,893") -> str:

@@ -14,6 +14,7 @@ from collector.sources.logs.followed_file import GONE
 from collector.sources.logs.patterns import START_BYTES, LogGlob
 from collector.sources.source import SourceDownError, State
 from tests.unit.collector.sources.logs.scanning import (
+    Maybe,
     Writer,
     abandoned,
     drain,
@@ -144,11 +145,10 @@ def test_a_directory_that_is_not_there_for_a_moment_is_read_on_once_it_is_back(
     assert collector.entries(2) == writer.every()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("returned", [False, True])
 @pytest.mark.parametrize("start", ["", "=" * START_BYTES + "\n"], ids=["empty", "banner"])
 def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
-    tmp_path: Path, collect: Collect, start: str, returned: bool, restart: bool
+    tmp_path: Path, collect: Collect, start: str, returned: bool, maybe: Maybe
 ) -> None:
     logs, free, kept = tmp_path / "logs", tmp_path / "free", tmp_path / "kept"
     logs.mkdir()
@@ -161,8 +161,7 @@ def test_a_log_with_the_number_of_a_deleted_one_is_read_after_there_was_none(
     if returned:
         kept.rename(logs / "kept.log")
         collector.look()
-    if restart:
-        collector.start()
+    maybe(collector.start)
     free.write_text(start + abandoned(2))
     free.rename(logs / "b.log")
     assert collector.entries(2) == ["1", "2"]
@@ -191,18 +190,16 @@ def test_a_log_that_is_renamed_between_two_starts_after_there_was_none_is_read_o
     assert collector.entries(2) == writer.every()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("none", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_log_rotated_several_times_between_two_looks_is_read_once(
-    collector: Collector, writer: Writer, tmp_path: Path, *, name: str, none: bool, restart: bool
+    collector: Collector, writer: Writer, tmp_path: Path, *, name: str, none: bool, maybe: Maybe
 ) -> None:
     """Also where the last look has found none: its writer had nothing to write for a while."""
     if none:
         writer.path.rename(tmp_path / name.format(20))
         collector.look()
-    if restart:
-        collector.start()
+    maybe(collector.start)
     for number in range(3):
         writer.write(LINES)
         writer.path.rename(tmp_path / name.format(21 + number))
@@ -224,17 +221,15 @@ def test_a_log_that_is_renamed_while_nobody_reads_is_read_to_its_end(
     assert collector.entries() == writer.every()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("name", ROTATED)
 def test_a_copy_of_a_log_that_is_cut_then_is_read_once(
-    collector: Collector, writer: Writer, tmp_path: Path, name: str, restart: bool
+    collector: Collector, writer: Writer, tmp_path: Path, name: str, maybe: Maybe
 ) -> None:
     for number in range(2):
         writer.write()
         copy = tmp_path / name.format(21 + number)
         copy.touch()
-        if restart:
-            collector.start()
+        maybe(collector.start)
         collector.look()
         copy.write_bytes(writer.path.read_bytes())
         collector.look()
@@ -313,17 +308,15 @@ def test_a_pattern_of_rotations_alone_reads_each(collect: Collect, writer: Write
         writer.write(LINES)
 
 
-@pytest.mark.parametrize("restart", [False, True])
 def test_a_rotation_that_gives_its_name_away_is_read_no_further(
-    collect: Collect, writer: Writer, tmp_path: Path, restart: bool
+    collect: Collect, writer: Writer, tmp_path: Path, maybe: Maybe
 ) -> None:
     """Because the last number was deleted, or because a copy was written over it."""
     numbered = tmp_path / "x.log.1"
     rotate(writer, 1)
     writer.write(LINES)
     collector = collect("x.log*")
-    if restart:
-        collector.start()
+    maybe(collector.start)
     numbered.write_bytes(writer.path.read_bytes())
     writer.truncate()
     writer.write()

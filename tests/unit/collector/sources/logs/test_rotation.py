@@ -18,7 +18,7 @@ from collector.sources.logs.scan import Scanner
 from collector.sources.source import SourceDownError, State
 from deadwatch.contract.events import Position, Quarantined, TaskAbandoned
 from tests.tables import named
-from tests.unit.collector.sources.logs.scanning import Writer, abandoned, log_source
+from tests.unit.collector.sources.logs.scanning import Maybe, Writer, abandoned, log_source
 
 STEPS = ("write", "write", "write", "part", "poll", "restart", "rename", "copytruncate", "truncate", "delete")
 
@@ -127,28 +127,24 @@ def reader(writer: Writer) -> Iterator[Reader]:
         yield reader
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_an_entry_goes_on_in_the_renamed_file(writer: Writer, reader: Reader, restart: bool) -> None:
+def test_an_entry_goes_on_in_the_renamed_file(writer: Writer, reader: Reader, maybe: Maybe) -> None:
     writer.part()
     reader.drain()
-    if restart:
-        reader.restart()
+    maybe(reader.restart)
     writer.rename()
     writer.write()
     assert reader.all() == writer.every()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("copies", [1, 3])
 def test_what_was_not_read_of_a_log_that_was_copied_and_cut_is_read_in_its_copy(
-    writer: Writer, reader: Reader, restart: bool, copies: int
+    writer: Writer, reader: Reader, maybe: Maybe, copies: int
 ) -> None:
     for _ in range(copies):
         writer.write(2)
         writer.copytruncate()
         writer.write()
-    if restart:
-        reader.restart()
+    maybe(reader.restart)
     assert reader.all() == writer.every()
     assert not reader.gaps
 
@@ -171,16 +167,14 @@ ROTATIONS = [
 
 
 @pytest.mark.parametrize("name", named(ROTATIONS))
-@pytest.mark.parametrize("restart", [False, True])
 def test_a_log_rotated_often_while_nobody_read_is_read_through_all_of_them(
-    tmp_path: Path, writer: Writer, reader: Reader, restart: bool, name: str
+    tmp_path: Path, writer: Writer, reader: Reader, maybe: Maybe, name: str
 ) -> None:
     for other in (name.format(1), "y.log.1"):
         (tmp_path / other).write_text(abandoned(0))
     writer.write()
     reader.drain()
-    if restart:
-        reader.restart()
+    maybe(reader.restart)
     for rotation in range(2, 6):
         writer.write()
         writer.path.rename(tmp_path / name.format(rotation))
@@ -238,8 +232,7 @@ def test_an_empty_successor_is_believed_when_the_renamed_file_has_been_quiet(
     assert reader.poll()
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_a_link_to_each_days_file_is_followed_through_the_days(tmp_path: Path, restart: bool) -> None:
+def test_a_link_to_each_days_file_is_followed_through_the_days(tmp_path: Path, maybe: Maybe) -> None:
     """As cronolog and others write a log: the file that is written has its day in its name from the start."""
     link = tmp_path / "x.log"
     with closing(Reader(link)) as reader:
@@ -251,8 +244,7 @@ def test_a_link_to_each_days_file_is_followed_through_the_days(tmp_path: Path, r
             link.symlink_to(file.name)
             if day == 21:
                 reader.drain()
-        if restart:
-            reader.restart()
+        maybe(reader.restart)
         reader.drain()
     assert reader.tasks == ["21", "22", "23", "24"]
 
@@ -272,8 +264,7 @@ def test_rotations_of_another_log_that_is_called_as_a_link_are_not_those_of_its_
     assert reader.tasks == ["1", "3"]
 
 
-@pytest.mark.parametrize("restart", [False, True])
-def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, restart: bool) -> None:
+def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, maybe: Maybe) -> None:
     """As those of /var/log/containers on Kubernetes."""
     pod, link = tmp_path / "pod", tmp_path / "containers" / "x.log"
     for directory in (pod, link.parent):
@@ -283,8 +274,7 @@ def test_a_link_is_followed_to_the_rotations_beside_its_file(tmp_path: Path, res
     link.symlink_to(writer.path)
     with closing(Reader(link)) as reader:
         reader.drain()
-        if restart:
-            reader.restart()
+        maybe(reader.restart)
         for at in range(2):
             writer.write()
             writer.path.rename(pod / f"0.log.20261121-06363{at}")

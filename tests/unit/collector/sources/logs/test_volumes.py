@@ -8,7 +8,7 @@ from collector.sources.logs.followed_file import GONE
 from collector.sources.logs.gone import EPOCHS, shortened
 from collector.sources.logs.patterns import MAX_AWAY
 from collector.sources.source import SourceDownError
-from tests.unit.collector.sources.logs.scanning import NOW_MS, Writer, abandoned, following, glob_of
+from tests.unit.collector.sources.logs.scanning import NOW_MS, Maybe, Writer, abandoned, following, glob_of
 from tests.unit.collector.sources.logs.test_patterns import LINES, Collect, collect
 
 __all__ = ["collect"]
@@ -20,10 +20,9 @@ def volumes(tmp_path: Path) -> None:
         (tmp_path / volume).mkdir()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize("rotated", [False, True])
 def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
-    tmp_path: Path, collect: Collect, *, rotated: bool, restart: bool
+    tmp_path: Path, collect: Collect, *, rotated: bool, maybe: Maybe
 ) -> None:
     """It may come when the other one has been read for long, and be rotated on meanwhile."""
     collector = collect("?/x.log*", 0)
@@ -38,8 +37,7 @@ def test_rotations_on_a_volume_that_is_mounted_late_are_read_once(
     collector.look()
     away = late.path.parent.rename(tmp_path / "away")
     for _ in range(2):
-        if restart:
-            collector.start()
+        maybe(collector.start)
         there.write(LINES)
         collector.look(2)
     away.rename(late.path.parent)
@@ -74,9 +72,8 @@ def test_a_log_that_was_renamed_on_a_volume_that_is_mounted_late_is_read_to_its_
     assert collector.entries() == late.every()
 
 
-@pytest.mark.parametrize("restart", [False, True])
 def test_a_log_with_the_number_of_one_that_was_deleted_with_its_directory_is_read(
-    tmp_path: Path, collect: Collect, *, restart: bool
+    tmp_path: Path, collect: Collect, maybe: Maybe
 ) -> None:
     """As those of pods, also where nothing tells the two apart: the first one was empty."""
     (tmp_path / "a" / "0.log").touch()
@@ -84,8 +81,7 @@ def test_a_log_with_the_number_of_one_that_was_deleted_with_its_directory_is_rea
     collector = collect("?/0.log")
     kept = (tmp_path / "a" / "0.log").rename(tmp_path / "kept")
     collector.look()
-    if restart:
-        collector.start()
+    maybe(collector.start)
     kept.write_text(abandoned(2))
     kept.rename(tmp_path / "c" / "0.log")
     assert collector.entries(2) == ["1", "2"]
