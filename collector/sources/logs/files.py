@@ -218,7 +218,7 @@ class LogSource:
     def _chunk(self, epoch: int, found: list[Found], place: Place, lost: tuple[Found, ...] = ()) -> Chunk:
         """``lost`` says that the file before is gone: what it contained beyond our position was not read."""
         of_epochs = (*((cause, self._place.epoch) for cause in lost), *((cause, epoch) for cause in found))
-        self._place, self._at_its_end = place, False
+        self._place, self._rest, self._at_its_end = place, b"", False
         return Chunk(tuple(self._event(*one) for one in of_epochs), self._saved(), more=True)
 
     def _saved(self) -> State:

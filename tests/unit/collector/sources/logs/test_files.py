@@ -135,6 +135,23 @@ def test_a_file_of_a_pattern_that_is_gone_ends_and_one_that_comes_again_is_anoth
     assert events[0].position > chunk.events[0].position
 
 
+def test_a_line_that_became_whole_before_its_log_was_gone_is_read_once(tmp_path: Path) -> None:
+    """Though it was the log's last, and could not be looked at again: its handle has become stale."""
+    path, now_ms = tmp_path / "a.log", [NOW_MS]
+    append(path, abandoned(0).rstrip())
+    source = LogSource(path, following(clock=lambda: now_ms[0]), of_pattern=True)
+    assert drain(source)[0] == []
+    append(path, "\n")
+    told = [source.poll()]
+    path.unlink()
+    source.close()
+    with pytest.raises(SourceDownError, match="does not exist"):
+        source.poll()
+    now_ms[0] += GONE_MS
+    told += [source.poll()]
+    assert [tasks_and_reasons(chunk.events) for chunk in told if chunk is not None] == [["0"], []]
+
+
 @pytest.mark.parametrize("read_once", [False, True])
 @pytest.mark.parametrize("gone", [{"gone_ms": NOW_MS}, {"whole": True}], ids=["", "by an earlier version"])
 def test_a_file_that_was_gone_and_has_come_back_is_saved_as_there(
