@@ -12,7 +12,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -47,13 +47,17 @@ def rotated_from(name: str) -> str:
 
 
 @contextmanager
-def readable(missing: str = NOT_THERE) -> Iterator[None]:
-    """Turns errors of the file system into ``SourceDownError``; ``missing`` is the text for no such file."""
+def readable(missing: str = NOT_THERE, close: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Turns errors of the file system into ``SourceDownError``; ``missing`` is the text for no such file.
+
+    ``close`` is called at any other, such as a stale handle of NFS: the next read opens the file again.
+    """
     try:
         yield
     except FileNotFoundError:
         raise FileMissingError(missing) from None
     except OSError as error:
+        close()
         text = f"the file cannot be read ({error.strerror}); this process needs read access to it"
         raise SourceDownError(text) from None
 
@@ -93,22 +97,12 @@ class FollowedFile:
         return self._status().st_ino, another
 
     def _status(self) -> os.stat_result:
-        with self._usable():
+        with readable(close=self.close):
             return os.fstat(self._descriptor)
-
-    @contextmanager
-    def _usable(self) -> Iterator[None]:
-        """Closes the file at an error, such as a stale handle of NFS: the next read opens it again."""
-        try:
-            with readable():
-                yield
-        except SourceDownError:
-            self.close()
-            raise
 
     def mark(self, offset: int) -> tuple[str, int]:
         """A checksum of the bytes before ``offset``, "" if there are none, and when the file was written."""
-        with self._usable():
+        with readable(close=self.close):
             return _tail(self._descriptor, offset), os.fstat(self._descriptor).st_mtime_ns
 
     def _same(self, inode: int | None, offset: int, tail: str) -> bool:
@@ -118,7 +112,7 @@ class FollowedFile:
 
     def read(self, offset: int, size: int) -> bytes:
         """At most ``size`` bytes from ``offset``; fewer only at the end."""
-        with self._usable():
+        with readable(close=self.close):
             return os.pread(self._descriptor, size, offset)
 
     def ends(self, inode: int, offset: int, block: bytes) -> tuple[bool, int | None]:

@@ -9,6 +9,7 @@ import os
 import select
 import zlib
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -72,26 +73,27 @@ class GzipLog(OnceReader):
 
     def open(self, inode: int | None, offset: int, tail: str, written_ns: int) -> tuple[int, bool]:  # noqa: ARG002 - of other logs
         """Open the file; it is read once, whatever its inode."""
-        if self._file is None:
-            with readable():
-                self._file = gzip.GzipFile(self._path, "rb")
-        return os.fstat(self._file.fileno()).st_ino, False
+        with readable(close=self.close):
+            self._file = self._file or gzip.GzipFile(self._path, "rb")
+            return os.fstat(self._file.fileno()).st_ino, False
 
     def close(self) -> None:
         """Close the file; if it is opened again, it is read from its beginning."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
         self._file, self._held, self._start, self._ended = None, bytearray(), 0, False
 
     def _pull(self) -> bytes:
         if self._file is None:
             raise ValueError("the file is not open")
-        try:
-            return self._file.read1(PIECE_BYTES)
-        except EOFError:
-            self.trouble = GZIP_TRUNCATED
-        except (OSError, zlib.error):
-            self.trouble = GZIP_BROKEN
+        with readable(close=self.close):
+            try:
+                return self._file.read1(PIECE_BYTES)
+            except EOFError:
+                self.trouble = GZIP_TRUNCATED
+            except (gzip.BadGzipFile, zlib.error):
+                self.trouble = GZIP_BROKEN
         return b""
 
 

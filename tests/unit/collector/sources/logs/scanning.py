@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 from pydantic import TypeAdapter
 
@@ -111,6 +112,15 @@ def flat(*, most_mb: int) -> Iterator[None]:
         assert tracemalloc.get_traced_memory()[1] < most_mb << 20
     finally:
         tracemalloc.stop()
+
+
+def refusing(number: int) -> Callable[..., NoReturn]:
+    """In place of a call that the system refuses."""
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def following(

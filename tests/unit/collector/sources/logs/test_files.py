@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -22,6 +21,7 @@ from tests.unit.collector.sources.logs.scanning import (
     glob_of,
     log_source,
     read_out,
+    refusing,
     tasks_and_reasons,
 )
 
@@ -217,13 +217,6 @@ def closing_with_an_error(close: Callable[[int], None]) -> Callable[[int], None]
     def fail(descriptor: int) -> None:
         close(descriptor)
         raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-
-    return fail
-
-
-def refusing(number: int) -> Callable[..., NoReturn]:
-    def fail(*_: object, **__: object) -> NoReturn:
-        raise OSError(number, os.strerror(number))
 
     return fail
 

@@ -1,5 +1,6 @@
 """Gzip files and standard input: read once, whatever is wrong with their end."""
 
+import errno
 import gzip
 import os
 import zlib
@@ -17,6 +18,7 @@ from tests.unit.collector.sources.logs.scanning import (
     flat,
     glob_of,
     log_source,
+    refusing,
     tasks_and_reasons,
 )
 
@@ -53,6 +55,23 @@ def test_a_restart_goes_on_within_a_gzip_file(tmp_path: Path) -> None:
         _, last = drain(source)
     assert read(path, first.state) == ["1"]
     assert read(path, last) == []
+
+
+@pytest.mark.parametrize(("of", "call"), [(gzip.GzipFile, "read1"), (os, "fstat")])
+def test_a_gzip_file_whose_handle_is_stale_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: object, call: str
+) -> None:
+    """As after NFS has come back with another export: it is not broken."""
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(line(0) + QUIET + line(1)))
+    with closing(log_source(path)) as source:
+        first = source.poll()
+        with monkeypatch.context() as patched:
+            patched.setattr(of, call, refusing(errno.ESTALE))
+            with pytest.raises(SourceDownError, match="Stale file handle"):
+                source.poll()
+        assert first is not None
+        assert tasks_and_reasons([*first.events, *drain(source)[0]]) == ["0", "1"]
 
 
 def test_what_was_read_before_a_restart_is_not_held(tmp_path: Path) -> None:
