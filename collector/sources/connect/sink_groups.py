@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import GroupIdNotFoundError, KafkaError, TopicAuthorizationFailedError
+from kafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.sources.connect.interfaces import Key
@@ -26,11 +26,14 @@ from deadwatch.runtime import kafka_topics
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
-_STEADY: Final = frozenset({"Stable", "Empty", "Dead"})
+_STEADY: Final = frozenset({"Stable", "Empty"})
+_DEAD: Final = "Dead"
+_UNKNOWN: Final = ""
+"""The state in an answer that is an error."""
+
 _POLLS: Final = 10
 _MOST_SILENT: Final = 2
 """So many partitions may give nothing in time; then a round reads nothing more, so that it ends."""
-_NO_GROUP: Final = GroupIdNotFoundError.__name__
 
 Extents = Mapping[TopicPartition, Extent]
 
@@ -48,27 +51,27 @@ class Group:
 
 
 def read_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, Group | None]:
-    """The groups of these names, None for one that we may not see. Raises ``KafkaError``.
+    """The groups of these names that exist, None for one that is not described. Raises ``KafkaError``.
 
-    A partition without leader, or of a topic that is no more, has no extent.
+    Offsets are asked first: that fails for the one group that we may not see, and wherever a coordinator has
+    moved, which kafka-python 3.0.12 does not notice by itself. A group of KIP-848 is called dead and
+    has offsets. A partition without leader, or of a topic that is no more, has no extent.
     """
-    if not names:
-        return {}
-    described = admin.describe_groups([*names])
-    committed = {name: _committed(admin, name) for name, group in described.items() if not group["error"]}
+    committed = {name: offsets for name in names if (offsets := _committed(admin, name)) is not None}
+    described = admin.describe_groups([*committed]) if committed else {}
     led = _led(admin, {place.topic for offsets in committed.values() for place in offsets})
     every = {place for offsets in committed.values() for place in offsets if place in led}
     ends = admin.list_partition_offsets(
         dict.fromkeys(every, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED
     )
-    groups: dict[str, Group | None] = {}
-    for name, group in described.items():
-        offsets = committed.get(name, {}).items()
-        extents = {place: Extent(offset, ends[place].offset) for place, offset in offsets if place in ends}
-        if not group["error"]:
-            groups[name] = Group(group["group_state"] in _STEADY, _held(group["members"]), extents)
-        else:  # a group that does not exist holds nothing; of others nothing is known
-            groups[name] = Group(True, {}, {}) if _NO_GROUP in group["error"] else None
+    groups: dict[str, Group | None] = dict.fromkeys(names)
+    for name, offsets in committed.items():
+        state, members = described[name]["group_state"], described[name]["members"]
+        extents = {place: Extent(offsets[place], ends[place].offset) for place in offsets if place in ends}
+        if state == _DEAD and not offsets:
+            del groups[name]
+        elif state not in {_DEAD, _UNKNOWN}:
+            groups[name] = Group(state in _STEADY, _held(members), extents)
     return groups
 
 
@@ -91,8 +94,11 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
         consumer.close()
 
 
-def _committed(admin: KafkaAdminClient, name: str) -> dict[TopicPartition, int]:
-    offsets = admin.list_group_offsets(name)[name]
+def _committed(admin: KafkaAdminClient, name: str) -> dict[TopicPartition, int] | None:
+    try:
+        offsets = admin.list_group_offsets(name)[name]
+    except GroupAuthorizationFailedError:
+        return None
     return {place: committed.offset for place, committed in offsets.items() if committed.offset >= 0}
 
 
@@ -202,7 +208,10 @@ class SinkGroups:
             self._round.undescribed = f"Kafka does not describe the groups of sinks ({type(error).__name__})"
             return {}
         if unknown := sorted(name for name, group in groups.items() if group is None):
-            self._round.undescribed = f"Kafka does not describe group {unknown[0]}; allow us to Describe it"
+            self._round.undescribed = (
+                f"Kafka does not describe group {unknown[0]}; allow us to Describe it, and leave its "
+                "group.protocol at classic"
+            )
         return groups
 
     def a_record_waits(self, extents: Extents, beyond: int) -> bool | None:

@@ -1,14 +1,24 @@
 """Whether a record waits for a sink: yes, no, or not known, and then it is said why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from kafka import TopicPartition
-from kafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
+from kafka.errors import (
+    GroupAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    NotCoordinatorError,
+    TopicAuthorizationFailedError,
+)
+from kafka.structs import OffsetAndMetadata, OffsetAndTimestamp
 
 from collector.sources.connect import sink_groups
-from collector.sources.connect.sink_groups import SinkGroups
+from collector.sources.connect.sink_groups import Group, SinkGroups
 from collector.sources.connect.stalled import Extent
+from deadwatch.runtime import kafka_topics
 from deadwatch.runtime.kafka import KafkaConnection
 from tests.tables import named
 
@@ -131,3 +141,67 @@ def test_a_round_in_which_nobody_asks_ends_no_rest(monkeypatch: pytest.MonkeyPat
         groups.ask([])
         groups.ask([])
     assert found == [None, True]
+
+
+Described = tuple[str, int | KafkaError | None]
+"""The state of a group, and what it has committed of P0 or how that fails."""
+
+
+@dataclass
+class Admin:
+    """It answers as kafka-python 3.0.12 does on a 4.4.0 broker; P0 ends at 9."""
+
+    groups: Mapping[str, Described]
+    closed: bool = False
+
+    def list_group_offsets(self, name: str) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
+        offset = self.groups[name][1]
+        if isinstance(offset, KafkaError):
+            raise offset
+        return {name: {} if offset is None else {P0: OffsetAndMetadata(offset, "", -1)}}
+
+    def describe_groups(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return {name: {"group_state": self.groups[name][0], "members": []} for name in names}
+
+    def describe_topics(self, topics: Sequence[str]) -> list[dict[str, Any]]:
+        return [{"name": name, "partitions": [{"partition_index": 0, "leader_id": 1}]} for name in topics]
+
+    def list_partition_offsets(
+        self, places: Mapping[TopicPartition, int], _isolation: object
+    ) -> dict[TopicPartition, OffsetAndTimestamp]:
+        return dict.fromkeys(places, OffsetAndTimestamp(9, -1, None))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+HIDDEN, MOVED = GroupAuthorizationFailedError(), NotCoordinatorError()
+FOUND = {"sink": Group(steady=True, held={}, extents={P0: Extent(3, 9)})}
+DESCRIBED: list[tuple[str, Described, dict[str, Group | None]]] = [
+    ("one that rebalances", ("PreparingRebalance", None), {"g": Group(steady=False, held={}, extents={})}),
+    ("one that nobody has joined yet", ("Dead", None), {}),
+    ("one of another protocol", ("Dead", 5), {"g": None}),
+    ("one whose answer is an error", ("", None), {"g": None}),
+    ("one that we may not see", ("", HIDDEN), {"g": None}),
+]
+
+
+@pytest.mark.parametrize(("other", "found"), named(DESCRIBED))
+def test_a_group_that_is_not_described_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, other: Described, found: dict[str, Group | None]
+) -> None:
+    monkeypatch.setattr(kafka_topics, "connect", lambda _: Admin({"sink": ("Empty", 3), "g": other}))
+    groups = SinkGroups(KafkaConnection())
+    assert groups.ask(["sink", "g"]) == FOUND | found
+    assert [text for text in groups.troubles if "group g; allow us to Describe it" not in text] == []
+    assert bool(groups.troubles) == (None in found.values())
+
+
+def test_a_coordinator_that_has_moved_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    admins = [Admin({"sink": ("", MOVED)}), Admin({"sink": ("Empty", 3)})]
+    made = iter(admins)
+    monkeypatch.setattr(kafka_topics, "connect", lambda _: next(made))
+    groups = SinkGroups(KafkaConnection())
+    assert groups.ask(["sink"]) == {}
+    assert "(NotCoordinatorError)" in groups.troubles[0]
+    assert (groups.ask(["sink"]), groups.troubles, admins[0].closed) == (FOUND, [], True)
