@@ -232,6 +232,6 @@ class Names:
 def _named(queues: Mapping[str, str | None], kind: str) -> Named:
     named: Named = {}
     for name, topic in queues.items():
-        if topic:
+        if topic and "${" not in topic:  # a name that a config provider fills in is not known here
             named.setdefault(topic, []).append(f"{kind} {name}")
     return named

@@ -1,5 +1,7 @@
 """Dead letter topics as Kafka and the configurations tell of them, without a Kafka."""
 
+import json
+
 import pytest
 from kafka import TopicPartition
 from kafka.errors import ClusterAuthorizationFailedError, UnsupportedVersionError
@@ -8,7 +10,8 @@ from collector.settings import ConnectSettings
 from collector.sources.brokers import kafka_admin
 from collector.sources.brokers.kafka_admin import SHARE_GROUPS, Extent, Names
 from collector.sources.connect.workers import source_name
-from collector.sources.findings.configuration import MAX_SHOWN
+from collector.sources.findings.configuration import DLQ, MAX_SHOWN
+from tests.http_server import Serve
 from tests.tables import named
 from tests.unit.collector.sources.brokers.admin import TOO_OLD, Admin, Log
 
@@ -77,3 +80,16 @@ def test_a_connect_that_is_away_keeps_the_last_answer() -> None:
     names.ask_connect()
     names.close()
     assert names.of("dlq.b") == "connector x"
+
+
+def test_a_name_that_a_config_provider_fills_in_names_no_topic(serve: Serve) -> None:
+    status = {"connector": {"state": "RUNNING"}, "tasks": []}
+    sinks = {
+        name: {"status": status, "info": {"type": "sink", "config": {DLQ: queue}}}
+        for name, queue in {"plain": "dlq.a", "filled": "dlq.${file:/etc/stage:name}"}.items()
+    }
+    port = serve(lambda *_: (200, json.dumps(sinks).encode()))
+    names = Names((ConnectSettings(url=f"http://127.0.0.1:{port}"),), {})
+    names.ask_connect()
+    names.close()
+    assert names.topics() == {"dlq.a"}
