@@ -214,8 +214,9 @@ class CollectorSettings(QuarantineSettings):
         deprecated = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
         found = [text for value, text in deprecated if value is not None]
         if self.name != DEFAULT_NAME:  # there are others
-            nameless = [one.jolokia_url for one in self.brokers if not one.name]
-            found += [NAMELESS.format(url) for url in nameless if is_loopback(urlsplit(url).hostname or "")]
+            nameless = [urlsplit(one.jolokia_url) for one in self.brokers if not one.name]
+            shared = [url for url in nameless if is_loopback(url.hostname or "")]
+            found += [NAMELESS.format(f"{url.netloc.rpartition('@')[2]}{url.path}") for url in shared]
         return tuple(found)
 
     @model_validator(mode="after")
