@@ -6,13 +6,12 @@ which counts threads, and it asks Kafka too: so it is a source of its own and de
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 from collector.settings import ConnectSettings
 from collector.sources.connect import interfaces, sink_groups
 from collector.sources.connect.interfaces import ERRORS, RUNNING, Beans, Key, Progress, Task
-from collector.sources.connect.sink_groups import Group, SinkGroups
+from collector.sources.connect.sink_groups import Extents, Group, SinkGroups
 from collector.sources.connect.stalled import StallWatch, TaskObservation, Verdict
 from collector.sources.connect.workers import cluster_url
 from collector.sources.jolokia import JolokiaError
@@ -25,16 +24,6 @@ MAX_TASKS: Final = 1_500
 """How many tasks one event holds."""
 
 _CONSEQUENCE: Final = ": errors and progress of its tasks are not known; check jolokia_url and the agent"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What one poll has found; ``beans`` are by worker, ``tasks_of`` counts those of each connector."""
-
-    tasks: dict[Key, Task]
-    beans: dict[str, Beans]
-    groups: dict[str, Group | None]
-    tasks_of: Counter[str]
 
 
 class ConnectTasksSource:
@@ -60,8 +49,11 @@ class ConnectTasksSource:
         beans, troubles = self._ask_agents({task.worker for task in tasks.values()})
         judged = tasks.values() if self._settings.stalled_after_ms else ()
         groups = self._groups.ask({task.group for task in judged if task.group and task.state == RUNNING})
-        found = Found(tasks, beans, groups, Counter(key.connector for key in tasks))
-        described = tuple(self._described(key, found) for key in sorted(tasks))
+        tasks_of = Counter(key.connector for key in tasks)
+        described = tuple(
+            self._described(key, task, beans.get(task.worker, Beans()), groups.get(task.group), tasks_of)
+            for key, task in sorted(tasks.items())
+        )
         self._watch.keep(tasks)
         troubles += self._groups.troubles
         if len(described) > MAX_TASKS:
@@ -88,11 +80,12 @@ class ConnectTasksSource:
                 troubles.append(f"Jolokia of worker {worker} {error}{_CONSEQUENCE}")
         return beans, troubles
 
-    def _described(self, key: Key, found: Found) -> ConnectTask:
-        task = found.tasks[key]
-        of_worker = found.beans.get(task.worker, Beans())
+    def _described(
+        self, key: Key, task: Task, of_worker: Beans, group: Group | None, tasks_of: Counter[str]
+    ) -> ConnectTask:
         errors, progress = of_worker.errors.get(key), of_worker.progress.get(key)
-        verdict = self._judge(key, progress, found)
+        extents = sink_groups.of_task(key, group, only=tasks_of[key.connector] == 1) if group else None
+        verdict = self._judge(key, task, progress, group, extents)
         return ConnectTask(
             worker=task.worker,
             connector=key.connector,
@@ -107,12 +100,11 @@ class ConnectTasksSource:
             stalled_because=verdict.because,
         )
 
-    def _judge(self, key: Key, progress: Progress | None, found: Found) -> Verdict:
+    def _judge(
+        self, key: Key, task: Task, progress: Progress | None, group: Group | None, extents: Extents | None
+    ) -> Verdict:
         if not self._settings.stalled_after_ms:
             return Verdict()
-        task, only = found.tasks[key], found.tasks_of[key.connector] == 1
-        group = found.groups.get(task.group)
-        extents = sink_groups.of_task(key, group, only=only) if group else None
         observation = TaskObservation(
             running=task.state == RUNNING,
             sink=bool(task.group),

@@ -68,12 +68,8 @@ def without_thread(
     state: WorkerState, instances: Mapping[Key, InstanceState], known: Mapping[Key, int], now_ms: int
 ) -> dict[Key, int]:
     """Since when each task that REST calls RUNNING has been seen without a thread."""
-    lost = (
-        key
-        for key, instance in instances.items()
-        if key.task and instance.name == RUNNING and key not in state.threads
-    )
-    return {key: known.get(key, now_ms) for key in lost}
+    running = (key for key, instance in instances.items() if key.task and instance.name == RUNNING)
+    return {key: known.get(key, now_ms) for key in running if key not in state.threads}
 
 
 def count(

@@ -149,7 +149,7 @@ Described = tuple[str, int | KafkaError | None]
 
 @dataclass
 class Admin:
-    """It answers as kafka-python 3.0.12 does on a 4.4.0 broker; P0 ends at 9."""
+    """It answers as kafka-python 3.0.12 does on a 4.4.0 broker; no partition has a leader."""
 
     groups: Mapping[str, Described]
     closed: bool = False
@@ -163,20 +163,18 @@ class Admin:
     def describe_groups(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {name: {"group_state": self.groups[name][0], "members": []} for name in names}
 
-    def describe_topics(self, topics: Sequence[str]) -> list[dict[str, Any]]:
-        return [{"name": name, "partitions": [{"partition_index": 0, "leader_id": 1}]} for name in topics]
+    def describe_topics(self, _topics: Sequence[str]) -> list[dict[str, Any]]:
+        return []
 
-    def list_partition_offsets(
-        self, places: Mapping[TopicPartition, int], _isolation: object
-    ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        return dict.fromkeys(places, OffsetAndTimestamp(9, -1, None))
+    def list_partition_offsets(self, *_: object) -> dict[TopicPartition, OffsetAndTimestamp]:
+        return {}
 
     def close(self) -> None:
         self.closed = True
 
 
 HIDDEN, MOVED = GroupAuthorizationFailedError(), NotCoordinatorError()
-FOUND = {"sink": Group(steady=True, held={}, extents={P0: Extent(3, 9)})}
+FOUND = {"sink": Group(steady=True, held={}, extents={})}
 DESCRIBED: list[tuple[str, Described, dict[str, Group | None]]] = [
     ("one that rebalances", ("PreparingRebalance", None), {"g": Group(steady=False, held={}, extents={})}),
     ("one that nobody has joined yet", ("Dead", None), {}),
