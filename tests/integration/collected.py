@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine
 
@@ -19,6 +20,8 @@ from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from lab import Lab
+
+E = TypeVar("E", bound=Event)
 
 REQUEST_MS = 60_000
 """A bound for a hang, for sources of which each poll has to answer, also on a busy machine."""
@@ -66,6 +69,15 @@ def published_every(heartbeat_interval_ms: int) -> Publishing:
 def worker_source(settings: ConnectSettings) -> ConnectSource:
     """Of a Connect worker's threads."""
     return ConnectSource(settings, published_every(1_000), pause=wait_ms)
+
+
+def snapshot(source: Source, kind: type[E]) -> E:
+    """The only event of this kind that a poll brings, without any trouble."""
+    chunk = source.poll()
+    assert chunk is not None
+    assert not chunk.trouble
+    (event,) = (one for one in chunk.events if isinstance(one, kind))
+    return event
 
 
 def connect_settings(lab: Lab) -> ConnectSettings:

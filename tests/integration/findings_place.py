@@ -16,7 +16,7 @@ from deadwatch.contract.events import FindingsSnapshot
 from deadwatch.contract.events.findings import FindingKind
 from deadwatch.store import schema
 from lab import Lab
-from tests.integration.collected import Collected
+from tests.integration.collected import Collected, snapshot
 from tests.kafka_topics import producing
 from tests.waiting import until
 
@@ -43,11 +43,7 @@ class Way:
 
     def found(self) -> Found:
         """What is found now besides what was there before."""
-        chunk = self.source.poll()
-        assert chunk is not None
-        assert not chunk.trouble
-        (snapshot,) = (one for one in chunk.events if isinstance(one, FindingsSnapshot))
-        self.store.apply(snapshot)
+        self.store.apply(snapshot(self.source, FindingsSnapshot))
         with self.store.read() as connection:
             return {(row.kind, row.subject) for row in every_row(connection, schema.findings)} - self.others
 

@@ -12,7 +12,7 @@ from deadwatch.contract.events import BrokerSnapshot, DeadLetterTopic, DeadLette
 from deadwatch.contract.topics import PARKED_SUFFIX
 from lab import Lab, share
 from lab.connect import FILESINK_DLQ
-from tests.integration.collected import REQUEST_MS, published_every, topics_source
+from tests.integration.collected import REQUEST_MS, published_every, snapshot, topics_source
 from tests.integration.findings_place import NAME, altered, queue, records
 from tests.kafka_topics import messages, producing
 from tests.waiting import until
@@ -26,11 +26,8 @@ def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
     with closing(BrokerSource(settings, published_every(0))) as source:
 
         def of_group() -> ShareGroup | None:
-            chunk = source.poll()
-            assert chunk is not None
-            (snapshot,) = chunk.events
-            assert isinstance(snapshot, BrokerSnapshot)
-            return next((one for one in snapshot.share_groups if one.consumergroup == share.GROUP), None)
+            groups = snapshot(source, BrokerSnapshot).share_groups
+            return next((one for one in groups if one.consumergroup == share.GROUP), None)
 
         yield of_group
 
@@ -38,15 +35,9 @@ def meters(lab: Lab) -> Iterator[Callable[[], ShareGroup | None]]:
 @contextmanager
 def topics(lab: Lab) -> Iterator[Callable[[], dict[str, DeadLetterTopic]]]:
     with closing(topics_source(lab)) as source:
-
-        def by_name() -> dict[str, DeadLetterTopic]:
-            chunk = source.poll()
-            assert chunk is not None
-            assert not chunk.trouble
-            (snapshot,) = (one for one in chunk.events if isinstance(one, DeadLetterTopicsSnapshot))
-            return {one.topic: one for one in snapshot.dead_letter_topics}
-
-        yield by_name
+        yield lambda: {
+            one.topic: one for one in snapshot(source, DeadLetterTopicsSnapshot).dead_letter_topics
+        }
 
 
 def first_record_at_ms(lab: Lab, topic: str) -> int:

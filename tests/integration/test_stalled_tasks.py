@@ -17,7 +17,7 @@ from lab import Lab
 from lab.connect import FLUSH_INTERVAL_MS
 from lab.jvm import call
 from lab.topics import Topics
-from tests.integration.collected import REQUEST_MS, tasks_source
+from tests.integration.collected import REQUEST_MS, snapshot, tasks_source
 from tests.integration.test_redrive_service import deploy
 from tests.kafka_topics import producing
 from tests.waiting import until
@@ -47,12 +47,8 @@ class Tasks:
 
     def all(self) -> dict[str, ConnectTask]:
         """The only task of each connector."""
-        chunk = self._source.poll()
-        assert chunk is not None
-        assert chunk.trouble == ""
-        (event,) = chunk.events
-        assert isinstance(event, ConnectTasksSnapshot)
-        return {task.connector: task for task in event.connect_tasks}
+        tasks = snapshot(self._source, ConnectTasksSnapshot).connect_tasks
+        return {task.connector: task for task in tasks}
 
     def until(self, condition: Callable[[ConnectTask], object]) -> ConnectTask:
         seen: list[ConnectTask] = []

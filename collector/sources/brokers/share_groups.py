@@ -15,8 +15,7 @@ rejected, hide as many: so this notices too little rather than too much.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import httpx2
 
@@ -104,34 +103,27 @@ class BrokerSource:
         self._client.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The meters of one broker since it was started."""
+class Counts(NamedTuple):
+    """The meters of one broker since it was started; ``most``: rejections without dead letter so far."""
 
     started_at_ms: int
     rejected: int
     written: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """A broker's latest meters, and the most rejections without dead letter so far; None: not known yet."""
-
-    meters: Counts
     most: int | None = None
+    """None: not known yet."""
 
 
-def next_tally(before: Tally | None, now: Counts) -> tuple[Tally, bool]:
-    """The next tally, and whether it has more rejections without dead letter than the one before.
+def next_counts(before: Counts | None, now: Counts) -> tuple[Counts, bool]:
+    """The counts now, and whether they have more rejections without dead letter than those before.
 
     What was rejected before the first reading is not counted, as its group is unknown.
     """
     if before is None:
-        return Tally(now), False
-    if before.meters.started_at_ms != now.started_at_ms:
-        before = Tally(Counts(now.started_at_ms, 0, 0), 0)
-    most = max(before.most or 0, before.meters.rejected - now.written)
-    return Tally(now, most), before.most is not None and most > before.most
+        return now, False
+    if before.started_at_ms != now.started_at_ms:
+        before = Counts(now.started_at_ms, 0, 0, most=0)
+    most = max(before.most or 0, before.rejected - now.written)
+    return now._replace(most=most), before.most is not None and most > before.most
 
 
 class Rejections:
@@ -141,7 +133,7 @@ class Rejections:
         self._clients = {
             broker.jolokia_url: http_client.client(broker.request_timeout_ms) for broker in brokers
         }
-        self._tallies: dict[str, Tally] = {}
+        self._counts: dict[str, Counts] = {}
 
     def grew(self) -> bool:
         """Whether there are more rejections without dead letter than before.
@@ -152,7 +144,7 @@ class Rejections:
         for url, client in self._clients.items():
             with suppress(JolokiaError):
                 now = jolokia.ask(client, url, _REJECTIONS_REQUEST, _counts, "of a broker")
-                self._tallies[url], more = next_tally(self._tallies.get(url), now)
+                self._counts[url], more = next_counts(self._counts.get(url), now)
                 grew |= more
         return grew
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from collector.settings import BrokerSettings
-from collector.sources.brokers.share_groups import Counts, Rejections, Tally, next_tally
+from collector.sources.brokers.share_groups import Counts, Rejections, next_counts
 from collector.sources.findings.share import suspects
 from tests.tables import named
 
@@ -43,10 +43,10 @@ def test_whether_rejections_without_dead_letters_grew(
     readings: list[tuple[int, int, int]], *, grew: bool
 ) -> None:
     """A reading: when the broker was started, rejected records, written dead letters."""
-    tally: Tally | None = None
+    counts: Counts | None = None
     seen = []
     for reading in readings:
-        tally, more = next_tally(tally, Counts(*reading))
+        counts, more = next_counts(counts, Counts(*reading))
         seen.append(more)
     assert any(seen) is grew
 

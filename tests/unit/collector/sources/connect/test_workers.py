@@ -18,6 +18,7 @@ from collector.sources.connect.workers import (
 )
 from collector.sources.source import Publishing, SourceDownError, State
 from deadwatch.contract.events import THREADLESS, WorkerSnapshot, encode
+from tests.tables import named
 from tests.unit.collector.sources.connect.conftest import Cluster
 
 BEAN = "kafka.connect:connector=pipe,task=0,type=connector-task-metrics"
@@ -229,38 +230,36 @@ def test_clusters_may_share_a_template_and_go_without_a_name() -> None:
     assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2
 
 
-def test_a_running_task_without_a_thread_has_a_state_of_its_own_until_its_thread_is_there(
-    cluster: Cluster, watch: Watch
+THREADS: list[tuple[str, list[tuple[int, list[str] | None, str]]]] = [
+    (
+        "until its thread is there",
+        [
+            (0, [], "RUNNING"),
+            (THREADLESS_MS - 1, [], "RUNNING"),  # it may be starting
+            (1, [], THREADLESS),
+            (0, ["task-thread-pipe-1"], "RUNNING"),
+        ],
+    ),
+    (
+        "anew after it had one in between",
+        [
+            (0, [], "RUNNING"),
+            (THREADLESS_MS // 2, ["task-thread-pipe-1"], "RUNNING"),
+            (THREADLESS_MS // 2, [], "RUNNING"),
+            (THREADLESS_MS - 1, [], "RUNNING"),
+        ],
+    ),
+    ("not while the agent does not answer", [(0, [], "RUNNING"), (THREADLESS_MS, None, "RUNNING")]),
+]
+
+
+@pytest.mark.parametrize("looks", named(THREADS))
+def test_a_running_task_without_a_thread_has_a_state_of_its_own(
+    cluster: Cluster, watch: Watch, looks: list[tuple[int, list[str] | None, str]]
 ) -> None:
-    cluster.connectors, cluster.threads = {"pipe": ["0", "1"]}, ["task-thread-pipe-0"]
-    source = watch.source()
-    assert states(snapshot(source)) == {"pipe-": "RUNNING", "pipe-0": "RUNNING", "pipe-1": "RUNNING"}
-    watch.now_ms += THREADLESS_MS - 1
-    assert states(snapshot(source))["pipe-1"] == "RUNNING"  # it may be starting
-    watch.now_ms += 1
-    assert states(snapshot(source)) == {"pipe-": "RUNNING", "pipe-0": "RUNNING", "pipe-1": THREADLESS}
-    cluster.threads.append("task-thread-pipe-1")
-    assert states(snapshot(source))["pipe-1"] == "RUNNING"
-
-
-def test_a_task_that_had_its_thread_in_between_begins_anew(cluster: Cluster, watch: Watch) -> None:
-    cluster.connectors, cluster.threads = {"pipe": ["0"]}, []
-    source = watch.source()
-    assert states(snapshot(source))["pipe-0"] == "RUNNING"
-    cluster.threads = ["task-thread-pipe-0"]
-    watch.now_ms += THREADLESS_MS // 2
-    source.poll()
-    cluster.threads = []
-    watch.now_ms += THREADLESS_MS // 2
-    source.poll()
-    watch.now_ms += THREADLESS_MS - 1
-    assert states(snapshot(source))["pipe-0"] == "RUNNING"
-
-
-def test_without_an_agent_that_answers_no_task_is_called_threadless(cluster: Cluster, watch: Watch) -> None:
-    cluster.connectors = {"pipe": ["0"]}
-    source = watch.source()
-    source.poll()
-    watch.now_ms += THREADLESS_MS
-    cluster.jolokia_body = b"no JSON"
-    assert states(snapshot(source))["pipe-0"] == "RUNNING"
+    cluster.connectors, source = {"pipe": ["0", "1"]}, watch.source()
+    for after_ms, threads, state in looks:
+        watch.now_ms += after_ms
+        cluster.threads = ["task-thread-pipe-0", *(threads or ())]
+        cluster.jolokia_body = b"" if threads is not None else b"no JSON"
+        assert states(snapshot(source)) == {"pipe-": "RUNNING", "pipe-0": "RUNNING", "pipe-1": state}
