@@ -31,9 +31,10 @@ from collector.sources.logs.gone import shortened
 from collector.sources.logs.patterns import LogGlob
 from collector.sources.logs.scan import Scanner
 from collector.sources.logs.topic import KafkaLogReader, LogTopicSource
-from collector.tasks.runtime import Runtime, backoff
+from collector.tasks.runtime import Runtime
 from collector.tasks.task import TaskContext
 from collector.telemetry import Telemetry
+from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.health import Health, unheard
 from deadwatch.runtime.logs import Scope
 from deadwatch.runtime.otel import providers_of
@@ -56,7 +57,7 @@ def run(
             threading.Event(),
             clock,
             rng,
-            backoff(settings),
+            Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms),
             settings.heartbeat_interval_ms,
             settings.task_timeout_ms,
             Telemetry(providers_of("collector", settings.name, settings.otel_endpoint, os.environ)),

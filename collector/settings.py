@@ -30,6 +30,13 @@ NAMELESS: Final = (
 )
 
 
+STATIC_BACKOFF: Final = (
+    "Configuration 'retry_backoff_ms' with value '{0}' is greater than configuration 'retry_backoff_max_ms'"
+    " with value '{1}'. A static backoff with value '{1}' will be applied."
+)
+"""In the words of Kafka's clients (KIP-580)."""
+
+
 class LogReading(BaseModel, frozen=True, extra="forbid"):
     """How the lines of a log are read."""
 
@@ -213,6 +220,8 @@ class CollectorSettings(QuarantineSettings):
         ignored = "retries is ignored; set task_timeout_ms, the time a source may go without progress"
         deprecated = ((self.task_shutdown_graceful_timeout_ms, old), (self.retries, ignored))
         found = [text for value, text in deprecated if value is not None]
+        if self.retry_backoff_ms > self.retry_backoff_max_ms:
+            found.append(STATIC_BACKOFF.format(self.retry_backoff_ms, self.retry_backoff_max_ms))
         if self.name != DEFAULT_NAME:  # there are others
             nameless = [urlsplit(one.jolokia_url) for one in self.brokers if not one.name]
             shared = [url for url in nameless if is_loopback(url.hostname or "")]

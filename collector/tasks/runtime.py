@@ -15,7 +15,6 @@ from collector.settings import CollectorSettings
 from collector.sources.source import Publishing, Source, State
 from collector.tasks.status import Abandonments, counts_of, self_reports, source_status, untold
 from collector.tasks.task import Task, TaskContext
-from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.logs import Scope, invoke, log_context
@@ -168,17 +167,3 @@ class Runtime:
             for name, count in (("connectors", connectors), ("tasks", tasks))
         )
         log.info("Stopped; %s", " ".join(figures))
-
-
-def backoff(settings: CollectorSettings) -> Backoff:
-    """The retry schedule of the settings; a contradictory one is logged."""
-    schedule = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
-    if schedule.misconfigured:
-        log.warning(
-            "Configuration 'retry_backoff_ms' with value '%d' is greater than configuration"
-            " 'retry_backoff_max_ms' with value '%d'. A static backoff with value '%d' will be applied.",
-            schedule.initial_ms,
-            schedule.max_ms,
-            schedule.max_ms,
-        )
-    return schedule

@@ -5,7 +5,7 @@
 Failures are counted from 1. The exponent stops growing once the un-jittered delay would pass the
 maximum, as in Apache Kafka's ``ExponentialBackoff``: the plateau keeps its jitter (80 to 100 % of
 the maximum) and no delay ever exceeds the maximum. An initial delay above the maximum waits the
-maximum, without jitter, as Kafka's clients do (they warn: see ``Backoff.misconfigured``).
+maximum, without jitter, as Kafka's clients do.
 """
 
 import math
@@ -22,11 +22,6 @@ class Backoff:
     initial_ms: int = 100
     max_ms: int = 1_000
     jitter: float = 0.2
-
-    @property
-    def misconfigured(self) -> bool:
-        """Whether the initial delay is above the maximum, so that every delay is the maximum."""
-        return self.initial_ms > self.max_ms
 
     def delay_ms(self, failures: int, rng: Random) -> int:
         """Milliseconds to wait after the ``failures``-th consecutive failure."""

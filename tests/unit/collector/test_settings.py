@@ -5,7 +5,6 @@ import re
 import pytest
 
 from collector.settings import CollectorSettings
-from collector.tasks.runtime import backoff
 
 OLD, NEW = "task_shutdown_graceful_timeout_ms", "connector_shutdown_graceful_timeout_ms"
 
@@ -41,6 +40,10 @@ def test_an_agent_has_no_other_placeholder_than_host_and_port(wrong: str) -> Non
         CollectorSettings.model_validate({"connect": [connect]})
 
 
-def test_a_misconfigured_backoff_is_logged_in_kafkas_words(caplog: pytest.LogCaptureFixture) -> None:
-    backoff(CollectorSettings(retry_backoff_ms=2_000, retry_backoff_max_ms=1_000))
-    assert "A static backoff with value '1000' will be applied." in caplog.text
+def test_an_initial_backoff_above_the_maximum_is_warned_of_in_kafkas_words() -> None:
+    (warning,) = CollectorSettings(retry_backoff_ms=1_001, retry_backoff_max_ms=1_000).warnings()
+    assert warning == (
+        "Configuration 'retry_backoff_ms' with value '1001' is greater than configuration"
+        " 'retry_backoff_max_ms' with value '1000'. A static backoff with value '1000' will be applied."
+    )
+    assert CollectorSettings(retry_backoff_ms=1_000, retry_backoff_max_ms=1_000).warnings() == ()

@@ -50,11 +50,6 @@ def test_the_first_delay_is_jittered_both_ways() -> None:
     assert delays_ms <= set(range(80, 121))
 
 
-def test_only_an_initial_delay_above_the_maximum_is_misconfigured() -> None:
-    assert Backoff(101, 100).misconfigured
-    assert not Backoff(100, 100).misconfigured
-
-
 def test_failures_are_counted_from_one() -> None:
     with pytest.raises(ValueError, match="counted from 1"):
         Backoff().delay_ms(0, Random(1))
