@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from deadwatch.contract.events.findings import FindingKind
 from lab import Lab
 from lab.jvm import call
 from tests.integration.findings_place import NAME, SINK, SINK_QUEUE, Settings, Way
+from tests.tables import named
 from tests.waiting import until
 
 TOPIC = "findings-connectors"
@@ -53,42 +53,32 @@ GOOD = {
 }
 
 
-@dataclass(frozen=True)
-class Wrong:
-    name: str
-    kind: str
-    settings: Settings
-    found: FindingKind
-    mended: Settings = field(default_factory=lambda: GOOD)
-
-
+SKIPS = {"errors.tolerance": "all"}
+NO_HEADERS = {**GOOD, "errors.deadletterqueue.context.headers.enable": "false"}
+INTOLERANT = {**GOOD, "errors.tolerance": "none"}
 WRONG = [
-    Wrong("skips without queue", "Sink", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS),
-    Wrong(
-        "no headers",
-        "Sink",
-        {**GOOD, "errors.deadletterqueue.context.headers.enable": "false"},
-        FindingKind.CONNECT_DLQ_WITHOUT_HEADERS,
-    ),
-    Wrong(
-        "no tolerance",
-        "Sink",
-        {**GOOD, "errors.tolerance": "none"},
-        FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE,
-    ),
-    Wrong("a source that skips", "Source", {"errors.tolerance": "all"}, FindingKind.CONNECT_SILENT_LOSS, {}),
-    Wrong("a queue of a source", "Source", GOOD, FindingKind.CONNECT_SOURCE_DLQ_IGNORED, {}),
+    ("skips without queue", "Sink", SKIPS, FindingKind.CONNECT_SILENT_LOSS, GOOD),
+    ("no headers", "Sink", NO_HEADERS, FindingKind.CONNECT_DLQ_WITHOUT_HEADERS, GOOD),
+    ("no tolerance", "Sink", INTOLERANT, FindingKind.CONNECT_DLQ_WITHOUT_TOLERANCE, GOOD),
+    ("a source that skips", "Source", SKIPS, FindingKind.CONNECT_SILENT_LOSS, {}),
+    ("a queue of a source", "Source", GOOD, FindingKind.CONNECT_SOURCE_DLQ_IGNORED, {}),
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
+@pytest.mark.parametrize(("kind", "wrong", "found", "mended"), named(WRONG))
 @pytest.mark.usefixtures("sink_queue")
 def test_a_connector_s_wrong_settings(
-    way: Way, connector: Callable[[str, Settings], None], wrong: Wrong
+    way: Way,
+    connector: Callable[[str, Settings], None],
+    *,
+    kind: str,
+    wrong: Settings,
+    found: FindingKind,
+    mended: Settings,
 ) -> None:
-    connector(wrong.kind, wrong.settings)
-    way.until_found((wrong.found, f"connector:{SINK}"))
-    connector(wrong.kind, wrong.mended)
+    connector(kind, wrong)
+    way.until_found((found, f"connector:{SINK}"))
+    connector(kind, mended)
     way.until_found()
 
 

@@ -30,18 +30,20 @@ def test_what_a_topic_holds(logs: list[Log], extent: Extent) -> None:
     assert kafka_admin.extents(Admin(logs={"t": logs}).client, {"t": places}) == {"t": extent}
 
 
-def test_share_groups_have_their_queues_and_other_groups_are_left_out() -> None:
-    admin = Admin(groups={"g1": "dlq.a", "g2": "dlq.a", "consumer": "", "g3": None}, shares=["g1", "g4"])
-    named = {"g1": "dlq.a", "g2": "dlq.a", "g3": None, "g4": ""}
-    assert kafka_admin.share_group_queues(admin.client) == named
+QUEUES = [
+    (
+        "each has its own, and groups of other types are left out",
+        Admin(groups={"g1": "dlq.a", "g2": "dlq.a", "consumer": "", "g3": None}, shares=["g1", "g4"]),
+        {"g1": "dlq.a", "g2": "dlq.a", "g3": None, "g4": ""},
+    ),
+    ("a broker too old for share groups", Admin(unlisted=UnsupportedVersionError()), {}),
+    ("a broker too old for their dead letters", Admin(groups={"g1": TOO_OLD}, shares=["g1"]), {"g1": ""}),
+]
 
 
-def test_a_broker_too_old_for_share_groups_has_none() -> None:
-    assert kafka_admin.share_group_queues(Admin(unlisted=UnsupportedVersionError()).client) == {}
-
-
-def test_a_broker_too_old_for_dead_letters_of_share_groups_has_none() -> None:
-    assert kafka_admin.share_group_queues(Admin(groups={"g1": TOO_OLD}, shares=["g1"]).client) == {"g1": ""}
+@pytest.mark.parametrize(("admin", "queues"), named(QUEUES))
+def test_the_queues_of_share_groups(admin: Admin, queues: dict[str, str | None]) -> None:
+    assert kafka_admin.share_group_queues(admin.client) == queues
 
 
 def test_who_may_not_be_asked_keeps_the_last_answer_and_is_reported() -> None:

@@ -66,6 +66,7 @@ REFUSALS = [
     ("groups may not be read", {"refused": {"GROUP"}}, MAY_READ_GROUPS),
     ("topics may not be read", {"refused": {"TOPIC"}}, MAY_READ_TOPIC),
     ("brokers may not be read", {"refused": {"BROKER"}}, MAY_READ_BROKERS),
+    ("a broker cannot be reached", {"brokers_are_away": True}, MAY_READ_BROKERS),
 ]
 
 
@@ -92,12 +93,6 @@ def test_a_queue_that_may_not_be_read_is_said_and_a_denied_one_is_judged_for_its
     other = watch_of(GROUP_AND_QUEUE, deny=("dlq.a",))
     assert other.look(closed, extents={}) == other.look(extents={}) == ([], {NOT_ENABLED})
     other.watch.close()
-
-
-def test_a_broker_that_cannot_be_reached_takes_nothing_back(watch: Watch) -> None:
-    watch.look()
-    watch.admin = replace(GROUP_AND_QUEUE, brokers_are_away=True)
-    assert watch.look()[1] == {NOT_ENABLED, EXPIRING}
 
 
 def test_what_was_published_outlives_a_restart(watch: Watch) -> None:
