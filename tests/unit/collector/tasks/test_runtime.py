@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import repeat
 from pathlib import Path
 from random import Random
 from typing import NoReturn, Self
@@ -51,10 +51,6 @@ class Scripted:
             self.release.wait(30)
         self.closed = True
 
-    def itself(self) -> "Scripted":
-        """The same source for every instance."""
-        return self
-
 
 class Harness:
     """A runtime on a Kafka that is well, in a thread of its own."""
@@ -87,7 +83,7 @@ class Harness:
 
     def begin(self, *sources: Scripted) -> None:
         for source in sources:
-            self.runtime.start(partial(Scripted.itself, source))
+            self.runtime.start(repeat(source).__next__)
         self.thread.start()
 
     def end(self) -> None:
@@ -235,7 +231,7 @@ def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_ove
     release = threading.Event()
     hanging = Scripted("log:a", [harness.times_out] * 2, release=release)
     next_one = Scripted("log:a", [chunk("log:a", 5)])
-    made: list[Callable[[], Scripted]] = [hanging.itself, fail(OSError("no more files")), next_one.itself]
+    made: list[Callable[[], Scripted]] = [lambda: hanging, fail(OSError("no more files")), lambda: next_one]
 
     def make() -> Scripted:
         return made.pop(0)()
@@ -273,7 +269,7 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
     assert source.closed
     assert contextual(caplog)[1:] == ["[log:a|task-0|1] Down: gone", "[log:a|task-0|1] Ended: it is gone"]
     assert harness.runtime.saved("log:a") == {"offset": 7}
-    harness.runtime.start(partial(Scripted.itself, Scripted("log:a", [chunk("log:a", 8)])))
+    harness.runtime.start(lambda: Scripted("log:a", [chunk("log:a", 8)]))
     until(lambda: harness.kafka.holds('"w8"'))
     assert harness.runtime.runs("log:a")
 

@@ -14,8 +14,10 @@ from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.source import Publishing, SourceTimeoutError
 from deadwatch.contract.events import ConnectTasksSnapshot
 from deadwatch.runtime.kafka import KafkaConnection
+from tests.tables import named
 from tests.unit.collector.sources.connect.conftest import Cluster
 
+AGENT = "http://{host}:{port}/jolokia"
 NOWHERE = KafkaConnection(bootstrap_servers="127.0.0.1:9")
 ERRORS: dict[str, tuple[str, Any]] = {
     "total-record-failures": ("record_failures", 7),
@@ -73,8 +75,8 @@ def watch() -> Iterator[Make]:
     sources = []
 
     def make(connect: Cluster, **settings: Any) -> Watch:  # noqa: ANN401 - settings are of any type
-        agent, now_ms = "http://{host}:{port}/jolokia", [1_000]
-        defaults = {"url": connect.url, "jolokia_url": agent, "request_timeout_ms": 20_000}
+        now_ms = [1_000]
+        defaults = {"url": connect.url, "jolokia_url": AGENT, "request_timeout_ms": 20_000}
         publishing = Publishing(lambda _: None, "c", 0, lambda: now_ms[0])
         source = ConnectTasksSource(ConnectSettings(**{**defaults, **settings}), NOWHERE, publishing)
         sources.append(source)
@@ -129,13 +131,20 @@ def test_a_connector_that_is_deleted_while_connect_describes_it_is_left_out(
         assert list(ask(client, connect.url)) == found
 
 
-@pytest.mark.parametrize("body", [b"<html>no</html>", b"[]"])
-def test_an_agent_that_does_not_answer_leaves_errors_and_progress_unknown(
-    connect: Cluster, watch: Make, body: bytes
+SILENT = [
+    ("an agent that answers HTML", AGENT, b"<html>no</html>", "not as a Jolokia agent"),
+    ("one that answers too little", AGENT, b"[]", "not as a Jolokia agent"),
+    ("no agent", "", b"", ""),
+]
+
+
+@pytest.mark.parametrize(("jolokia_url", "body", "told"), named(SILENT))
+def test_without_an_agent_that_answers_errors_and_progress_are_unknown(
+    connect: Cluster, watch: Make, jolokia_url: str, body: bytes, told: str
 ) -> None:
     connect.jolokia_body = body
-    event, trouble = watch(connect).snapshot()
-    assert "not as a Jolokia agent" in trouble
+    event, trouble = watch(connect, jolokia_url=jolokia_url).snapshot()
+    assert (told in trouble, bool(trouble)) == (True, bool(told))
     (task,) = event.connect_tasks
     assert (task.counted, task.judged, task.record_failures) == (False, False, 0)
 
@@ -148,12 +157,6 @@ def test_a_bean_that_is_being_registered_is_read_when_it_is_whole(connect: Clust
     assert (trouble, [(task.counted, task.judged) for task in event.connect_tasks]) == ("", [(False, True)])
     connect.beans = whole
     assert [task.counted for task in own.snapshot(after_ms=1_000)[0].connect_tasks] == [True]
-
-
-def test_without_an_agent_a_source_is_not_judged_and_nothing_is_wrong(connect: Cluster, watch: Make) -> None:
-    event, trouble = watch(connect, jolokia_url="").snapshot()
-    assert trouble == ""
-    assert [(task.counted, task.judged) for task in event.connect_tasks] == [(False, False)]
 
 
 def test_one_agent_for_several_workers_is_refused(connect: Cluster, watch: Make) -> None:

@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 
 import pytest
@@ -212,22 +212,22 @@ def test_the_sources_name_carries_no_secret() -> None:
     assert source_name(settings) == "connect:http://connect.example:8083"
 
 
-@pytest.mark.parametrize(
-    ("two", "why"),
-    [
-        ({"name": "blue"}, "2 Connect clusters have the name 'blue'"),
-        ({"jolokia_url": "http://agent:8778"}, "is the agent of one worker, 2 Connect clusters"),
-    ],
-)
+CLUSTERS = [
+    ("of one name", {"name": "blue"}, "2 Connect clusters have the name 'blue'"),
+    (
+        "with one agent",
+        {"jolokia_url": "http://agent:8778"},
+        "is the agent of one worker, 2 Connect clusters",
+    ),
+    ("with one template and no name", {"jolokia_url": "http://{host}:8778"}, ""),
+]
+
+
+@pytest.mark.parametrize(("two", "why"), named(CLUSTERS))
 def test_clusters_that_cannot_be_told_apart_are_refused(two: dict[str, str], why: str) -> None:
     clusters = [{"url": f"http://{host}:8083", **two} for host in ("a", "b")]
-    with pytest.raises(ValueError, match=why):
-        CollectorSettings.model_validate({"connect": clusters})
-
-
-def test_clusters_may_share_a_template_and_go_without_a_name() -> None:
-    clusters = [{"url": f"http://{host}:8083", "jolokia_url": "http://{host}:8778"} for host in ("a", "b")]
-    assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2
+    with pytest.raises(ValueError, match=why) if why else nullcontext():
+        assert len(CollectorSettings.model_validate({"connect": clusters}).connect) == 2
 
 
 THREADS: list[tuple[str, list[tuple[int, list[str] | None, str]]]] = [

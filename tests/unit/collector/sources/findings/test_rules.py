@@ -16,10 +16,8 @@ FOUND = Finding(kind="k", subject="s", message="m", change="c")
 G1 = "sharegroup:g1"
 KEPT = [
     ("groups that cannot be listed", replace(CLEAN, queues=None), G1),
-    ("a group that may not be read", group(None), G1),
     ("brokers that may not be read", group("dlq.a", brokers={1: None}), G1),
     ("no broker at all", group("dlq.a", brokers={}), G1),
-    ("a queue that may not be read", group("dlq.a", topics={"dlq.a": Topic()}), G1),
     ("a queue that may not be known", group("dlq.a", topics={}), G1),
     ("a cluster without features", group("dlq.a", share_version=None), "cluster"),
     ("rejections of groups that cannot be listed", replace(CLEAN, queues=None), "rejections"),
