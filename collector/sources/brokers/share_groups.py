@@ -121,7 +121,7 @@ def next_counts(before: Counts | None, now: Counts) -> tuple[Counts, bool]:
     if before is None:
         return now, False
     if before.started_at_ms != now.started_at_ms:
-        before = Counts(now.started_at_ms, 0, 0, most=0)
+        before = Counts(now.started_at_ms, 0, 0)
     most = max(before.most or 0, before.rejected - now.written)
     return now._replace(most=most), before.most is not None and most > before.most
 

@@ -143,6 +143,7 @@ def test_a_round_in_which_nobody_asks_ends_no_rest(monkeypatch: pytest.MonkeyPat
     assert found == [None, True]
 
 
+HIDDEN, MOVED = GroupAuthorizationFailedError(), NotCoordinatorError()
 Described = tuple[str, int | KafkaError | None]
 """The state of a group, and what it has committed of P0 or how that fails."""
 
@@ -161,6 +162,8 @@ class Admin:
         return {name: {} if offset is None else {P0: OffsetAndMetadata(offset, "", -1)}}
 
     def describe_groups(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        if HIDDEN in (self.groups[name][1] for name in names):
+            raise HIDDEN
         return {name: {"group_state": self.groups[name][0], "members": []} for name in names}
 
     def describe_topics(self, _topics: Sequence[str]) -> list[dict[str, Any]]:
@@ -173,7 +176,6 @@ class Admin:
         self.closed = True
 
 
-HIDDEN, MOVED = GroupAuthorizationFailedError(), NotCoordinatorError()
 FOUND = {"sink": Group(steady=True, held={}, extents={})}
 DESCRIBED: list[tuple[str, Described, dict[str, Group | None]]] = [
     ("one that rebalances", ("PreparingRebalance", None), {"g": Group(steady=False, held={}, extents={})}),

@@ -249,7 +249,10 @@ THREADS: list[tuple[str, list[tuple[int, list[str] | None, str]]]] = [
             (THREADLESS_MS - 1, [], "RUNNING"),
         ],
     ),
-    ("not while the agent does not answer", [(0, [], "RUNNING"), (THREADLESS_MS, None, "RUNNING")]),
+    (
+        "not while the agent does not answer",
+        [(0, [], "RUNNING"), (THREADLESS_MS, None, "RUNNING"), (0, [], THREADLESS), (0, None, "RUNNING")],
+    ),
 ]
 
 
