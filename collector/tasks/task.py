@@ -200,8 +200,8 @@ class Task:
         return True
 
     def _run(self) -> None:
-        while self._run_instance():
-            self._renew()
+        while self._run_instance() and self._renew():
+            pass
 
     def _run_instance(self) -> bool:
         """Run one instance to its end; whether it has failed and is to be followed by another one."""
@@ -222,8 +222,8 @@ class Task:
                 log.info("Ended: it is gone")
         return failed and not stop.is_set()
 
-    def _renew(self) -> None:
-        """Make the next instance, and try again until that succeeds."""
+    def _renew(self) -> bool:
+        """Make the next instance, and try again until that succeeds; false when stopped before."""
         self.sequence += 1
         with log_context(self.name, self.scope, self.sequence):
             while not self._context.stop.is_set():
@@ -234,7 +234,8 @@ class Task:
                     self.announce()
                     self._context.stop.wait(self._context.backoff.max_ms / 1_000)
                 else:
-                    return
+                    return True
+        return False
 
     def _instance_of(self, source: Source) -> Instance:
         return Instance(source, self._context.task_timeout_ms, self._context.clock)

@@ -39,7 +39,7 @@ class Scripted:
     script: list[Callable[[], Chunk | None]] = field(default_factory=list)
     kind: str = "log"
     poll_interval_ms: int = 1
-    closed: bool = False
+    closed: int = 0
     release: threading.Event | None = None
     """One that has it does not close before it is let."""
 
@@ -49,7 +49,7 @@ class Scripted:
     def close(self) -> None:
         if self.release is not None:
             self.release.wait(30)
-        self.closed = True
+        self.closed += 1
 
 
 class Harness:
@@ -248,6 +248,16 @@ def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_ove
     harness.end()
     assert "[log:a|task-0|1] Graceful stop of task log:a failed." in contextual(caplog)
     assert harness.kafka.holds('"up":false', "cannot be started anew", "no more files"), "it is tried again"
+
+
+def test_an_instance_that_none_has_followed_at_the_end_is_closed_once(harness: Harness) -> None:
+    last = Scripted("log:a", [harness.times_out] * 2)
+    made: list[Scripted] = [last]
+    harness.runtime.start(made.pop)
+    harness.begin()
+    until(lambda: harness.kafka.holds("cannot be started anew", "IndexError"))
+    harness.end()
+    assert last.closed == 1
 
 
 def test_heartbeats_and_the_collectors_own_status(harness: Harness) -> None:
