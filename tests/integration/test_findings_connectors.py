@@ -18,6 +18,8 @@ from tests.waiting import until
 
 TOPIC = "findings-connectors"
 """The sink's consumer creates it."""
+Deploy = Callable[[str, Settings], None]
+"""Deploys a file sink or source with these settings beside."""
 
 
 @pytest.fixture
@@ -28,8 +30,8 @@ def sink_queue(admin: KafkaAdminClient) -> None:
 
 
 @pytest.fixture
-def connector(lab: Lab, tmp_path: Path) -> Iterator[Callable[[str, Settings], None]]:
-    """Deploys a file sink or source with these settings beside; removes it at the end."""
+def connector(lab: Lab, tmp_path: Path) -> Iterator[Deploy]:
+    """It is removed at the end."""
     url = f"{lab.connect_url}/connectors/{SINK}"
     places = {"Sink": {"topics": TOPIC}, "Source": {"topic": TOPIC}}
 
@@ -68,13 +70,7 @@ WRONG = [
 @pytest.mark.parametrize(("kind", "wrong", "found", "mended"), named(WRONG))
 @pytest.mark.usefixtures("sink_queue")
 def test_a_connector_s_wrong_settings(
-    way: Way,
-    connector: Callable[[str, Settings], None],
-    *,
-    kind: str,
-    wrong: Settings,
-    found: FindingKind,
-    mended: Settings,
+    way: Way, connector: Deploy, *, kind: str, wrong: Settings, found: FindingKind, mended: Settings
 ) -> None:
     connector(kind, wrong)
     way.until_found((found, f"connector:{SINK}"))
@@ -82,9 +78,7 @@ def test_a_connector_s_wrong_settings(
     way.until_found()
 
 
-def test_a_queue_with_more_replicas_than_brokers(
-    way: Way, lab: Lab, connector: Callable[[str, Settings], None]
-) -> None:
+def test_a_queue_with_more_replicas_than_brokers(way: Way, lab: Lab, connector: Deploy) -> None:
     new = {**GOOD, NAME: "dlq.findings-new"}
     connector("Sink", {name: value for name, value in new.items() if "replication" not in name})
     way.until_found((FindingKind.CONNECT_DLQ_NOT_CREATABLE, f"connector:{SINK}"))
@@ -95,7 +89,7 @@ def test_a_queue_with_more_replicas_than_brokers(
 
 
 @pytest.mark.usefixtures("sink_queue")
-def test_a_queue_that_nobody_reads(way: Way, connector: Callable[[str, Settings], None]) -> None:
+def test_a_queue_that_nobody_reads(way: Way, connector: Deploy) -> None:
     connector("Sink", {**GOOD, NAME: "findings-errors"})
     way.until_found((FindingKind.DLQ_NOT_READ, "topic:findings-errors"))
     connector("Sink", GOOD)

@@ -1,13 +1,12 @@
 """How threads and beans of a worker become the number of abandoned instances."""
 
-from dataclasses import dataclass, field
-
 import pytest
 
 from collector.sources import jolokia
 from collector.sources.connect import interfaces
 from collector.sources.connect.interfaces import Key, WorkerState
 from collector.sources.connect.workers import CLOSING_MS, count, failures, settled
+from tests.tables import named
 
 TASK, CONNECTOR = Key("pipe", "0"), Key("pipe")
 
@@ -16,32 +15,25 @@ def seen(key: Key, threads: tuple[int, ...], bean: str = "") -> WorkerState:
     return WorkerState({key: frozenset(threads)} if threads else {}, {key: bean} if bean else {})
 
 
-@dataclass(frozen=True)
-class Case:
-    name: str
-    state: WorkerState
-    expected: dict[Key, int]
-    running: frozenset[Key] = field(default_factory=frozenset)
-    failed_since_ms: dict[Key, int] = field(default_factory=dict)
-
-
-CASES = [
-    Case("a running task", seen(TASK, (1,), "running"), {}),
-    Case("a task about to start has its bean first", seen(TASK, (), "unassigned"), {}),
-    Case("one abandoned beside its successor", seen(TASK, (1, 2), "running"), {TASK: 1}),
-    Case("one abandoned without a successor", seen(TASK, (1,)), {TASK: 1}),
-    Case("two abandoned", seen(TASK, (1, 2, 3), "paused"), {TASK: 2}),
-    Case("a failed task that still closes", seen(TASK, (1,), "failed"), {}, failed_since_ms={TASK: 0}),
-    Case("a failed successor", seen(TASK, (1,), "failed"), {TASK: 1}, failed_since_ms={TASK: -1}),
-    Case("an abandoned connector", seen(CONNECTOR, (1, 2), "running"), {CONNECTOR: 1}),
-    Case("a connector whose predecessor took the bean", seen(CONNECTOR, (2,)), {}, frozenset({CONNECTOR})),
-    Case("a failed connector keeps its thread", seen(CONNECTOR, (1,), "failed"), {}),
+COUNTS: list[tuple[str, WorkerState, set[Key], dict[Key, int], dict[Key, int]]] = [
+    ("a running task", seen(TASK, (1,), "running"), set(), {}, {}),
+    ("a task about to start has its bean first", seen(TASK, (), "unassigned"), set(), {}, {}),
+    ("one abandoned beside its successor", seen(TASK, (1, 2), "running"), set(), {}, {TASK: 1}),
+    ("one abandoned without a successor", seen(TASK, (1,)), set(), {}, {TASK: 1}),
+    ("two abandoned", seen(TASK, (1, 2, 3), "paused"), set(), {}, {TASK: 2}),
+    ("a failed task that still closes", seen(TASK, (1,), "failed"), set(), {TASK: 0}, {}),
+    ("a failed successor", seen(TASK, (1,), "failed"), set(), {TASK: -1}, {TASK: 1}),
+    ("an abandoned connector", seen(CONNECTOR, (1, 2), "running"), set(), {}, {CONNECTOR: 1}),
+    ("a connector whose predecessor took the bean", seen(CONNECTOR, (2,)), {CONNECTOR}, {}, {}),
+    ("a failed connector keeps its thread", seen(CONNECTOR, (1,), "failed"), set(), {}, {}),
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_count(case: Case) -> None:
-    assert count(case.state, case.running, case.failed_since_ms, CLOSING_MS) == case.expected
+@pytest.mark.parametrize(("state", "running", "failed_since_ms", "abandoned"), named(COUNTS))
+def test_count(
+    state: WorkerState, running: set[Key], failed_since_ms: dict[Key, int], abandoned: dict[Key, int]
+) -> None:
+    assert count(state, running, failed_since_ms, CLOSING_MS) == abandoned
 
 
 def test_a_failure_is_dated_from_when_it_was_first_seen() -> None:
