@@ -6,20 +6,21 @@ registry that does not answer is asked for no schema for 10 s: a page of records
 Answers are bounded in time and size; whatever goes wrong is one sentence for the reader of the record.
 
 Avro bytes come from whoever may write to a dead letter topic. Fastavro's compiled reader ends the process
-when they nest deeper than its stack; its reader in Python raises instead, and is the one that is used. An
-array whose items take no bytes can claim any length: schemas with such arrays are not decoded with.
+when they nest deeper than its stack; its reader in Python raises instead, and is the one that is used. What
+takes no bytes can claim any length: ``may_be_endless`` says which schemas are not decoded with.
 """
 
 import io
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 from urllib.parse import quote
 from uuid import UUID
 
@@ -107,10 +108,11 @@ class Registry:
         try:
             self._references(answer, named, set())
             parsed = parse_schema(json.loads(answer.schema_), named_schemas=named)
+            endless = may_be_endless(parsed, named)
         except (SchemaParseException, ValueError, TypeError, KeyError, RecursionError) as error:
             raise RegistryError(f"schema {schema_id} is no Avro schema: {type(error).__name__}") from error
-        if may_be_endless(parsed, named):
-            raise RegistryError(f"schema {schema_id} has arrays of items without bytes: not decoded")
+        if endless:
+            raise RegistryError(f"schema {schema_id} has arrays or many fields without bytes: not decoded")
         return Schema("AVRO", parsed)
 
     def _references(self, answer: _Answer, named: dict[str, Any], seen: set[tuple[str, int]]) -> None:
@@ -151,6 +153,8 @@ class Registry:
 
 
 MOST_DEPTH: Final = 64
+MOST_FREE: Final = 8
+"""Fields of a schema that may take no bytes: seldom has one any."""
 MIN_LONG, MAX_LONG = -(1 << 63), (1 << 63) - 1
 """Avro's numbers; the decoder reads longer ones, which Python may refuse to write down."""
 
@@ -191,34 +195,41 @@ def _plain(datum: object, levels: int) -> object:
     return str(datum) if isinstance(datum, Decimal | UUID) else datum
 
 
-def may_be_endless(schema: object, named: Mapping[str, object]) -> bool:
-    """Whether an array of the schema, or of a named one, has items that may take no bytes."""
-    return any(_has_free_items(inner, named) for inner in (schema, *named.values()))
+def may_be_endless(schema: object, named: Mapping[str, Any]) -> bool:
+    """Whether a few bytes may stand for more values than any memory holds.
+
+    So may an array of items that may take no bytes, and records in records of which each has several fields
+    that may: more than ``MOST_FREE`` such fields are taken for them.
+    """
+    free = partial(_is_free, named, {"null": True})
+    arrays = (one for one in _types([schema, *named.values()]) if one.get("type") == "array")
+    fields = (field["type"] for one in named.values() for field in one.get("fields", ()))
+    return any(free(one["items"]) for one in arrays) or sum(map(free, fields)) > MOST_FREE
 
 
-def _has_free_items(schema: object, named: Mapping[str, object]) -> bool:
+def _types(schema: object) -> Iterator[Mapping[str, Any]]:
+    """Every type that is written out within the schema."""
     if isinstance(schema, list):
-        return any(_has_free_items(inner, named) for inner in schema)
-    if not isinstance(schema, Mapping):
-        return False
-    if schema.get("type") == "array" and _is_free(schema["items"], named, frozenset()):
-        return True
-    fields = [field["type"] for field in schema.get("fields", ())]
-    return any(
-        _has_free_items(inner, named) for inner in (*fields, schema.get("items"), schema.get("values"))
-    )
+        for inner in schema:
+            yield from _types(inner)
+    elif isinstance(schema, Mapping):
+        yield schema
+        fields = [field["type"] for field in schema.get("fields", ())]
+        yield from _types([*fields, schema.get("items"), schema.get("values")])
 
 
-def _is_free(schema: object, named: Mapping[str, object], within: frozenset[str]) -> bool:
-    """Whether a datum of the schema may be written as no byte at all; a union has its branch at least."""
+def _is_free(named: Mapping[str, Any], known: dict[str, bool], schema: object) -> bool:
+    """Whether a datum of the schema may be written as no byte at all; a union has its branch at least.
+
+    ``known`` holds it of names; of one that is being looked at it is true.
+    """
     if isinstance(schema, str):
-        inside = schema in within
-        return schema == "null" or inside or _is_free(named.get(schema), named, within | {schema})
+        if schema not in known:
+            known[schema] = True
+            known[schema] = _is_free(named, known, named.get(schema))
+        return known[schema]
     if not isinstance(schema, Mapping):
         return False
-    kind = schema.get("type")
-    if kind == "fixed":
-        return cast("int", schema["size"]) == 0
-    if kind in {"record", "error"}:
-        return all(_is_free(field["type"], named, within) for field in schema["fields"])
-    return kind == "null"
+    if schema["type"] in {"record", "error"}:
+        return all(_is_free(named, known, field["type"]) for field in schema["fields"])
+    return schema["type"] == "null" or bool(schema["type"] == "fixed" and schema["size"] == 0)

@@ -34,6 +34,16 @@ ORDER = {
 ENDLESS = {"type": "array", "items": {"type": "record", "name": "Nothing", "fields": []}}
 DEEP = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
+
+def halves(levels: int) -> Any:  # noqa: ANN401
+    """A record of two records of two records..., the last of which holds nothing: 2**levels of them."""
+    inner: Any = {"type": "record", "name": f"r{levels}", "fields": [{"name": "none", "type": "null"}]}
+    for level in range(levels - 1, -1, -1):
+        fields = [{"name": "a", "type": inner}, {"name": "b", "type": inner["name"]}]
+        inner = {"type": "record", "name": f"r{level}", "fields": fields}
+    return inner
+
+
 renderer = Renderer(LIMIT, None)
 
 
@@ -243,8 +253,13 @@ def test_a_number_of_64_bits_is_shown(number: int) -> None:
         ({"type": "map", "values": ENDLESS}, True),
         ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, True),
         ({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", ENDLESS]}]}, True),
+        (halves(1), False),
+        (halves(40), True),
+        ({"type": "array", "items": ["null", halves(40)]}, True),
     ],
 )
-def test_arrays_that_could_claim_any_length_are_found(schema: dict[str, Any], endless: bool) -> None:
+def test_a_schema_by_which_a_few_bytes_could_claim_any_length_is_found(
+    schema: dict[str, Any], endless: bool
+) -> None:
     named: dict[str, Any] = {}
     assert may_be_endless(fastavro.parse_schema(schema, named_schemas=named), named) is endless

@@ -95,6 +95,8 @@ def test_json_and_protobuf_of_the_registry_need_no_schema_to_be_seen(double: Dou
 
 
 ENDLESS = {"type": "array", "items": "null"}
+DEEP = '{"type":"array","items":' * 600 + '"int"' + "}" * 600
+"""Python reads it, and goes through it no deeper."""
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,11 @@ ENDLESS = {"type": "array", "items": "null"}
         ((200, b"<html>"), "something else than a schema"),
         ((200, b'{"schema": "' + b"x" * MOST_BYTES + b'"}'), "something else than a schema"),
         ((200, b'{"schema": "{\\"type\\": \\"nothing\\"}"}'), "is no Avro schema"),
-        ((200, json.dumps({"schema": json.dumps(ENDLESS)}).encode()), "arrays of items without bytes"),
+        (
+            (200, json.dumps({"schema": json.dumps(ENDLESS)}).encode()),
+            "has arrays or many fields without bytes",
+        ),
+        ((200, json.dumps({"schema": DEEP}).encode()), "is no Avro schema: RecursionError"),
     ],
 )
 def test_what_goes_wrong_is_a_note_at_the_record(
