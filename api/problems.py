@@ -25,6 +25,8 @@ from api.validation import reason
 from deadwatch.contract.errors import RequestError
 
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
+MOST_ERRORS: Final = 20
+"""What one answer names of a request that is not valid; the rest is counted."""
 logger = logging.getLogger(__name__)
 
 
@@ -84,11 +86,13 @@ def _unauthenticated(request: Request) -> ProblemResponse | None:
 def _invalid(request: Request, error: RequestValidationError) -> ProblemResponse:
     if refused := _unauthenticated(request):
         return refused
+    every = error.errors()
     errors = [
         {"in": str(found["loc"][0]), "name": _field(found), "detail": reason(found)}
-        for found in error.errors()
+        for found in every[:MOST_ERRORS]
     ]
     detail = "; ".join(f"{found['name'] or found['in']}: {found['detail']}" for found in errors)
+    detail += f"; and {len(every) - MOST_ERRORS} more" if len(every) > MOST_ERRORS else ""
     return problem(request, "invalid-request", "The request is not valid", 422, detail, errors=errors)
 
 

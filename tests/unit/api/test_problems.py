@@ -45,6 +45,11 @@ def test_a_refusal_names_the_allowed_method_and_the_wrong_parameter(client: http
             "target.map.map: this takes an object with fields; retry: this takes an object with fields; "
             "drop_headers: this takes a list; reason: Field required; dlq_topics: this takes a list",
         ),
+        (
+            b'{"reason": "x", "dlq_topics": [1' + b",1" * 29 + b"]}",
+            "422 invalid-request",
+            r"(dlq_topics\.1?\d: Input should be a valid string; ){20}and 11 more",
+        ),
         (b'{"reason": "\xff"}', "400 bad-request", "POST .*: There was an error parsing the body; /docs .*"),
     ],
 )
