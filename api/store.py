@@ -15,7 +15,7 @@ import socket
 import sqlite3
 import threading
 from collections import namedtuple
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -185,46 +185,42 @@ def _limit_waits(engine: Engine, limit_s: float) -> None:
     own, of libpq or of TCP ends the wait for it. A connection is also asked whether it still works before it
     is used (as by ``pool_pre_ping``, which no limit could cover).
     """
-    in_use: dict[ConnectionPoolEntry, _Limited] = {}
+    in_use: dict[ConnectionPoolEntry, Callable[[], None]] = {}
 
     def begin(connection: Any, entry: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:  # noqa: ANN401 -- of psycopg
-        limited = _Limited(connection.pgconn.socket, limit_s)
+        in_use[entry] = _limited(connection.pgconn.socket, limit_s)
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
-            limited.end()
+            end(connection, entry)
             raise DisconnectionError(str(error)) from error
-        in_use[entry] = limited
 
     def end(_connection: object, entry: ConnectionPoolEntry) -> None:
         if entry in in_use:
-            in_use.pop(entry).end()
+            in_use.pop(entry)()
 
     event.listen(engine, "checkout", begin)
     event.listen(engine, "checkin", end)
 
 
-class _Limited:
-    """A connection in use; its socket has a number of our own, which nobody else gets when it is closed."""
+def _limited(number: int, limit_s: float) -> Callable[[], None]:
+    """Limit the use of a socket, by a number of it that nobody else gets; what is returned ends the use."""
+    ours = socket.socket(fileno=os.dup(number))
 
-    def __init__(self, number: int, limit_s: float) -> None:
-        self._socket = socket.socket(fileno=os.dup(number))
-        self._timer = threading.Timer(limit_s, self._close)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def end(self) -> None:
-        """The connection is no longer in use."""
-        self._timer.cancel()
-        self._socket.close()
-
-    def _close(self) -> None:
+    def close() -> None:
         with suppress(OSError):  # it has just ended
-            self._socket.shutdown(socket.SHUT_RDWR)
+            ours.shutdown(socket.SHUT_RDWR)
+
+    def end() -> None:
+        timer.cancel()
+        ours.close()
+
+    timer = threading.Timer(limit_s, close)
+    timer.daemon = True
+    timer.start()
+    return end
 
 
-INDEX: Final = "-shm"
-"""Suffix of the index of SQLite's write-ahead log."""
 FILES: Final = "files"
 """Key in the info of a connection: which files existed when it was opened."""
 NEW: Final = "is new"
@@ -293,7 +289,7 @@ class CommitCounter:
 
 def _files(path: Path) -> Hashable:
     """Inodes of the store and of its log's index. No other file gets the inode of a file that is open."""
-    return _inode(path), _inode(path.with_name(path.name + INDEX))
+    return _inode(path), _inode(path.with_name(f"{path.name}-shm"))
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

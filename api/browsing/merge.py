@@ -21,7 +21,7 @@ from deadwatch.deadletter.record import DeadLetter
 from deadwatch.orders.order import Interval
 from deadwatch.runtime.kafka import KafkaConnection
 from redrive.cluster import LIBRARY, asking
-from redrive.librdkafka import PARTITION_EOF, ConsumerRecord, consume, decoded
+from redrive.librdkafka import PARTITION_EOF, READ_COMMITTED, ConsumerRecord, consume, decoded
 
 GROUP: Final = "deadwatch-browse"
 """Named because librdkafka asks for one; nothing is ever committed for it."""
@@ -72,16 +72,8 @@ class WindowReader:
         self._consumer = Consumer(
             connection.librdkafka()
             | LIBRARY
-            | {
-                "group.id": GROUP,
-                "enable.auto.commit": False,
-                "enable.auto.offset.store": False,
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 50,
-                "queued.max.messages.kbytes": 16_384,
-            }
+            | READ_COMMITTED
+            | {"group.id": GROUP, "fetch.wait.max.ms": 50, "queued.max.messages.kbytes": 16_384}
         )
 
     def close(self) -> None:

@@ -14,10 +14,8 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
-from prometheus_client.core import Metric as Family
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 from sqlalchemy import Connection
 
@@ -97,8 +95,8 @@ def _takes_openmetrics(accept: str) -> bool:
 def lines(samples: Sequence[Sample], *, traced: bool = False) -> dict[str, str]:
     """The lines of the samples by metric; ``traced``: of the metrics that have exemplars alone, with them.
 
-    Only OpenMetrics has a place for exemplars. The library writes the head of a family. Its lines are written
-    here, because a row keeps its labels from scrape to scrape and only the value is new.
+    Only OpenMetrics has a place for exemplars. The library would write all of a line at every scrape, of
+    which only the value is new.
     """
     names = {sample.metric.name for sample in samples if sample.exemplar is not None} if traced else _NAMES
     written: dict[str, list[str]] = defaultdict(list)
@@ -143,32 +141,19 @@ def _read_store(connection: Connection) -> StoreSamples:
 
 @cache
 def _head(metric: Metric, content_type: str) -> str:
-    """The lines HELP and TYPE of a family."""
-    encode, _ = choose_encoder(content_type)
-    return encode(Families([family_of(metric, content_type)])).decode().removesuffix("# EOF\n")
-
-
-def family_of(metric: Metric, content_type: str) -> Family:
-    """The family of a metric, without samples.
+    """The lines HELP and TYPE of a family; Prometheus text knows no info.
 
     To OpenMetrics gauge ``x`` and counter ``x_total`` are one family: there the counter gets the type
     unknown.
     """
-    openmetrics = content_type.startswith(OPENMETRICS)
-    if openmetrics and metric.kind is Kind.COUNTER and metric.family in _NAMES:
-        return Family(metric.name, metric.help, "unknown")
-    return Family(metric.family, metric.help, metric.kind)
-
-
-class Families(Collector):
-    """What the library's encoders take."""
-
-    def __init__(self, families: Sequence[Family]) -> None:
-        self._families = families
-
-    def collect(self) -> Sequence[Family]:
-        """The families."""
-        return self._families
+    name, kind = metric.name, str(metric.kind)
+    if not content_type.startswith(OPENMETRICS):
+        kind = Kind.GAUGE if metric.kind is Kind.INFO else kind
+    elif metric.kind is Kind.COUNTER and metric.family in _NAMES:
+        kind = "unknown"
+    else:
+        name = metric.family
+    return f"# HELP {name} {metric.help}\n# TYPE {name} {kind}\n"
 
 
 @cache
