@@ -151,8 +151,7 @@ PLACE: Final = (
     *("topic", "partition", "offset", "timestamp", "dialect", "source_topic", "source_partition"),
     *("source_offset", "consumergroup", "connector", "error_class", "message", "fingerprint", "attempts"),
 )
-PAYLOADS: Final = ("key", "value")
-COLUMNS: Final = (*PLACE, *(f"{one}{of}" for one in PAYLOADS for of in ("", "_format", "_bytes")), "headers")
+COLUMNS: Final = (*PLACE, "key", "key_format", "key_bytes", "value", "value_format", "value_bytes", "headers")
 Pages = Callable[[str | None, int, int], RecordPage | None]
 """The page after a cursor, of a file for which so many records are written and so many were read."""
 

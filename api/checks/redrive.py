@@ -163,7 +163,8 @@ Described = Mapping[str, Mapping[str, Any]]
 def _durability(admin: KafkaAdminClient, described: Described, used: Collection[str]) -> Iterator[Finding]:
     """What is found of Kafka's internal topics and of ``used`` ones, as far as we may see them."""
     topics = sorted((INTERNAL | {*used}) & described.keys())
-    configs = _configs(admin, [topic for topic in topics if _may_read_configs(described[topic])])
+    allowed = {topic: described[topic]["authorized_operations"] or () for topic in topics}
+    configs = _configs(admin, [topic for topic in topics if "DESCRIBE_CONFIGS" in allowed[topic]])
     single = [topic for topic in topics if _replicas(described[topic]) == 1]
     replicated = [topic for topic in configs if topic not in single]
     lonely = [topic for topic in replicated if configs[topic].get(MIN_IN_SYNC) == "1"]
@@ -183,10 +184,6 @@ def _durability(admin: KafkaAdminClient, described: Described, used: Collection[
 def _replicas(described: Mapping[str, Any]) -> int:
     """The fewest of any partition."""
     return min((len(partition["replica_nodes"]) for partition in described["partitions"]), default=0)
-
-
-def _may_read_configs(described: Mapping[str, Any]) -> bool:
-    return "DESCRIBE_CONFIGS" in (described["authorized_operations"] or ())
 
 
 def _configs(admin: KafkaAdminClient, topics: Collection[str]) -> dict[str, dict[str, str | None]]:

@@ -15,7 +15,6 @@ from sqlalchemy import Connection
 from api import cursor
 from api.answers import TIME, Answer, Page, answer_of
 from api.audit import Acting
-from api.cursor import Key
 from api.routes.redrives import ID, Redrives, page_of
 from api.service import IfMatch, NoParameters, Paging, Service, Serving, expected_version
 from deadwatch.orders.policy import Policy, PolicyRequest
@@ -82,7 +81,10 @@ def create(action: Acting, request: Request, response: Response) -> RedrivePolic
 def listed(service: Serving, query: Paging) -> RedrivePolicies:
     """Policies, the oldest first."""
     with service.store.read() as connection:
-        found, following = cursor.page(policies.every(connection), _age, query, numbers=1, names=1)
+        every = policies.every(connection)
+        found, following = cursor.page(
+            every, lambda one: (one.created_at_ms, one.id), query, numbers=1, names=1
+        )
         return RedrivePolicies(items=[_policy_answer(connection, one) for one in found], next=following)
 
 
@@ -128,10 +130,6 @@ def changes(service: Serving, policy: PolicyId, query: Paging) -> RedrivePolicyC
         for row in rows
     ]
     return RedrivePolicyChanges(items=items, next=following)
-
-
-def _age(policy: Policy) -> Key:
-    return policy.created_at_ms, policy.id
 
 
 def _answer(service: Service, policy: Policy, response: Response) -> RedrivePolicy:

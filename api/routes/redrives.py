@@ -227,16 +227,16 @@ def outcomes(service: Serving, order: OrderId, query: Paging) -> RedriveOutcomes
     """What became of the order's records, by outcome and reason."""
     with service.store.read() as connection:
         (view,) = views(connection, [orders.find(connection, order)], service.now_ms())
-    rows, following = cursor.page(view.outcomes.rows, _frequency, query, numbers=1, names=2)
+
+    def frequency(row: SeriesRow) -> Key:
+        return -row.value, row.labels[OUTCOME], row.labels[REASON]
+
+    rows, following = cursor.page(view.outcomes.rows, frequency, query, numbers=1, names=2)
     items = [
         answer_of(Outcome, row, outcome=row.labels[OUTCOME], reason=row.labels[REASON], records=row.value)
         for row in rows
     ]
     return RedriveOutcomes(items=items, next=following)
-
-
-def _frequency(row: SeriesRow) -> Key:
-    return -row.value, row.labels[OUTCOME], row.labels[REASON]
 
 
 @router.post("/{order}/cancel", status_code=202, dependencies=[NoParameters])

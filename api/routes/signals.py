@@ -77,7 +77,8 @@ def tasks(service: Serving, query: Paging) -> progress.Tasks:
 
     A page has up to `limit` rows of each of the three lists.
     """
-    moment, begins = service.moment, _begins(query.after)
+    moment, after = service.moment, query.after
+    begins = (NOT_BEGUN,) * 3 if after is None else cursor.decode(after, names=3, numbers=0)
     with service.store.read() as connection:
         timeouts = series_rows(connection, TASK_TIMEOUTS)
         timers = progress.running(every_row(connection, schema.task_timers), moment.now_ms)
@@ -105,11 +106,6 @@ def failed(service: Service) -> list[progress.ConnectInstance]:
 
 def _known_now(connection: Connection, table: Table, moment: Moment) -> list[StoredRow]:
     return progress.known_now(every_row(connection, table), source_rows(connection), moment)
-
-
-def _begins(after: str | None) -> Key:
-    """Where each of the three lists continues: a cursor of its own each."""
-    return (NOT_BEGUN,) * 3 if after is None else cursor.decode(after, names=3, numbers=0)
 
 
 def _part(

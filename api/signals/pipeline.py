@@ -6,9 +6,8 @@ source goes down by its silence. A redrive worker is a source of kind ``redrive`
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection
 
 from api.store import StoredRow, every_row
 from deadwatch.orders.order import Status
@@ -35,29 +34,17 @@ def source_rows(connection: Connection) -> list[StoredRow]:
     return sorted(every_row(connection, schema.sources), key=lambda row: row.name)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """The batch that was applied last; ``lag_ms`` is the greatest of all streams."""
-
-    committed_at_ms: int
-    duration_ms: int
-    records: int
-    lag_ms: int
-
-
-def last_batch(connection: Connection) -> BatchRow | None:
-    """The newest batch of all streams; None before the first one."""
-    newest = schema.batches.c.committed_at_ms.desc()
-    rows = connection.execute(select(schema.batches).order_by(newest)).all()
+def last_batch(connection: Connection) -> StoredRow | None:
+    """The newest batch of all streams, with the greatest lag of all; None before the first one."""
+    rows = sorted(every_row(connection, schema.batches), key=lambda row: -row.committed_at_ms)
     found = [row for row in rows if row.query_id in STREAMS] or rows[:1]
     if not found:
         return None
     figures = read_figures(connection)
-    lag_ms = max(_lag_ms(row, figures) for row in found)
-    return BatchRow(found[0].committed_at_ms, found[0].duration_ms, found[0].records, lag_ms)
+    return found[0]._replace(lag_ms=max(_lag_ms(row, figures) for row in found))
 
 
-def _lag_ms(row: Row[Any], figures: Figures) -> int:
+def _lag_ms(row: StoredRow, figures: Figures) -> int:
     """How far behind a stream is, at its last batch or at the last look at its topics, the later of both.
 
     After its last batch it falls behind with the time, as one does that hangs; it is no further behind than
