@@ -37,11 +37,11 @@ DEEP = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["
 
 def halves(levels: int) -> Any:  # noqa: ANN401
     """A record of two records of two records..., the last of which holds nothing: 2**levels of them."""
-    inner: Any = {"type": "record", "name": f"r{levels}", "fields": [{"name": "none", "type": "null"}]}
-    for level in range(levels - 1, -1, -1):
-        fields = [{"name": "a", "type": inner}, {"name": "b", "type": inner["name"]}]
-        inner = {"type": "record", "name": f"r{level}", "fields": fields}
-    return inner
+    whole: Any = {"type": "record", "name": "r", "fields": []}
+    for level in range(levels):
+        fields = [{"name": "a", "type": whole}, {"name": "b", "type": whole["name"]}]
+        whole = {"type": "record", "name": f"r{level}", "fields": fields}
+    return whole
 
 
 renderer = Renderer(LIMIT, None)

@@ -125,32 +125,28 @@ def test_what_goes_wrong_is_a_note_at_the_record(
     assert note in shown.note
 
 
-def test_a_schema_that_was_not_there_is_asked_for_again_later(double: Double) -> None:
+@pytest.mark.parametrize(
+    ("silent", "again_ms", "why"),
+    [
+        (False, AGAIN_MS, r"^the schema registry does not know the schema$"),
+        (True, AWAY_MS, r"^the schema registry does not answer: \w+$"),
+    ],
+)
+def test_a_schema_that_was_not_there_is_asked_for_again_later_and_of_a_silent_registry_none_until_then(
+    double: Double, *, silent: bool, again_ms: int, why: str
+) -> None:
     now = [0]
     asking = Registry(SchemaRegistry(url=double.url, timeout_ms=20_000), lambda: now[0])
-    for moment, asked in ((0, 1), (AGAIN_MS - 1, 1), (AGAIN_MS, 2)):
+    double.silent = silent
+    for moment, asked in ((0, 1), (again_ms - 1, 1), (again_ms, 2)):
         now[0] = moment
-        with pytest.raises(RegistryError):
-            asking.schema(1)
-        assert len(double.asked) == asked
-    double.schema(1, "string")
-    now[0] = 2 * AGAIN_MS
-    assert asking.schema(1).kind == "AVRO"
-
-
-def test_a_registry_that_does_not_answer_is_asked_once_in_ten_seconds(double: Double) -> None:
-    now = [0]
-    asking = Registry(SchemaRegistry(url=double.url, timeout_ms=20_000), lambda: now[0])
-    double.silent = True
-    for moment, asked in ((0, 1), (AWAY_MS - 1, 1), (AWAY_MS, 2)):
-        now[0] = moment
-        for schema_id in (1, 2, 1):
-            with pytest.raises(RegistryError, match=r"^the schema registry does not answer: \w+$"):
+        for schema_id in (1, 2, 1) if silent else (1, 1):
+            with pytest.raises(RegistryError, match=why):
                 asking.schema(schema_id)
         assert len(double.asked) == asked
-    double.silent, now[0] = False, 2 * AWAY_MS
+    double.silent, now[0] = False, 2 * again_ms
     double.schema(1, "string")
-    assert asking.schema(1).kind == "AVRO", "nothing is remembered of the schema"
+    assert asking.schema(1).kind == "AVRO"
 
 
 def test_a_refusal_that_is_remembered_holds_nothing_of_the_answer(double: Double) -> None:
