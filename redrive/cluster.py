@@ -24,7 +24,7 @@ from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.guards import LagRefusedError
 from deadwatch.orders.selection import Extents
 from deadwatch.runtime.kafka import KafkaConnection
-from redrive.librdkafka import TIMED_OUT
+from redrive.librdkafka import INVALID_SETTING, TIMED_OUT
 
 admin: Any = typed_admin  # its types leave out what is used here
 OffsetSpec = Any
@@ -58,6 +58,8 @@ def asking(connection: KafkaConnection, trouble: str) -> Iterator[None]:
         right = RIGHTS.get(error.code())
         user = connection.sasl_username or "us"
         to_do = "try again when it is back" if right is None else f"allow {user} {right}"
+        if error.code() == INVALID_SETTING:
+            to_do = "correct the settings of Kafka, or the file that they name"
         raise KafkaUnavailableError(f"{trouble}: {error.str()}; {to_do}") from raised
 
 
@@ -85,11 +87,15 @@ def written_end(client: AdminClient, topic: str, partition: int) -> int:
 
 
 class Cluster:
-    """Questions to Kafka; every answer comes within ``timeout_s`` or not at all."""
+    """Questions to Kafka; every answer comes within ``timeout_s`` or not at all.
+
+    Raises ``KafkaUnavailableError``: there is no client of these settings.
+    """
 
     def __init__(self, connection: KafkaConnection, timeout_s: float = TIMEOUT_S) -> None:
         self._connection, self._timeout_s = connection, timeout_s
-        self._admin = admin.AdminClient(connection.librdkafka() | LIBRARY)
+        with asking(connection, "no client can be made"):
+            self._admin = admin.AdminClient(connection.librdkafka() | LIBRARY)
 
     def partitions(self) -> dict[str, int]:
         """How many partitions each topic has. Raises ``KafkaUnavailableError``."""

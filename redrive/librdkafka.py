@@ -32,6 +32,7 @@ PARTITION_EOF: Final = KafkaError._PARTITION_EOF
 OFFSET_RESET: Final = KafkaError._AUTO_OFFSET_RESET
 """A partition has no record at the offset where it is read, and is read no further."""
 TIMED_OUT: Final = KafkaError._TIMED_OUT
+INVALID_SETTING: Final = KafkaError._INVALID_ARG
 WRONG_STATE: Final = KafkaError._STATE
 PURGED: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 OTHER_RECORD_INVALID: Final = KafkaError._INVALID_DIFFERENT_RECORD

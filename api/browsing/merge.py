@@ -69,12 +69,9 @@ class WindowReader:
 
     def __init__(self, connection: KafkaConnection, topic: str) -> None:
         self._connection, self._topic = connection, topic
-        self._consumer = Consumer(
-            connection.librdkafka()
-            | LIBRARY
-            | READ_COMMITTED
-            | {"group.id": GROUP, "fetch.wait.max.ms": 50, "queued.max.messages.kbytes": 16_384}
-        )
+        own = {"group.id": GROUP, "fetch.wait.max.ms": 50, "queued.max.messages.kbytes": 16_384}
+        with asking(connection, f"topic {topic} cannot be read"):
+            self._consumer = Consumer(connection.librdkafka() | LIBRARY | READ_COMMITTED | own)
 
     def close(self) -> None:
         """Close the consumer."""

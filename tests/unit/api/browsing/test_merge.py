@@ -1,17 +1,22 @@
 """The merge of partitions: complete and in order however it is cut, and it always moves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.browsing.browser import RecordOrder, RecordQuery, decode_cursor, encode_cursor
-from api.browsing.merge import Budget, Merge, Reading, Windows
+from api.browsing.merge import Budget, Merge, Reading, WindowReader, Windows
 from api.errors import InvalidCursorError
 from deadwatch.deadletter.record import DeadLetter, parse_record
+from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.order import Interval
+from deadwatch.runtime.kafka import KafkaConnection
+from redrive.cluster import Cluster
 
 Log = Mapping[int, DeadLetter]
 """What a partition holds, by offset: with gaps."""
@@ -127,3 +132,14 @@ def test_a_cursor_of_places_that_cannot_be_is_refused(left: dict[int, Interval])
         decode_cursor(query, encode_cursor(query, left))
     with pytest.raises(InvalidCursorError):
         decode_cursor(RecordQuery(topic="dlq.other"), encode_cursor(query, {0: (0, 1)}))
+
+
+@pytest.mark.parametrize("client", [Cluster, partial(WindowReader, topic="dlq.t")], ids=["admin", "consumer"])
+def test_a_file_that_the_settings_of_kafka_name_and_that_is_none_is_said(
+    client: Callable[[KafkaConnection], object], tmp_path: Path
+) -> None:
+    """As one that was replaced since the process began: every new client reads it."""
+    (tmp_path / "ca.pem").write_text("no certificate")
+    settings = KafkaConnection(security_protocol="SSL", ssl_ca_location=tmp_path / "ca.pem")
+    with pytest.raises(KafkaUnavailableError, match=r"ssl.ca.location failed: .*; correct the settings of"):
+        client(settings)
