@@ -29,6 +29,8 @@ from redrive.librdkafka import INVALID_SETTING, TIMED_OUT
 admin: Any = typed_admin  # its types leave out what is used here
 OffsetSpec = Any
 """What to list of a partition: ``admin.OffsetSpec``."""
+Places = int | Sequence[int]
+"""How many partitions a topic has, or some of them: none is waited for that is not asked for."""
 
 TIMEOUT_S: Final = 10.0
 LAG_TIMEOUT_S: Final = 5.0
@@ -105,25 +107,26 @@ class Cluster:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
-    def extents(self, topic: str, partitions: int, isolation: IsolationLevel = COMMITTED) -> Extents:
-        """The first and the end offset of each partition. Raises ``KafkaUnavailableError``."""
+    def extents(self, topic: str, partitions: Places, isolation: IsolationLevel = COMMITTED) -> Extents:
+        """The first and the end offset of each of its partitions. Raises ``KafkaUnavailableError``."""
         found = self.extents_of({topic: partitions}, isolation)[topic]
         if isinstance(found, KafkaUnavailableError):
             raise found
         return found
 
     def extents_of(
-        self, partitions: Mapping[str, int], isolation: IsolationLevel = COMMITTED
+        self, partitions: Mapping[str, Places], isolation: IsolationLevel = COMMITTED
     ) -> dict[str, Extents | KafkaUnavailableError]:
         """``extents`` of each of these topics, all asked at once, or why it does not tell them."""
-        places = [TopicPartition(topic, at) for topic, count in partitions.items() for at in range(count)]
+        asked = {topic: range(of) if isinstance(of, int) else of for topic, of in partitions.items()}
+        places = [TopicPartition(topic, at) for topic, which in asked.items() for at in which]
         begin = _list_offsets(self._admin, places, admin.OffsetSpec.earliest(), COMMITTED, self._timeout_s)
         end = _list_offsets(self._admin, places, admin.OffsetSpec.latest(), isolation, self._timeout_s)
         found: dict[str, Extents | KafkaUnavailableError] = {}
-        for topic, count in partitions.items():
+        for topic, which in asked.items():
             try:
                 with self._offsets_of(topic):
-                    first, last = ({at: one[topic, at]() for at in range(count)} for one in (begin, end))
+                    first, last = ({at: one[topic, at]() for at in which} for one in (begin, end))
                     found[topic] = Extents(first, last)
             except KafkaUnavailableError as error:
                 found[topic] = error

@@ -213,9 +213,7 @@ class Browser:
             raise UnknownTopicError(topic)
         if partition is not None and partition >= partitions[topic]:
             raise UnknownTopicError(topic, partition)
-        extents = self._cluster.extents(topic, partitions[topic])
-        only = extents.end if partition is None else (partition,)
-        return Extents({at: extents.begin[at] for at in only}, {at: extents.end[at] for at in only})
+        return self._cluster.extents(topic, partitions[topic] if partition is None else [partition])
 
     def _begin(self, query: RecordQuery, extents: Extents) -> dict[int, Interval]:
         """The offsets that the query covers, before a record is read."""

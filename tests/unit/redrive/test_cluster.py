@@ -62,7 +62,7 @@ def test_a_group_that_is_asked_about_in_vain_is_not_up_to_date() -> None:
 
 
 class Hanging(Kafka):
-    """A Kafka whose broker of the topic "orders" answers nobody."""
+    """A Kafka whose broker of the first partition of "orders" answers nobody."""
 
     def __init__(self, _options: object = None) -> None:
         super().__init__((TopicPartition("payments", 0, 7),))
@@ -70,10 +70,10 @@ class Hanging(Kafka):
 
     def list_offsets(self, places: Collection[TopicPartition], **_options: object) -> dict[Any, Any]:
         self.asked += 1
-        return {one: answer(offset=OFFSET_INVALID if one.topic == "orders" else 7) for one in places}
+        return {one: answer(offset=OFFSET_INVALID if one == SEVEN_READ else 7) for one in places}
 
 
-def test_a_broker_that_answers_nobody_keeps_no_topic_of_the_others_and_is_waited_for_once(
+def test_a_broker_that_answers_nobody_keeps_no_place_of_the_others_and_is_waited_for_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cluster.admin, "AdminClient", Hanging)
@@ -83,7 +83,8 @@ def test_a_broker_that_answers_nobody_keeps_no_topic_of_the_others_and_is_waited
     assert found["payments"] == Extents({0: 7, 1: 7}, {0: 7, 1: 7})
     assert "topic orders does not tell its offsets: Local: Timed out" in str(found["orders"])
     with pytest.raises(KafkaUnavailableError, match="topic orders does not tell"):
-        kafka.extents("orders", 1)
+        kafka.extents("orders", 2)
+    assert kafka.extents("orders", [1]) == Extents({1: 7}, {1: 7})
 
 
 def test_a_broker_that_answers_nobody_holds_back_no_group_that_reads_nothing_of_it() -> None:

@@ -16,6 +16,7 @@ from api.errors import BrowseBusyError
 from api.routes.records import MOST_PAGES_READ
 from api.settings import ApiSettings
 from deadwatch.deadletter.record import parse_record
+from deadwatch.orders.selection import Extents
 from tests.caller import Caller
 from tests.unit.api.answers import problem
 
@@ -70,6 +71,27 @@ def test_a_time_before_the_epoch_is_the_epoch_for_kafka() -> None:
     times = {"from": "1969-12-31T23:59:59.999Z", "to": "1970-01-01T01:00:00.001+01:00"}
     query = RecordQuery.model_validate({"topic": "dlq.a", **times})
     assert (query.from_ms, query.to_ms) == (0, 1)
+
+
+class HalfAway:
+    """A topic of two partitions, of which the first has no leader."""
+
+    def partitions(self) -> dict[str, int]:
+        return {"dlq.a": 2}
+
+    def extents(self, _topic: str, partitions: int | list[int]) -> Extents:
+        assert partitions == [1]
+        return Extents({1: 3}, {1: 3})
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("path", ["?topic=dlq.a&partition=1", "/dlq.a/1/2"])
+def test_a_partition_is_read_whatever_keeps_the_others(
+    client: Caller, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setitem(vars(client.app.state.service.browser), "_cluster", HalfAway())
+    answer = client.get(f"{RECORDS}{path}").json()
+    assert answer.get("unread") == [] or "the first offset is 3 now" in answer["detail"]
 
 
 EVIL = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
