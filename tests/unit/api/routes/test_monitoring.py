@@ -42,34 +42,25 @@ def test_a_probe_that_sends_head_gets_the_answer_of_get_without_its_body(app: Fa
     assert (head.status_code, head.headers, head.content) == (whole.status_code, whole.headers, b"")
 
 
-STREAMS = [
-    ("no checkpoint", False, 0, "streaming counts nothing now: no checkpoint"),
-    ("not counted: dlq.a", True, 0, "streaming: not counted: dlq.a"),
-    ("", True, 60_000, "streaming counts nothing now: it is silent"),
-    ("", True, 0, ""),
+DAMAGED = f"the store is damaged (page 8): {REMEDY}"
+SOURCES = [
+    ("streaming", "no checkpoint", False, 0, "streaming counts nothing now: no checkpoint"),
+    ("streaming", "not counted: dlq.a", True, 0, "streaming: not counted: dlq.a"),
+    ("streaming", "", True, 60_000, "streaming counts nothing now: it is silent"),
+    ("streaming", "", True, 0, ""),
+    ("store", DAMAGED, False, 0, DAMAGED),
 ]
 
 
-def test_a_stream_that_does_not_count_all_is_a_warning(
+def test_a_stream_that_does_not_count_all_and_a_store_that_is_damaged_are_warnings(
     client: httpx2.Client, add_row: Add, now_ms: int
 ) -> None:
-    for number, (message, up, silent_ms, _) in enumerate(STREAMS):
-        stream = {"name": f"streaming-{number}", "kind": "streaming", "up": up, "message": message}
-        add_row(schema.sources, **stream, heartbeat_ms=now_ms - silent_ms)
+    for number, (kind, message, up, silent_ms, _) in enumerate(SOURCES):
+        source = {"name": f"{kind}-{number}", "kind": kind, "up": up, "message": message}
+        add_row(schema.sources, **source, heartbeat_ms=now_ms - silent_ms)
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert sorted(answer.json()["warnings"]) == sorted(warning for *_, warning in STREAMS if warning)
-
-
-def test_what_is_wrong_with_the_store_is_a_warning_though_it_can_be_read(
-    client: httpx2.Client, add_row: Add, now_ms: int
-) -> None:
-    message = f"the store is damaged (page 8): {REMEDY}"
-    add_row(schema.sources, name="store", kind="store", message=message, heartbeat_ms=now_ms)
-    answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()["warnings"]) == (200, [message])
-    (down,) = client.get("/api/v1/overview").json()["sources"]["down"]
-    assert (down["name"], down["message"]) == ("store", message)
+    assert sorted(answer.json()["warnings"]) == sorted(warning for *_, warning in SOURCES if warning)
 
 
 def test_a_file_that_is_no_store_any_more_is_said_with_what_mends_it(
