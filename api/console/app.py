@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
-from starlette.datastructures import MutableHeaders, State
+from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from api.auth.roles import READING, admitted
 from api.checks.api_checks import Doctor
@@ -40,16 +40,6 @@ STATIC: Final = Path(__file__).parent / "static"
 COMPRESSED_FROM_BYTES: Final = 1_000
 VIEWS: Final = (overview, groups, records, redrives, policies, lists, administration, live)
 """Modules whose routes need at least the role viewer; the sign-in needs none, a look its own."""
-POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
 STATIC_CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
 """For files below ``/static``, whose addresses change with every version."""
 
@@ -61,10 +51,9 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     state.console_cipher = CookieCipher(settings.token_pepper.get_secret_value())
     state.console_doctor = Doctor(settings, state.service.now_ms)
     console.add_middleware(SessionMiddleware, cipher=state.console_cipher, idle_ms=settings.session_idle_ms)
-    console.add_middleware(SecurityHeaders)
     console.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM_BYTES)
     _install_error_pages(console)
-    console.mount("/static", StaticFiles(directory=STATIC), name="static")
+    console.mount("/static", CachedFiles(directory=STATIC), name="static")
     return console
 
 
@@ -78,25 +67,14 @@ def _routes() -> tuple[BaseRoute, ...]:
     return tuple(console.routes)
 
 
-class SecurityHeaders:
-    """ASGI middleware that adds these headers to every answer of the console."""
+class CachedFiles(StaticFiles):
+    """The console's files, which browsers keep for ever."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and complete the headers of its answer."""
-        static = sessions.is_static(scope)
-
-        async def send_completed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                if static and message["status"] == 200:  # noqa: PLR2004 -- OK
-                    headers["Cache-Control"] = STATIC_CACHE_CONTROL
-            await send(message)
-
-        await self._app(scope, receive, send_completed)
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file."""
+        answer = await super().get_response(path, scope)
+        answer.headers["Cache-Control"] = STATIC_CACHE_CONTROL
+        return answer
 
 
 EVENT_STREAM: Final = "text/event-stream"

@@ -184,6 +184,16 @@ def _kind(line: str) -> str:
     return "library" if _LIBRARIES.match(frame["name"]) else "own"
 
 
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
 TEMPLATES: Final = Path(__file__).parent / "templates"
 SEE_OTHER: Final = 303
 UNAUTHORIZED: Final = 401
@@ -215,7 +225,7 @@ def render(request: Request, template: str, status: int = 200, **context: object
         place=page_to_return_to(request),
         **context,
     )
-    answer = HTMLResponse(text, status)
+    answer = HTMLResponse(text, status, HEADERS)
     here.remember(answer)
     return answer
 

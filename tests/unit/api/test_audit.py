@@ -18,6 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 from api.app import create_app
 from api.audit import MAX_REFUSED, UNMASKED, Acting, forget
 from api.auth.credentials import issue
+from api.console import rendering
 from api.errors import StoreUnavailableError
 from api.routes.tokens import EXPORTED_AT_ONCE
 from api.settings import ApiSettings
@@ -173,7 +174,8 @@ def test_a_defect_of_the_console_is_one_line_of_the_log_and_one_entry(
     (console,) = [route.app for route in app.routes if isinstance(route, Mount) and route.path == "/console"]
     assert isinstance(console, FastAPI)
     console.add_api_route("/broken", broken, methods=["POST"])
-    assert client.post("/console/broken").status_code == 500
+    answer = client.post("/console/broken")
+    assert (answer.status_code, answer.headers["content-security-policy"]) == (500, rendering.POLICY)
     assert [entry["outcome"] for entry in entries(client)] == ["500 unexpected"]
     assert len(caplog.records) == 1
 

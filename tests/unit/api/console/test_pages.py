@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import create_app
-from api.console.app import POLICY
+from api.console.rendering import POLICY
 from api.console.views.overview import MAX_OF_A_KIND
 from api.settings import ApiSettings
 from deadwatch.store import schema, series
