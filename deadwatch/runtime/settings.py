@@ -34,6 +34,7 @@ class ProcessSettings(BaseSettings):
     otel_endpoint: str = Field(
         "",
         pattern=r"^(https?://.+)?$",
+        repr=False,  # it may hold a name and a password
         description="Where our own metrics and traces go by OTLP/HTTP, `http://HOST:4318`; empty: to"
         " `OTEL_EXPORTER_OTLP_ENDPOINT` where that is set, else nowhere.",
     )

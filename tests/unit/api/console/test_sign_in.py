@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from api.app import create_app
 from api.auth.settings import OidcSettings
 from api.console.sessions import COOKIE, CookieCipher
+from api.console.views import administration
 from api.console.views.sign_in import ATTEMPT_COOKIE
 from api.settings import ApiSettings
 from tests import console_store, identity_provider
@@ -260,6 +261,8 @@ def test_no_secret_is_on_the_page_of_settings(visit: Visit, provider: Provider) 
     assert "Role." not in text
     assert {"token_pepper", "oidc.client_secret"} <= set(SET_NOT_SHOWN.findall(text))
     assert "token_pepper" not in re.findall(r"<dt><code>([^<]+)</code></dt><dd><span class=\"muted\">", text)
+    told = ApiSettings(otel_endpoint="https://ann:s3cret@otlp.example")
+    assert ("otel_endpoint", "set, not shown") in {row[:2] for row in administration._rows(told, "")}
     public = visit(client_secret="").get("/settings").text
     assert "oidc.client_secret" not in SET_NOT_SHOWN.findall(public)
 
