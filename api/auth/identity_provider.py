@@ -62,7 +62,13 @@ class _Cached(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, is_enough: Callable[[T], bool] = lambda _: True) -> T:
-        """The answer. Raises ``IdentityProviderError``."""
+        """The answer; who has enough of the last one does not wait for who asks meanwhile.
+
+        Raises ``IdentityProviderError``.
+        """
+        known, age_ms = self._answer, self._now_ms() - self._fetched_ms
+        if self._lock.locked() and known is not None and age_ms < self._usable_ms and is_enough(known):
+            return known
         with self._lock:
             now_ms, answer = self._now_ms(), self._answer
             fresh = answer is not None and now_ms - self._fetched_ms < FRESH_MS and is_enough(answer)
