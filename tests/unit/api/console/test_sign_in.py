@@ -1,8 +1,11 @@
 """Signing in at an identity provider: a real one on loopback, and a visitor without a browser."""
 
 import re
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,13 +14,17 @@ import pytest
 from pydantic import SecretStr
 
 from api.app import create_app
+from api.auth.identity_provider import IdentityProvider
+from api.auth.oidc import JwtVerifier
 from api.auth.settings import OidcSettings
+from api.auth.sign_in import MAX_EXCHANGES, SignIn
 from api.console.sessions import COOKIE, CookieCipher
 from api.console.views import administration
 from api.console.views.sign_in import ATTEMPT_COOKIE
+from api.errors import IdentityProviderError
 from api.settings import ApiSettings
 from tests import console_store, identity_provider
-from tests.identity_provider import Provider
+from tests.identity_provider import Handler, Provider
 from tests.unit.api.console_visit import Console, visiting
 
 BACK = "/sign-in/oidc/back"
@@ -206,6 +213,32 @@ def test_an_invalid_answer_of_the_provider_is_reported(visit: Visit, provider: P
         assert page.status_code in {401, 503}
         assert "identity provider" in page.text
     assert COOKIE not in console.client.cookies
+
+
+def test_a_provider_that_hangs_holds_no_more_threads_than_a_few(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = OidcSettings.model_validate(provider.settings(timeout_ms=30_000))
+    asked = IdentityProvider(settings, lambda: 0)
+    signing_in = SignIn(settings, JwtVerifier(settings, asked), asked)
+    attempt = signing_in.begin("", "/")[1]
+    begun, may_end = threading.Semaphore(0), threading.Event()
+
+    def hang(handler: Handler) -> None:
+        begun.release()
+        assert may_end.wait(60)
+        handler.send(500)
+
+    monkeypatch.setattr(Handler, "do_POST", hang)
+    finish = partial(signing_in.finish, attempt, {"state": attempt.state, "code": "a"})
+    with ThreadPoolExecutor(MAX_EXCHANGES) as threads:
+        others = [threads.submit(finish) for _ in range(MAX_EXCHANGES)]
+        assert all(begun.acquire(timeout=60) for _ in others)
+        with pytest.raises(IdentityProviderError, match="too many are signing in"):
+            finish()
+        may_end.set()
+    with pytest.raises(IdentityProviderError, match="does not exchange its code"):
+        finish()
 
 
 def test_without_the_provider_a_token_still_signs_in(visit: Visit, provider: Provider) -> None:
