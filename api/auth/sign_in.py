@@ -70,6 +70,10 @@ class Attempt(Sealed):
     redirect_uri: str
     place: str
 
+    def is_answered(self, back: Mapping[str, str]) -> bool:
+        """Whether the query that a browser came back with belongs to this attempt."""
+        return hmac.compare_digest(back.get("state", "").encode(), self.state.encode())
+
 
 class SignIn:
     """Begins and finishes sign-ins; used by many threads."""
@@ -99,7 +103,7 @@ class SignIn:
         Raises ``SignInError``: the provider refused, or the answer does not belong to the attempt;
         ``IdentityProviderError``: the provider does not answer, or too many are signing in.
         """
-        if not hmac.compare_digest(back.get("state", "").encode(), attempt.state.encode()):
+        if not attempt.is_answered(back):
             raise SignInError("this is no answer to the sign-in that was begun here: begin again")
         if back.get("iss", self._settings.issuer) != self._settings.issuer:  # RFC 9207
             raise SignInError("another identity provider has answered: begin again")

@@ -126,14 +126,15 @@ def finish_oidc(request: Request, service: Serving) -> Response:
         answer = _form(request, service, place, str(error), UNAUTHORIZED)
     except ApiError as error:
         answer = _refused(request, service, place, error)
-    answer.delete_cookie(ATTEMPT_COOKIE, path="/", httponly=True, samesite="lax")
+    if attempt and attempt.is_answered(request.query_params):  # else another window's attempt goes on
+        answer.delete_cookie(ATTEMPT_COOKIE, path="/", httponly=True, samesite="lax")
     return answer
 
 
 def _signed_in(request: Request, service: Service, attempt: Attempt | None) -> Response:
     if attempt is None:
         raise SignInError("the sign-in took too long, or began in another browser: begin again")
-    caller = _provider(service).finish(attempt, dict(request.query_params))
+    caller = _provider(service).finish(attempt, request.query_params)
     settings = service.settings.oidc
     if caller.role is None:
         problem = (

@@ -152,6 +152,12 @@ def test_an_answer_to_another_attempt_opens_nothing(visit: Visit, provider: Prov
     assert COOKIE not in console.client.cookies
 
 
+def test_the_answer_to_another_window_ends_no_attempt(visit: Visit, provider: Provider) -> None:
+    console = visit()
+    queries = [leave(console) for _ in range(2)]
+    assert [come_back(console, provider, query).status_code for query in queries] == [401, 200]
+
+
 def test_a_code_is_good_once(visit: Visit, provider: Provider) -> None:
     console = visit()
     query = leave(console)
