@@ -45,7 +45,7 @@ class Sealed:
     @property
     def text(self) -> str:
         """The text that is sealed."""
-        return self.mark + json.dumps(asdict(self))
+        return self.mark + json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def read(cls, text: str) -> Self | None:

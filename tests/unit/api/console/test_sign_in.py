@@ -158,6 +158,13 @@ def test_the_answer_to_another_window_ends_no_attempt(visit: Visit, provider: Pr
     assert [come_back(console, provider, query).status_code for query in queries] == [401, 200]
 
 
+def test_a_long_name_of_any_script_has_a_session(visit: Visit, provider: Provider) -> None:
+    console = visit()
+    provider.people["ann"] |= {"preferred_username": "\U0001f600" * 100, "sub": "\U0001f601" * 100}
+    come_back(console, provider, leave(console))
+    assert "\U0001f600 · operator" in console.get("/").text
+
+
 def test_a_code_is_good_once(visit: Visit, provider: Provider) -> None:
     console = visit()
     query = leave(console)
