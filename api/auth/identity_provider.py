@@ -36,7 +36,10 @@ USABLE_MS: Final = 24 * 3_600_000
 ASKED_AGAIN_MS: Final = 10_000
 """The least time between two questions to the provider."""
 MAX_BYTES: Final = 1_048_576
-UNREADABLE: Final = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError)
+UNREADABLE: Final = (
+    *(httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError),
+    *(OverflowError, RecursionError),
+)
 """Errors of a provider that does not answer, or answers something else than it should."""
 NO_COOKIES: Final = DefaultCookiePolicy(allowed_domains=())
 """Nothing that the provider says at one sign-in is sent with another."""
@@ -98,10 +101,10 @@ class IdentityProvider:
 
     def address(self, name: str) -> str:
         """The address of an endpoint, as ``token_endpoint``. Raises ``IdentityProviderError``."""
-        found = str(self.document().get(name))
-        if not is_tamper_proof(found):
-            raise IdentityProviderError(f"its discovery document names no https:// address as {name}")
-        return found
+        try:
+            return _address(self.document(), name)
+        except ValueError as error:
+            raise IdentityProviderError(str(error)) from None
 
     def document(self) -> Mapping[str, Any]:
         """The discovery document, cached for five minutes. Raises ``IdentityProviderError``."""
@@ -143,7 +146,7 @@ class IdentityProvider:
     def _ask_keys(self) -> Mapping[object, Jwk]:
         """The keys by their ids; one line of the log at each change. Raises one of ``UNREADABLE``."""
         try:
-            found = self._fetch(self._settings.jwks_url or self._keys_address())
+            found = self._fetch(self._settings.jwks_url or _address(self.discover(), "jwks_uri"))
             keys = {key.get("kid"): key for key in found["keys"] if _signs(key)}
         except UNREADABLE as error:
             if not self._away:
@@ -158,12 +161,13 @@ class IdentityProvider:
         self._away = False
         return keys
 
-    def _keys_address(self) -> str:
-        """The address of the keys by the discovery document as it is now. Raises one of ``UNREADABLE``."""
-        found = str(self.discover().get("jwks_uri"))
-        if not is_tamper_proof(found):
-            raise ValueError("the discovery document names no https:// address")
-        return found
+
+def _address(document: Mapping[str, Any], name: str) -> str:
+    """An address of a discovery document. Raises ``ValueError``: it has none that can be trusted."""
+    found = str(document.get(name))
+    if not is_tamper_proof(found):
+        raise ValueError(f"its discovery document names no https:// address as {name}")
+    return found
 
 
 def _find(keys: Mapping[object, Jwk], key: str | None) -> Jwk | None:

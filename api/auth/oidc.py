@@ -22,7 +22,7 @@ from api.auth.settings import OidcSettings
 from api.errors import UnauthenticatedError
 
 MALFORMED: Final = (JoseError, ValueError, TypeError, AttributeError, RecursionError)
-"""Errors of joserfc for a text that has no readable header; anybody may send one."""
+"""Errors of joserfc for a text that has no readable header, and of claims of any kind."""
 MAX_NAME_CHARS: Final = 100
 MAX_ROLES: Final = 1_000
 WHY: Final = {
@@ -68,7 +68,7 @@ class JwtVerifier:
         params = {"nonce": nonce, "client_id": settings.client_id, "access_token": access}
         try:
             CodeIDToken(verified.claims, verified.header, params=params).validate(leeway=self._leeway_s)
-        except JoseError:
+        except MALFORMED:
             raise UnauthenticatedError(invalid="the ID token was not made for this sign-in") from None
         who = self._caller(verified.claims)
         return who if who.role is not None else replace(who, role=self._role_by_access_token(access, who))

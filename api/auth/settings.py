@@ -89,5 +89,8 @@ class OidcSettings(BaseModel, frozen=True, extra="forbid"):
 
 def is_tamper_proof(url: str) -> bool:
     """Whether nobody on the network can answer in the place of this address: HTTPS, or this machine."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

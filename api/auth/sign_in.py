@@ -108,7 +108,7 @@ class SignIn:
         if back.get("iss", self._settings.issuer) != self._settings.issuer:  # RFC 9207
             raise SignInError("another identity provider has answered: begin again")
         if "code" not in back:
-            raise SignInError(_refusal(back.get("error", ""), back.get("error_description", "")))
+            raise SignInError(_refusal(back.get("error"), back.get("error_description")))
         try:
             return self._jwts.signed_in(self._exchanged(attempt, back["code"]), attempt.nonce)
         except UnauthenticatedError as error:
@@ -125,7 +125,7 @@ class SignIn:
                 code_verifier=attempt.verifier,
             )
         except OAuth2Error as error:
-            raise SignInError(_refusal(error.error or "", error.description or "")) from None
+            raise SignInError(_refusal(error.error, error.description)) from None
         except UNREADABLE as error:
             raise IdentityProviderError(
                 f"the identity provider does not exchange its code: {type(error).__name__}"
@@ -149,13 +149,13 @@ class SignIn:
 
     def _method(self) -> str:
         """How the secret is sent: in the header, unless the provider takes it in the body only."""
-        taken = self._provider.document().get("token_endpoint_auth_methods_supported") or [BASIC]
+        taken = str(self._provider.document().get("token_endpoint_auth_methods_supported") or BASIC)
         return POST if POST in taken and BASIC not in taken else BASIC
 
 
-def _refusal(error: str, description: str) -> str:
-    """The provider's refusal as one printable line; the texts come from the browser's address."""
-    text = ": ".join(part for part in (error, description) if part) or "no code"
+def _refusal(*told: object) -> str:
+    """The provider's refusal as one printable line; anybody may have put it into the browser's address."""
+    text = ": ".join(str(part) for part in told if part) or "no code"
     printable = "".join(char if char.isprintable() else "?" for char in text[:300])
     return f"the identity provider refuses: {printable}"
 

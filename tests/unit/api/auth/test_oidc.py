@@ -260,6 +260,7 @@ def test_a_known_key_does_not_wait_for_a_question_about_another(
 HOSTILE = {
     "no JSON": b"<html>",
     "no object": b"[1]",
+    "a deep one": b"[" * 100_000,
     "no keys": b"{}",
     "keys of no kind": b'{"keys": [1, null]}',
     "too long": b'{"keys": [], "x": "' + b"x" * 1_100_000 + b'"}',

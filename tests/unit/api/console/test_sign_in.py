@@ -220,12 +220,24 @@ def test_a_session_ends_when_its_time_is_over_or_another_provider_is_set(
 
 def test_an_invalid_answer_of_the_provider_is_reported(visit: Visit, provider: Provider) -> None:
     console = visit()
-    for answer in (b"[]", b"{", b"x" * 2_000_000, b'{"access_token": "a"}'):
+    refusals = (b'{"error": 5}', b'{"error": ["x"], "error_description": {}}', b'{"expires_in": 1e400}')
+    for answer in (b"[]", b"{", b"[" * 100_000, b"x" * 2_000_000, b'{"access_token": "a"}', *refusals):
         provider.answer = answer
         page = come_back(console, provider, leave(console))
         assert page.status_code in {401, 503}
         assert "identity provider" in page.text
     assert COOKIE not in console.client.cookies
+
+
+@pytest.mark.parametrize(
+    "said", [{"authorization_endpoint": "https://[1/"}, {"token_endpoint_auth_methods_supported": 5}]
+)
+def test_no_discovery_document_is_an_error_of_the_server(
+    visit: Visit, provider: Provider, monkeypatch: pytest.MonkeyPatch, said: dict[str, object]
+) -> None:
+    document = provider.discovery() | said
+    monkeypatch.setattr(provider, "discovery", lambda: document)
+    assert visit().get("/sign-in/oidc").status_code in {303, 503}
 
 
 def test_a_provider_that_hangs_holds_no_more_threads_than_a_few(
