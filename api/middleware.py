@@ -9,9 +9,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import problems
-from api.problems import SECURITY
 from api.telemetry import HEADER, PLAIN, log_context
-from deadwatch.runtime.hosts import host_name, is_loopback
+from deadwatch.runtime.hosts import host_name
 
 MAX_DIGITS: Final = 18
 
@@ -36,11 +35,6 @@ class Refusals:
         if host_name(request.headers.getlist("host")) is None:
             return problems.broken_host(request)
         return problems.too_large(request) if _length(request.headers) > self._max_bytes else None
-
-
-def asks_this_machine(headers: Headers) -> bool:
-    """Whether Host is a name that only this machine resolves to us."""
-    return is_loopback(host_name(headers.getlist("host")) or "")
 
 
 def _length(headers: Headers) -> int:
@@ -71,16 +65,8 @@ class HeadAsGet:
             await self._app(scope, receive, send)
 
 
-NOTHING_ACTIVE: Final = "default-src 'none'; frame-ancestors 'none'"
-"""For answers that set no policy of their own: should a browser show one as a page, nothing in it runs."""
-POLICY: Final = "Content-Security-Policy"
-
-
 class AnswerHeaders:
-    """Gives every request an id, and its answer the headers that all have.
-
-    Browsers must not guess the type of an answer, and nobody caches it.
-    """
+    """Gives every request an id, and its answer the headers that all have unless it has its own."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -95,14 +81,11 @@ class AnswerHeaders:
 
         async def send_completed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _complete(MutableHeaders(scope=message), request_id)
+                headers = MutableHeaders(scope=message)
+                for name, value in problems.SECURITY.items():
+                    headers.setdefault(name, value)
+                headers[HEADER] = request_id
             await send(message)
 
         with log_context(request_id):
             await self._app(scope, receive, send_completed)
-
-
-def _complete(headers: MutableHeaders, request_id: str) -> None:
-    for name, value in (SECURITY | {POLICY: NOTHING_ACTIVE}).items():
-        headers.setdefault(name, value)
-    headers[HEADER] = request_id

@@ -159,4 +159,6 @@ SECURITY: Final = {
     "Cache-Control": "no-store",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+"""Browsers must not guess the type of an answer, nobody caches it, and nothing in it runs as a page."""

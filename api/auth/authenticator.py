@@ -31,11 +31,10 @@ from api.auth.roles import ANONYMOUS_VIEWER, NOBODY, Caller
 from api.auth.sign_in import Person, Session, SignIn
 from api.auth.tokens import EndedSessions, TokenService
 from api.errors import ThrottledError, UnauthenticatedError
-from api.middleware import asks_this_machine
 from api.settings import ApiSettings
 from api.store import Store
 from deadwatch.runtime.clock import monotonic_ms
-from deadwatch.runtime.hosts import is_loopback
+from deadwatch.runtime.hosts import host_name, is_loopback
 
 SCHEME: Final = "bearer"
 LOCAL: Final = "local"
@@ -126,7 +125,7 @@ def on_this_machine(request: Request) -> bool:
     Proxies that are not told otherwise speak HTTP/1.0; what runs on this machine does not.
     """
     peer = request.client.host if request.client else ""
-    named = asks_this_machine(request.headers)
+    named = is_loopback(host_name(request.headers.getlist("host")) or "")
     forwarded = request.scope["http_version"] == "1.0" or any(name in request.headers for name in FORWARDED)
     return is_loopback(peer) and named and not forwarded
 

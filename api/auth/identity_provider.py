@@ -147,7 +147,7 @@ class IdentityProvider:
         """The keys by their ids; one line of the log at each change. Raises one of ``UNREADABLE``."""
         try:
             found = self._fetch(self._settings.jwks_url or _address(self.discover(), "jwks_uri"))
-            keys = {key.get("kid"): key for key in found["keys"] if _signs(key)}
+            keys = {key.get("kid"): key for key in found["keys"] if key.get("use") in {None, "sig"}}
         except UNREADABLE as error:
             if not self._away:
                 why = type(error).__name__
@@ -172,10 +172,6 @@ def _address(document: Mapping[str, Any], name: str) -> str:
 
 def _find(keys: Mapping[object, Jwk], key: str | None) -> Jwk | None:
     return next(iter(keys.values())) if key is None and len(keys) == 1 else keys.get(key)
-
-
-def _signs(key: Jwk) -> bool:
-    return key.get("use") in {None, "sig"}
 
 
 class _EdDSA(EdDSAAlgorithm):

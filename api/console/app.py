@@ -52,7 +52,12 @@ def create_console(state: State, settings: ApiSettings) -> FastAPI:
     state.console_doctor = Doctor(settings, state.service.now_ms)
     console.add_middleware(SessionMiddleware, cipher=state.console_cipher, idle_ms=settings.session_idle_ms)
     console.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM_BYTES)
-    _install_error_pages(console)
+    console.exception_handler(UnauthenticatedError)(_unauthenticated)
+    for error in (ApiError, RequestError, ConsoleError):
+        console.exception_handler(error)(_known)
+    console.exception_handler(RequestValidationError)(_invalid)
+    console.exception_handler(HTTPException)(_http)
+    console.exception_handler(Exception)(_unexpected)
     console.mount("/static", CachedFiles(directory=STATIC), name="static")
     return console
 
@@ -75,19 +80,6 @@ class CachedFiles(StaticFiles):
         answer = await super().get_response(path, scope)
         answer.headers["Cache-Control"] = STATIC_CACHE_CONTROL
         return answer
-
-
-EVENT_STREAM: Final = "text/event-stream"
-
-
-def _install_error_pages(console: FastAPI) -> None:
-    """Answer every failure of the console with a page."""
-    console.exception_handler(UnauthenticatedError)(_unauthenticated)
-    for error in (ApiError, RequestError, ConsoleError):
-        console.exception_handler(error)(_known)
-    console.exception_handler(RequestValidationError)(_invalid)
-    console.exception_handler(HTTPException)(_http)
-    console.exception_handler(Exception)(_unexpected)
 
 
 def _error_page(
@@ -115,7 +107,7 @@ def _unauthenticated(request: Request, error: UnauthenticatedError) -> Response:
     anonymous one where anonymous reading is allowed.
     """
     request.state.problem = error.kind
-    if "hx-request" in request.headers or EVENT_STREAM in request.headers.get("accept", ""):
+    if sessions.is_part(request.headers):
         detail = "sign in, then do it again"
         return _error_page(request, error.kind, 401, error.title, detail, headers=error.headers)
     query = {"next": page_to_return_to(request)} | ({"ended": "1"} if error.invalid else {})

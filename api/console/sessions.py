@@ -124,14 +124,13 @@ class SessionMiddleware:
 
 
 def _is_page(scope: Scope, headers: Headers) -> bool:
-    """Whether somebody has opened a page; a page itself loads files, fragments and events."""
-    accepts = headers.get("accept", "")
-    return not ("hx-request" in headers or "text/event-stream" in accepts or is_static(scope))
+    """Whether somebody has opened a page; a topic, too, may have the name of our files' folder."""
+    return not (is_part(headers) or str(scope["path"]).startswith(f"{scope['root_path']}/static/"))
 
 
-def is_static(scope: Scope) -> bool:
-    """Whether a file of the console is asked for; a topic, too, may have this name."""
-    return str(scope["path"]).startswith(f"{scope['root_path']}/static/")
+def is_part(headers: Headers) -> bool:
+    """Whether a page that is open asks for a part of it (htmx), or for events."""
+    return "hx-request" in headers or "text/event-stream" in headers.get("accept", "")
 
 
 def _renew(headers: MutableHeaders, cookie: str, sealed: SealedSession, scope: Scope) -> None:

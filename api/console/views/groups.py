@@ -14,7 +14,7 @@ from api.answers import Question, instant
 from api.audit import Acting
 from api.console import rendering
 from api.console.forms import etag, validated
-from api.console.rendering import UNPROCESSABLE, TracePart, redirect, render, traces_among
+from api.console.rendering import UNPROCESSABLE, redirect, render, traces_among
 from api.console.views.redrives import command
 from api.console.visitor import CSRF_CHECKED, FormError, SubmittedForm
 from api.routes import dead_letters, redrives
@@ -152,7 +152,10 @@ def group(request: Request, service: Serving, fingerprint: Fingerprint) -> HTMLR
         group=found,
         note=dead_letters.note(service, fingerprint, Response()),
         trend=bars(found.trend, service.now_ms()),
-        samples=[(sample, _traces(sample)) for sample in found.samples],
+        samples=[
+            (sample, traces_among((header.name, header.value) for header in sample.headers))
+            for sample in found.samples
+        ],
         differences=_differences(unmasked.samples),
         redrives=redrives.answers(service, reversed(history)),
         command=command(whole),
@@ -184,10 +187,6 @@ def unarchive(action: Acting, fingerprint: Fingerprint) -> Response:
     """Put the cause back on the list."""
     dead_letters.unarchive(action, fingerprint, Response())
     return redirect(action.request, f"/groups/{fingerprint}")
-
-
-def _traces(sample: Sample) -> list[tuple[str, list[TracePart]]]:
-    return traces_among((header.name, header.value) for header in sample.headers)
 
 
 def _differences(samples: Sequence[Sample]) -> list[Difference]:

@@ -77,20 +77,15 @@ def trend(connection: Connection, counter: Series, now_ms: int) -> Trend:
 
 
 def line(values: Sequence[int]) -> str:
-    """The points of an SVG polyline, ``polyline``, of at least two steps.
+    """The points of an SVG polyline, ``LINE_WIDTH`` by ``LINE_HEIGHT``, the greatest value at the top.
 
-    The newest step has only begun: it is left out while it is lower than the one before.
+    The newest of more than two steps has only begun: it is left out while it is lower than the one before.
     """
-    return polyline(values[:-1] if values[-1] < values[-2] else values)
-
-
-def polyline(values: Sequence[int]) -> str:
-    """The points of an SVG polyline, ``LINE_WIDTH`` by ``LINE_HEIGHT``, the greatest value at the top."""
-    top = max(values, default=0) or 1
-    across = LINE_WIDTH / max(1, len(values) - 1)
+    shown = values[:-1] if values[-1] < values[-2] else values
+    top, across = max(shown) or 1, LINE_WIDTH / (len(shown) - 1)
     return " ".join(
         f"{number * across:.1f},{LINE_HEIGHT - 2 - value / top * (LINE_HEIGHT - 4):.1f}"
-        for number, value in enumerate(values)
+        for number, value in enumerate(shown)
     )
 
 

@@ -22,7 +22,7 @@ from api.service import Searching, Service, Serving
 from api.signals.pipeline import source_rows, workforce
 from deadwatch.contract.errors import RequestError
 from deadwatch.orders.options import next_step, words
-from deadwatch.orders.order import OrderRequest, Selection
+from deadwatch.orders.order import OrderRequest
 from deadwatch.orders.reasons import MEANINGS
 from deadwatch.orders.texts import INTERVALS, LINES, NUMBER, PLACES, SECONDS, TIME, WHOLE, choice
 
@@ -193,7 +193,9 @@ def _warning(service: Service) -> str:
 
 def from_order(request: OrderRequest) -> dict[str, str]:
     """The form as it asks for the order that there is already."""
-    return FORM.filled(request, {"select": _select(request.selection), "target": request.target.kind})
+    field = next(iter(request.selection.model_dump(exclude_none=True)))
+    select = {"from_": "time", "to": "time"}.get(field, field)
+    return FORM.filled(request, {"select": select, "target": request.target.kind})
 
 
 def _dry_run_of(form: Form) -> OrderRequest:
@@ -207,9 +209,3 @@ def _dry_run_of(form: Form) -> OrderRequest:
 def command(request: OrderRequest) -> str:
     """``deadwatch redrive …`` for the same order, quoted for a shell; it shows the dry run and asks."""
     return shlex.join(["deadwatch", "redrive", *words(request)])
-
-
-def _select(selection: Selection) -> str:
-    """The value of the control ``select`` for a selection."""
-    field = next(iter(selection.model_dump(exclude_none=True)))
-    return {"from_": "time", "to": "time"}.get(field, field)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from api.console import rendering
-from api.console.views.overview import LINE_HEIGHT, Trend, polyline
+from api.console.views.overview import LINE_HEIGHT, Trend, line
 from api.routes.tokens import TokenRequest
 
 
@@ -95,7 +95,8 @@ def test_how_an_hour_compares() -> None:
 
 
 def test_a_line_stays_in_its_frame() -> None:
-    points = [tuple(map(float, point.split(","))) for point in polyline((0, 5, 10, 0)).split()]
-    assert [x for x, _ in points] == [0, 40, 80, 120]
+    points = [tuple(map(float, point.split(","))) for point in line((0, 5, 10, 0, 0)).split()]
+    assert [x for x, _ in points] == [0, 30, 60, 90, 120]
     assert all(0 < y < LINE_HEIGHT for _, y in points)
     assert points[2][1] < points[1][1] < points[0][1]
+    assert line((0, 5, 10, 0)) == line((0, 5, 10)), "the newest step has only begun"
