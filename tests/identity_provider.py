@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,8 @@ SIGN_IN_PAGE = """<!doctype html><html lang="en"><title>Provider</title><link re
 class Provider:
     """``people`` are the claims of who may sign in; ``changes`` spoil an ID token, ``answer`` everything.
 
-    ``public`` are its keys; ``keys_status`` and ``keys_body`` spoil the answer that has them.
+    ``public`` are its keys; ``keys_status`` and ``keys_body`` spoil the answer that has them. Who
+    has the lock ``held`` lets it hang; ``waiting`` counts the requests.
     """
 
     client: str = CLIENT
@@ -52,6 +54,14 @@ class Provider:
     keys_status: int = 200
     keys_body: bytes = b""
     keys_asked: int = 0
+    held: threading.Lock = field(default_factory=threading.Lock)
+    waiting: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def wait(self) -> None:
+        if self.held.locked():
+            self.waiting.release()
+        with self.held:
+            pass
 
     def settings(self, **changes: object) -> Claims:
         client = {"client_id": CLIENT, "client_secret": SECRET}
@@ -136,6 +146,7 @@ class Handler(QuietHandler):
 
     def do_GET(self) -> None:
         asked, made = urlsplit(self.path), self._made
+        made.wait()
         if asked.path == "/.well-known/openid-configuration":
             self._json(200, made.discovery())
         elif asked.path == "/keys":
@@ -148,6 +159,7 @@ class Handler(QuietHandler):
 
     def do_POST(self) -> None:
         form, made = dict(parse_qsl(self.body().decode(), keep_blank_values=True)), self._made
+        made.wait()
         if urlsplit(self.path).path != "/token":
             self.send(302, location=made.back(form["query"], form["who"]))
         elif made.answer:

@@ -14,9 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy import NullPool, create_engine
 
 from api.app import create_app
-from api.auth.credentials import parse
 from api.auth.role import Role
-from api.errors import UnauthenticatedError
 from api.service import Service
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
@@ -43,16 +41,6 @@ class Served:
 
     def revoke(self, token: str) -> None:
         self._service.desk.revoke(token, "test", lambda *_: None)
-
-    def refuses(self, text: str) -> bool:
-        """Whether a token opens nothing."""
-        credential = parse(text)
-        assert credential
-        try:
-            self._service.desk.caller(credential)
-        except UnauthenticatedError:
-            return True
-        return False
 
     @property
     def _service(self) -> Service:

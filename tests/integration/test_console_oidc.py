@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from tests import identity_provider
 from tests.console_store import MAIN_GROUP, RUNNING
@@ -37,7 +37,9 @@ def test_somebody_signs_in_there_and_acts_here(provider: Provider, served: Serve
             page.get_by_role("link", name="Sign in").click()
         seen.shoot("sign-in-oidc")
         assert seen.issues() == []
-        _away(seen.page)
+        with page.expect_navigation():
+            page.get_by_role("link", name="Sign in at localhost").click()
+        page.get_by_role("heading", name="Who are you?").wait_for()
         with page.expect_navigation(url=served.base + GROUP):
             page.get_by_role("button", name="I am Ann").click()
         assert "ann · operator" in page.inner_text("header"), "the cookie came along from the other site"
@@ -46,9 +48,3 @@ def test_somebody_signs_in_there_and_acts_here(provider: Provider, served: Serve
         page.get_by_role("button", name="Resume").wait_for()
         seen.act("Sign out")
         assert "ann" not in page.inner_text("header")
-
-
-def _away(page: Page) -> None:
-    with page.expect_navigation():
-        page.get_by_role("link", name="Sign in at localhost").click()
-    page.get_by_role("heading", name="Who are you?").wait_for()

@@ -32,16 +32,6 @@ PLACES = {"token": "0" * 12, "topic": "dlq.t"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def test_a_viewer_is_offered_no_action(console: Console, issued: Callable[[Role], str]) -> None:
-    order = f"/redrives/{console_store.RUNNING}"
-    for token in (None, issued(Role.VIEWER)):
-        if token:
-            assert console.sign_in(token).status_code == 303
-        assert "/cancel" not in console.get(order).text
-        assert "Redrive…" not in console.get(f"/groups/{console_store.MAIN_GROUP}").text
-        assert "/console/tokens" not in console.get("/").text
-
-
 def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
     order, group = f"/redrives/{console_store.RUNNING}", f"/groups/{console_store.MAIN_GROUP}"
     csrf = operator.token(order)

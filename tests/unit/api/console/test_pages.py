@@ -223,6 +223,22 @@ def test_the_form_of_a_redrive_says_what_is_missing_beside_each_field(operator: 
     assert 'id="again" name="again" value="yes" checked>' in ticked.text
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("guards=5", "guards.settle_window_ms is given twice"),
+        ('selection.records=[{"partition": 0, "offset": 1}, 3]', "this takes an object with fields"),
+    ],
+)
+def test_a_setting_that_fits_no_field_is_refused_beside_it(
+    operator: Console, setting: str, told: str
+) -> None:
+    fields = {"dlq_topic": "dlq.a", "select": "all", "target": "origin", "reason": "r", "also": setting}
+    answer = operator.post("/redrives/new", csrf=operator.token("/redrives/new"), **fields)
+    assert answer.status_code == 422
+    assert told in answer.text.partition('id="also-problem"')[2].partition("<")[0]
+
+
 def test_an_order_that_no_worker_moves_says_so(console: Console, store: Engine) -> None:
     orders = OrderBook(store)
     waits, stands = (orders.create(suite.order(name, f"dlq.{name}"), "{}").order.id for name in "ab")
