@@ -97,7 +97,11 @@ def visitor(request: Request) -> Visitor:
         cookie = request.cookies.get(BROWSER_COOKIE, "")
         new = len(cookie) < _RANDOM_BYTES
         browser = secrets.token_urlsafe(_RANDOM_BYTES) if new else cookie
-        request.state.visitor = Visitor(_caller(request), browser, new, secure(request))
+        try:
+            caller = roles.caller_of(request)
+        except ApiError:
+            caller = NOBODY
+        request.state.visitor = Visitor(caller, browser, new, secure(request))
     found: Visitor = request.state.visitor
     return found
 
@@ -116,13 +120,6 @@ def _require_csrf_token(request: Request, token: str) -> None:
     genuine = hmac.compare_digest(token.encode(), here.csrf_token.encode())
     if here.new or not genuine or not _same_origin(request):
         raise CrossSiteError
-
-
-def _caller(request: Request) -> Caller:
-    try:
-        return roles.caller_of(request)
-    except ApiError:
-        return NOBODY
 
 
 def _same_origin(request: Request) -> bool:

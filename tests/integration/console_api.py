@@ -15,11 +15,11 @@ from sqlalchemy import NullPool, create_engine
 
 from api.app import create_app
 from api.auth.role import Role
-from api.service import Service
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import upgrades
 from tests import console_store
+from tests.unit.api.console_visit import token_for
 from tests.waiting import until
 
 GROUPS: Final = 2_000
@@ -33,19 +33,6 @@ class Served:
     base: str
     tokens: dict[Role, str]
     app: FastAPI
-
-    def issue(self, role: Role) -> tuple[str, str]:
-        """A token more: its id and its text."""
-        token, credential = self._service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
-        return token.id, credential.text
-
-    def revoke(self, token: str) -> None:
-        self._service.desk.revoke(token, "test", lambda *_: None)
-
-    @property
-    def _service(self) -> Service:
-        found: Service = self.app.state.service
-        return found
 
 
 @contextmanager
@@ -63,7 +50,7 @@ def serving(directory: Path, **changes: Any) -> Iterator[Served]:  # noqa: ANN40
         nobody = KafkaConnection(bootstrap_servers=f"127.0.0.1:{closed.getsockname()[1]}")
         app = create_app(ApiSettings.model_validate({"store_url": url, "kafka": nobody, **changes}))
         made = Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", {}, app)
-        made.tokens.update({role: made.issue(role)[1] for role in Role})
+        made.tokens.update({role: token_for(app, role) for role in Role})
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -92,26 +92,13 @@ def waiting() -> int:
     return sum("now_ms" in frame.f_locals for frame in inside)
 
 
-def test_a_store_that_hangs_is_waited_for_once_by_all_who_ask_meanwhile(store_url: str, now_ms: int) -> None:
-    with closing(Hanging(store_url)) as store, ThreadPoolExecutor(8) as threads:
-        sessions = EndedSessions(store, lambda: now_ms)
-        first = threads.submit(sessions.check, Session("goes on", FOR_EVER))
-        assert store.begun.wait(60)
-        others = [threads.submit(sessions.check, Session("goes on", FOR_EVER)) for _ in range(7)]
-        until(lambda: waiting() == 7, "threads that wait for the first")
-        store.may_end.set()
-        assert [one.result() for one in (first, *others)] == [None] * 8
-        assert store.asked == 1
-        sessions.check(Session("goes on", FOR_EVER))
-        assert store.asked == 2, "who asks later asks the store"
-
-
 @pytest.mark.usefixtures("store")
-def test_a_store_that_is_slow_is_asked_once_more_for_all_who_ask_meanwhile(
-    store_url: str, now_ms: int
+@pytest.mark.parametrize(("slow", "readings"), [(False, 1), (True, 2)], ids=["it hangs", "it is slow"])
+def test_a_store_is_waited_for_by_all_who_ask_meanwhile_and_not_by_one_after_the_other(
+    store_url: str, now_ms: int, *, slow: bool, readings: int
 ) -> None:
     clock = [now_ms]
-    with closing(Hanging(store_url, slow=True)) as store, ThreadPoolExecutor(8) as threads:
+    with closing(Hanging(store_url, slow=slow)) as store, ThreadPoolExecutor(8) as threads:
         sessions = EndedSessions(store, lambda: clock[0])
         asking = [threads.submit(sessions.check, Session("goes on", FOR_EVER))]
         assert store.begun.wait(60)
@@ -121,7 +108,10 @@ def test_a_store_that_is_slow_is_asked_once_more_for_all_who_ask_meanwhile(
             until(lambda: waiting() == len(asking) - 1, "one more thread that waits for the first")
         store.may_end.set()
         assert [one.result() for one in asking] == [None] * 8
-        assert store.asked == 2
+        assert store.asked == readings
+        clock[0] += FRESH_MS
+        sessions.check(Session("goes on", FOR_EVER))
+        assert store.asked == readings + 1, "who asks later asks the store"
 
 
 def test_what_has_ended_is_known_while_the_store_is_away(
