@@ -46,8 +46,8 @@ def serving(directory: Path, **changes: Any) -> Iterator[Served]:  # noqa: ANN40
     now_ms = time.time_ns() // 1_000_000
     console_store.fill(engine, now_ms)
     console_store.many_groups(engine, GROUPS, now_ms)
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_server(("127.0.0.1", 0)) as closed:
-        nobody = KafkaConnection(bootstrap_servers=f"127.0.0.1:{closed.getsockname()[1]}")
+    nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         app = create_app(ApiSettings.model_validate({"store_url": url, "kafka": nobody, **changes}))
         made = Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", {}, app)
         made.tokens.update({role: token_for(app, role) for role in Role})
