@@ -120,16 +120,12 @@ class GrowingCause:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
-    """Something that happened within the last hour."""
+    """Something that happened; ``at`` is None where that is not known."""
 
-    at: datetime
+    at: datetime | None
     kind: str = field(compare=False)
     text: str = field(compare=False)
     href: str = field(compare=False)
-
-
-Event = tuple[datetime | None, str, str, str]
-"""The fields of a change; one whose time is not known is not shown."""
 
 
 @router.get("/")
@@ -141,7 +137,7 @@ def first_page(request: Request, service: Serving) -> HTMLResponse:
         growing = list(_growing(connection, service))
         causes = list(_new_causes(connection, service))
     events = (*causes, *_happened(service, now))
-    changes = [Change(at, *rest) for at, *rest in events if at and since and at >= since]
+    changes = [event for event in events if event.at and since and event.at >= since]
     return render(
         request,
         "overview.html",
@@ -212,23 +208,23 @@ def _growing(connection: Connection, service: Service) -> Iterator[GrowingCause]
         yield GrowingCause(group, grown, waiting.of(group), line(values))
 
 
-def _new_causes(connection: Connection, service: Service) -> Iterator[Event]:
+def _new_causes(connection: Connection, service: Service) -> Iterator[Change]:
     asked = GroupListRequest(GroupOrder.NEWEST, GroupState.NEW, limit=MAX_OF_A_KIND)
     for row in group_lists.find(connection, asked, service.waiting.get(), service.now_ms()).rows:
         text = f"{row.error_class or 'no error class'} on {row.dlq_topic}"
-        yield instant(row.first_ms), "new cause", text, f"/groups/{row.fingerprint}"
+        yield Change(instant(row.first_ms), "new cause", text, f"/groups/{row.fingerprint}")
 
 
-def _happened(service: Service, now: Overview) -> Iterator[Event]:
+def _happened(service: Service, now: Overview) -> Iterator[Change]:
     """Tasks abandoned, new findings, redrives made and ended, sources lost."""
     newest = PageQuery(limit=MAX_OF_A_KIND)
     for task in signals.abandoned(service, newest).items:
         name = task.connector if task.task is None else f"{task.connector}-{task.task}"
-        yield task.last_seen, "abandoned", f"{task.kind} {name} on {task.worker}", "/tasks#abandoned"
+        yield Change(task.last_seen, "abandoned", f"{task.kind} {name} on {task.worker}", "/tasks#abandoned")
     for finding in signals.findings(service, newest).items:
-        yield finding.first_seen, "finding", f"{finding.subject}: {finding.message}", "/findings"
+        yield Change(finding.first_seen, "finding", f"{finding.subject}: {finding.message}", "/findings")
     for order in redrives.page_of(service, newest, dry_runs=False).items:
         text = f"{order.dlq_topic}: {order.status.lower()}, {order.progress.text}"
-        yield order.finished_at or order.created_at, "redrive", text, f"/redrives/{order.id}"
+        yield Change(order.finished_at or order.created_at, "redrive", text, f"/redrives/{order.id}")
     for source in now.sources.down:
-        yield source.down_since, "source down", f"{source.name}: {source.message}", "/health"
+        yield Change(source.down_since, "source down", f"{source.name}: {source.message}", "/health")
