@@ -31,7 +31,7 @@ from deadwatch.store.heartbeat import STORE, Heartbeat
 from deadwatch.store.maintenance import Work, backups, check, file
 from deadwatch.store.schema import metadata
 from deadwatch.store.store import Store
-from deadwatch.store.trouble import REMEDY, is_damage, line, retry_while_away
+from deadwatch.store.trouble import REMEDY, UNREADABLE, is_damage, line, retry_while_away
 from streaming.settings import StreamingSettings
 
 LOOK_MS: Final = 10_000
@@ -161,7 +161,7 @@ class Upkeep:
         try:
             with engine.connect() as connection:
                 found = next(check.contradictions(connection, f"PRAGMA quick_check({table})"), "")
-        except SQLAlchemyError as error:
+        except UNREADABLE as error:
             if not is_damage(error):
                 logger.info("%s was not looked through: %s", table, line(error))
                 return ""

@@ -51,9 +51,15 @@ def is_passing(error: SQLAlchemyError) -> bool:
     return lost or isinstance(error, (OperationalError, InterfaceError, PoolTimeoutError))
 
 
-def is_damage(error: SQLAlchemyError) -> bool:
+UNREADABLE: Final = (SQLAlchemyError, UnicodeDecodeError)
+"""What reading raises; the latter where SQLite's own words for damage quote what is no text any more."""
+
+
+def is_damage(error: Exception) -> bool:
     """Whether the error says that the file is damaged."""
-    return getattr(getattr(error, "orig", None), "sqlite_errorname", "").startswith(DAMAGE)
+    return isinstance(error, UnicodeDecodeError) or getattr(
+        getattr(error, "orig", None), "sqlite_errorname", ""
+    ).startswith(DAMAGE)
 
 
 def line(error: Exception) -> str:

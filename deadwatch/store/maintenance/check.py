@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from sqlalchemy import Connection, Engine, inspect, text
-from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.store import versions
 from deadwatch.store.engine import unlimited
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.schema import metadata
-from deadwatch.store.trouble import is_damage, line
+from deadwatch.store.trouble import UNREADABLE, is_damage, line
 from deadwatch.store.versions import State
 
 MOST: Final = 5
@@ -31,7 +30,7 @@ def whole(engine: Engine) -> State:
             found = list(_problems(connection))
             if not found:
                 return versions.state(connection)
-    except SQLAlchemyError as error:
+    except UNREADABLE as error:
         if is_damage(error):
             raise DamagedError("not all of it can be read") from error
         raise StoreError(line(error)) from error

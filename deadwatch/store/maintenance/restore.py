@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Engine, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.orders.order import Status
 from deadwatch.store import upgrades, versions
@@ -22,7 +21,7 @@ from deadwatch.store.engine import connect
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.maintenance import backups, check, file, salvage
 from deadwatch.store.schema import redrive_orders, redrive_policies
-from deadwatch.store.trouble import RESTORE
+from deadwatch.store.trouble import RESTORE, UNREADABLE
 from deadwatch.store.versions import Kind
 from deadwatch.store.write import audit, lease
 from deadwatch.store.write.audit import Entry
@@ -90,7 +89,7 @@ def _require_damaged(store: Path) -> None:
 
 def _version_of_damaged(store: Path) -> str:
     """The version of the damaged store; ours if it cannot be read."""
-    with suppress(SQLAlchemyError), file.read_only(store).connect() as connection:
+    with suppress(*UNREADABLE), file.read_only(store).connect() as connection:
         found = versions.state(connection)
         if found.kind is Kind.NEWER:
             versions.require(found)

@@ -25,6 +25,9 @@ LAST: Final = (1 << 63) - 1
 KINDS: Final[Mapping[str, type]] = {"TEXT": str, "BLOB": bytes}
 """Python types of values by the type of their column; all others are numbers."""
 
+UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What reading raises, as of ``store.trouble``, without SQLAlchemy."""
+
 Row = tuple[Any, ...]
 
 
@@ -64,7 +67,7 @@ class Table:
     def columns(self) -> Mapping[str, str]:
         """Names and types of the columns; empty if the table is missing or its schema cannot be read."""
         found: dict[str, str] = {}
-        with suppress(sqlite3.Error):
+        with suppress(*UNREADABLE):
             rows = self._connection.execute(f"PRAGMA table_info({self._name})")
             found = {name: kind for _, name, kind, *_ in rows}
         self.whole = bool(found)
@@ -80,7 +83,7 @@ class Table:
                 for number, *row in self._connection.execute(query, (start,)):
                     yield tuple(row)
                     start = max(start, number + 1)
-            except sqlite3.Error:
+            except UNREADABLE:
                 self.whole = False
                 start = self._readable_after(query, start)
             else:
@@ -162,6 +165,6 @@ def _reads(connection: sqlite3.Connection, query: str, *parameters: int) -> bool
     """Whether the first row can be read, or there is none."""
     try:
         connection.execute(query, parameters).fetchone()
-    except sqlite3.Error:
+    except UNREADABLE:
         return False
     return True

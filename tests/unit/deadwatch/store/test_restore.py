@@ -237,6 +237,16 @@ def test_a_backup_is_restored_as_it_was_and_what_was_there_is_kept(
         assert aside.execute("SELECT count(*) FROM audit WHERE action = 'later'").fetchone() == (1,)
 
 
+def test_a_damaged_store_of_which_sqlite_tells_in_what_is_no_text_is_restored(url: str, file: Path) -> None:
+    name, made = b"tableoffsetsoffsets", b"CREATE TABLE offsets ("
+    held = file.read_bytes().replace(name, name.replace(b"eo", b"e\xff")).replace(made, made[:-1] + b"[")
+    file.write_bytes(held)
+    with pytest.raises(DamagedError, match=r"is damaged \(not all of it can be read\)"):
+        run(Work.CHECK, url)
+    assert f"{file} is restored" in run(Work.RESTORE, url)
+    assert run(Work.CHECK, url).startswith("whole")
+
+
 @pytest.mark.parametrize("begin", [b"not a database" * 300, b""], ids=["overwritten", "empty"])
 def test_a_file_that_is_no_database_any_more_is_restored_from_a_backup(
     url: str, file: Path, query: Query, begin: bytes
