@@ -20,7 +20,7 @@ from kafka.protocol.consumer import IsolationLevel
 
 from collector.settings import CollectorSettings
 from deadwatch.contract.backoff import Backoff
-from deadwatch.runtime.kafka import Options
+from deadwatch.runtime.kafka import Options, create_no_topics
 from deadwatch.runtime.kafka_topics import Admin, create, create_queue
 
 Record = tuple[bytes, bytes]
@@ -153,7 +153,8 @@ class KafkaEventProducer:
         options = client_options(settings)
         answer_within_ms = min(settings.request_timeout_ms, ANSWER_WITHIN_MS)
         self._admin_options = {**options, "request_timeout_ms": answer_within_ms}
-        if settings.create_topics:
+        self._creates_topics = settings.create_topics
+        if self._creates_topics:
             with closing(Admin(**options)) as admin:
                 if settings.events_topic not in admin.list_topics():
                     create(admin, settings.events_topic, settings.events_topic_partitions, {})
@@ -198,6 +199,8 @@ class KafkaEventProducer:
         with ExitStack() as opened:
             self._admin = opened.enter_context(closing(Admin(**self._admin_options)))
             self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
+            if not self._creates_topics:  # a broker would, unless it is asked not to
+                create_no_topics(self._producer)
             opened.callback(self._producer.close, timeout=0)
             try:
                 self._producer.init_transactions()

@@ -138,6 +138,21 @@ def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: La
         second.transact([(b"a", b"3")])
 
 
+def test_a_topic_that_may_not_be_created_is_not_created_by_the_broker_either(lab: Lab) -> None:
+    settings = CollectorSettings(
+        name=fresh("creating-"),
+        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
+        events_topic=fresh("events-"),
+        create_topics=False,
+        request_timeout_ms=1_000,
+        delivery_timeout_ms=2_000,
+    )
+    with closing(KafkaEventProducer(settings)) as producer, pytest.raises(KafkaError):
+        producer.transact([(b"a", b"1")])
+    with closing(Admin(bootstrap_servers=lab.bootstrap_servers)) as admin:
+        assert settings.events_topic not in admin.list_topics()
+
+
 def test_a_broker_ends_no_transaction_before_the_time_of_its_delivery(lab: Lab) -> None:
     kafka, name = KafkaConnection(bootstrap_servers=lab.bootstrap_servers), fresh("lasting-")
     settings = CollectorSettings(name=name, kafka=kafka, events_topic=fresh("events-"))
