@@ -13,7 +13,6 @@ from kafka.errors import KafkaError
 
 from collector.publish.producer import FencedError, KafkaEventProducer, Record
 from collector.settings import CollectorSettings
-from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.runtime.kafka_topics import Admin
 from lab import Lab
 from lab.topics import Topics
@@ -118,12 +117,13 @@ def test_a_second_collector_of_the_same_name_ends_the_first(collector: Callable[
         assert first.returncode == 1
 
 
+def settings_of(lab: Lab, **more: object) -> CollectorSettings:
+    own = {"name": fresh("collector-"), "events_topic": fresh("events-"), **more}
+    return CollectorSettings.model_validate({"kafka": {"bootstrap_servers": lab.bootstrap_servers}, **own})
+
+
 def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: Lab) -> None:
-    settings = CollectorSettings(
-        name=fresh("fenced-"),
-        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        events_topic=fresh("events-"),
-    )
+    settings = settings_of(lab)
     with closing(KafkaEventProducer(settings)) as first, closing(KafkaEventProducer(settings)) as second:
 
         class Records(list[Record]):
@@ -139,14 +139,7 @@ def test_a_producer_fenced_amid_its_records_does_not_take_the_place_back(lab: La
 
 
 def test_a_topic_that_may_not_be_created_is_not_created_by_the_broker_either(lab: Lab) -> None:
-    settings = CollectorSettings(
-        name=fresh("creating-"),
-        kafka=KafkaConnection(bootstrap_servers=lab.bootstrap_servers),
-        events_topic=fresh("events-"),
-        create_topics=False,
-        request_timeout_ms=1_000,
-        delivery_timeout_ms=2_000,
-    )
+    settings = settings_of(lab, create_topics=False, request_timeout_ms=1_000, delivery_timeout_ms=2_000)
     with closing(KafkaEventProducer(settings)) as producer, pytest.raises(KafkaError):
         producer.transact([(b"a", b"1")])
     with closing(Admin(bootstrap_servers=lab.bootstrap_servers)) as admin:
@@ -154,8 +147,7 @@ def test_a_topic_that_may_not_be_created_is_not_created_by_the_broker_either(lab
 
 
 def test_a_broker_ends_no_transaction_before_the_time_of_its_delivery(lab: Lab) -> None:
-    kafka, name = KafkaConnection(bootstrap_servers=lab.bootstrap_servers), fresh("lasting-")
-    settings = CollectorSettings(name=name, kafka=kafka, events_topic=fresh("events-"))
+    settings = settings_of(lab, name=(name := fresh("lasting-")))
     with closing(Admin(bootstrap_servers=lab.bootstrap_servers)) as admin:
         for given_ms, lasts_ms in ((settings.delivery_timeout_ms, 120_000), (31_000, 60_000)):
             with closing(KafkaEventProducer(settings.model_copy(update={"delivery_timeout_ms": given_ms}))):
