@@ -4,38 +4,24 @@ import pytest
 from playwright.sync_api import Browser
 
 from api.auth.role import Role
-from tests.console_store import DONE, DRY, HOSTILE_GROUP, MAIN_GROUP, POLICY, RUNNING
+from tests.console_store import DRY, POLICY, RUNNING
 from tests.integration.console_api import Served
 from tests.integration.console_browser import Scheme, Watched, window
+from tests.unit.api.console_visit import FILLED
+from tests.unit.api.console_visit import PAGES as EVERYBODYS
 
 MAX_BYTES = 150_000
 LOOKS: list[tuple[str, Scheme]] = [("desktop", "light"), ("phone", "dark")]
 """Every width and every colour; neither depends on the other."""
 PAGES = {
-    "overview": "/",
-    "groups": "/groups",
-    "archived": "/groups?state=archived",
+    **EVERYBODYS,
+    **FILLED,
     "broken-filter": "/groups?filter=ataempts+%3C+3",
-    "group": f"/groups/{MAIN_GROUP}",
-    "hostile": f"/groups/{HOSTILE_GROUP}",
-    "topics": "/topics",
-    "redrives": "/redrives",
     "redrive-new": "/redrives/new?dlq_topic=dlq.orders&filter=attempts+%3C+3",
     "redrive-like": f"/redrives/new?like={DRY}",
-    "dry-run": f"/redrives/{DRY}",
-    "running": f"/redrives/{RUNNING}",
-    "done": f"/redrives/{DONE}",
-    "policies": "/policies",
-    "policy": f"/policies/{POLICY}",
     "policy-new": "/policies/new?dlq_topic=dlq.orders",
     "policy-edit": f"/policies/{POLICY}/edit",
-    "parked": "/parked",
-    "tasks": "/tasks",
-    "deliveries": "/delivery-timeouts",
-    "findings": "/findings",
-    "health": "/health",
     "checks": "/health/checks",
-    "settings": "/settings",
     "audit": "/audit",
     "tokens": "/tokens",
     "not-found": "/nothing",

@@ -12,7 +12,33 @@ from fastapi import FastAPI
 
 from api.auth.role import Role
 from deadwatch.deadletter.record import DeadLetter, parse_record
+from tests import console_store
 from tests.caller import Caller
+
+PAGES: Final = {
+    "overview": "/",
+    "groups": "/groups",
+    "archived": "/groups?state=archived&order=records",
+    "topics": "/topics",
+    "redrives": "/redrives",
+    "policies": "/policies",
+    "parked": "/parked",
+    "tasks": "/tasks",
+    "deliveries": "/delivery-timeouts",
+    "findings": "/findings",
+    "health": "/health",
+    "settings": "/settings",
+}
+"""What everybody may look at, whatever the store holds."""
+FILLED: Final = {
+    "group": f"/groups/{console_store.MAIN_GROUP}",
+    "hostile": f"/groups/{console_store.HOSTILE_GROUP}",
+    "dry-run": f"/redrives/{console_store.DRY}",
+    "running": f"/redrives/{console_store.RUNNING}",
+    "done": f"/redrives/{console_store.DONE}",
+    "policy": f"/policies/{console_store.POLICY}",
+}
+"""What is there besides where the store is full."""
 
 
 class Console:

@@ -16,37 +16,15 @@ from deadwatch.store.write.orders import OrderBook
 from redrive.plan.plan import Plan
 from tests import console_store
 from tests.unit.api.conftest import Add
-from tests.unit.api.console_visit import Console, Elements, OneRecord, visiting, words
+from tests.unit.api.console_visit import FILLED, PAGES, Console, Elements, OneRecord, visiting, words
 from tests.unit.deadwatch.store import suite
 
-PAGES = (
-    "/",
-    "/groups",
-    "/groups?state=archived&order=records",
-    "/topics",
-    "/redrives",
-    "/policies",
-    "/parked",
-    "/tasks",
-    "/delivery-timeouts",
-    "/findings",
-    "/health",
-    "/settings",
-)
-FILLED = (
-    f"/groups/{console_store.MAIN_GROUP}",
-    f"/groups/{console_store.HOSTILE_GROUP}",
-    f"/redrives/{console_store.RUNNING}",
-    f"/redrives/{console_store.DONE}",
-    f"/redrives/{console_store.DRY}",
-    f"/policies/{console_store.POLICY}",
-)
 NEXT = re.compile(r'rel="next" href="/console([^"]+)"')
 
 
 @pytest.mark.usefixtures("store")
 def test_every_page_is_there_on_an_empty_store(console: Console) -> None:
-    for path in PAGES:
+    for path in PAGES.values():
         answer = console.get(path)
         assert answer.status_code == 200, path
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -54,7 +32,7 @@ def test_every_page_is_there_on_an_empty_store(console: Console) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", [*PAGES, *FILLED])
+@pytest.mark.parametrize("path", [*PAGES.values(), *FILLED.values()])
 def test_pages_hold_no_script_and_no_style_of_their_own(reader: Console, path: str) -> None:
     elements = Elements(reader.get(path).text).found
     assert ("link", "stylesheet") in {(tag, attributes.get("rel", "")) for tag, attributes in elements}
@@ -67,7 +45,7 @@ def test_pages_hold_no_script_and_no_style_of_their_own(reader: Console, path: s
 
 
 def test_without_a_store_a_page_says_what_to_do(console: Console) -> None:
-    for path in set(PAGES) - {"/settings"}:
+    for path in set(PAGES.values()) - {"/settings"}:
         answer = console.get(path)
         assert answer.status_code == 503, path
         assert "streaming makes it at its first start" in answer.text
