@@ -6,7 +6,7 @@ older version than this program.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,20 +64,21 @@ class Table:
         self._connection, self._name = connection, name
         self.whole = True
 
-    def columns(self) -> Mapping[str, str]:
-        """Names and types of the columns; empty if the table is missing or its schema cannot be read."""
+    def columns(self, new: Connection) -> Mapping[str, str]:
+        """Names and types of the columns; empty unless their names are those of the new store."""
         found: dict[str, str] = {}
         with suppress(*UNREADABLE):
             rows = self._connection.execute(f"PRAGMA table_info({self._name})")
             found = {name: kind for _, name, kind, *_ in rows}
-        self.whole = bool(found)
-        return found
+        known = {name for _, name, *_ in new.exec_driver_sql(f"PRAGMA table_info({self._name})")}
+        self.whole = found.keys() == known
+        return found if self.whole else {}
 
-    def rows(self, columns: Iterable[str]) -> Iterator[Row]:
-        """Every row that can be read."""
+    def rows(self, columns: Collection[str]) -> Iterator[Row]:
+        """Every row that can be read; none without columns."""
         selected = ", ".join(["rowid", *(f'"{name}"' for name in columns)])
         query = f"SELECT {selected} FROM {self._name} WHERE rowid >= ? ORDER BY rowid"  # noqa: S608 -- names of a schema
-        start: int | None = FIRST
+        start = FIRST if columns else None
         while start is not None:
             try:
                 for number, *row in self._connection.execute(query, (start,)):
@@ -110,7 +111,7 @@ def _take_groups(source: sqlite3.Connection, target: Connection) -> None:
     """Copy the groups that have a note, with a count of 0."""
     noted = {row[0] for row in Table(source, group_notes.name).rows([group_notes.c.fingerprint.name])}
     table = Table(source, groups.name)
-    columns = table.columns()
+    columns = table.columns(target)
     for row in table.rows(columns):
         values = {**dict(zip(columns, row, strict=False)), groups.c.records.name: 0}
         if values.get(groups.c.fingerprint.name) in noted:
@@ -129,7 +130,7 @@ def _taken(source: sqlite3.Connection, target: Connection, table: str) -> Salvag
 
 def _copied(source: sqlite3.Connection, target: Connection, name: str) -> Salvaged:
     table = Table(source, name)
-    columns = table.columns()
+    columns = table.columns(target)
     inserting = _inserting("REPLACE", name, columns)
     rows = refused = 0
     for row in table.rows(columns):

@@ -237,11 +237,26 @@ def test_a_backup_is_restored_as_it_was_and_what_was_there_is_kept(
         assert aside.execute("SELECT count(*) FROM audit WHERE action = 'later'").fetchone() == (1,)
 
 
-def test_a_damaged_store_of_which_sqlite_tells_in_what_is_no_text_is_restored(url: str, file: Path) -> None:
-    name, made = b"tableoffsetsoffsets", b"CREATE TABLE offsets ("
-    held = file.read_bytes().replace(name, name.replace(b"eo", b"e\xff")).replace(made, made[:-1] + b"[")
+SCHEMAS = {
+    "it tells in what is no text": (
+        (b"tableoffsetsoffsets", b"table\xffffsetsoffsets"),
+        (b"CREATE TABLE offsets (", b"CREATE TABLE offsets ["),
+    ),
+    "a column has another name": ((b"\tmessage_pattern TEXT", b"\tmessage_Xattern TEXT"),),
+}
+
+
+@pytest.mark.parametrize("changes", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_store_whose_schema_is_damaged_is_restored(
+    url: str, file: Path, changes: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    held = file.read_bytes()
+    for before, after in changes:
+        assert before in held
+        held = held.replace(before, after)
     file.write_bytes(held)
-    with pytest.raises(DamagedError, match=r"is damaged \(not all of it can be read\)"):
+    overwrite(file, entry(7))
+    with pytest.raises(DamagedError, match="is damaged"):
         run(Work.CHECK, url)
     assert f"{file} is restored" in run(Work.RESTORE, url)
     assert run(Work.CHECK, url).startswith("whole")
