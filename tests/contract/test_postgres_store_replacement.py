@@ -8,19 +8,12 @@ from deadwatch.store.store import Store
 from tests.unit.deadwatch.store.test_replacement import *  # noqa: F403 -- every test and fixture of the suite
 from tests.unit.deadwatch.store.test_replacement import NEW
 
-SLOWLY = (
-    "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql"
-    " AS 'BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END'",
-    "CREATE TRIGGER slowly BEFORE DELETE ON buckets EXECUTE FUNCTION slowly()",
-)
-
 
 def test_it_may_take_longer_than_any_other_statement(
     url: str, store: Store, shadow: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store.transaction() as connection:
-        for statement in SLOWLY:
-            connection.execute(text(statement))
+        connection.execute(text("CREATE RULE slowly AS ON DELETE TO buckets DO ALSO SELECT pg_sleep(0.2)"))
     monkeypatch.setattr(engines, "POSTGRESQL", {"options": "-c statement_timeout=100ms"})
     shadow.apply(NEW)
     with Store(url) as impatient:

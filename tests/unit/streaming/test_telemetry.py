@@ -12,7 +12,7 @@ from deadwatch.store.store import Store
 from deadwatch.store.write.progress import BEHIND, EVENTS, PHASE
 from streaming.batches import Batches
 from streaming.settings import StreamingSettings
-from streaming.telemetry import SILENT, Telemetry
+from streaming.telemetry import Telemetry
 from tests.unit.collector.test_telemetry import LONG_MS, Receiver, receiver, texts
 
 __all__ = ["receiver"]
@@ -66,9 +66,3 @@ def test_the_newest_figures_of_the_query_are_exported(telemetry: Telemetry, rece
     assert gauge(receiver, "deadwatch.streaming.behind") == {("dlq.a",): 5}
     assert gauge(receiver, "deadwatch.streaming.phase.duration") == {("addBatch",): 0.09}
     assert receiver.sums("deadwatch.streaming.failures") == {("kafka",): 1}
-
-
-def test_without_an_endpoint_nothing_is_exported() -> None:
-    SILENT.merged(BATCH, 1)
-    SILENT.failed("kafka")
-    SILENT.close(LONG_MS)
