@@ -115,7 +115,7 @@ class Routes:
 
     async def _read_body(self, request: Request, take: Take, make: Callable[[bytes], S]) -> S:
         name = host_name(request.headers.getlist("host")) or ""
-        if not is_loopback(name) and name not in {host_name([known]) for known in self._settings.hosts}:
+        if not is_loopback(name) and name not in {one.strip("[]").lower() for one in self._settings.hosts}:
             raise RefusedError(Reason.HOST, "the header Host names another machine (receiver.hosts)")
         most, timeout_ms = self._settings.max_body_bytes, self._settings.body_timeout_ms
         try:

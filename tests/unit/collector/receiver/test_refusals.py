@@ -135,8 +135,9 @@ def test_a_page_of_a_foreign_site_sends_nothing(own: Running, host: str) -> None
 
 
 def test_names_that_are_set_and_those_of_this_machine_are_taken(start: Callable[..., Running]) -> None:
-    own = start(hosts=("OTel.Example", "[FD00::1]"))
-    for host in ("otel.example", "otel.example:4318", "[fd00::1]:4318", "localhost", "[::1]:4318"):
+    own = start(hosts=("OTel.Example", "[FD00::1]", "fd00::2"))
+    hosts = ("otel.example", "otel.example:4318", "[fd00::1]:4318", "[fd00::2]", "localhost", "[::1]:4318")
+    for host in hosts:
         assert own.http.post("/v1/events", json=[], headers={"Host": host}).status_code == 200
     assert own.reasons() == []
 
