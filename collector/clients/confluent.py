@@ -57,7 +57,8 @@ class WatchedProducer(cimpl.Producer):
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 - those of other bases
         """Look up once what ``produce`` calls; ``super()`` would at every record."""
         super().__init_subclass__(**options)
-        cls.__produce = super().produce
+        following = super().produce
+        cls.__produce = following if following is cimpl.Producer.produce else by_name(following)
 
     def __init__(self, config: Config | None = None, /, **options: Any) -> None:  # noqa: ANN401 - as the library
         config = {**(config or {}), **options}
@@ -123,6 +124,16 @@ class WatchedProducer(cimpl.Producer):
         wrapper = self.__deliveries.watched(callback)
         self.__latest = ref(wrapper)
         return wrapper
+
+
+def by_name(produce: Callable[..., None]) -> Callable[..., None]:
+    """Give another instrumentation the headers by name; by position it may look for them at the time's."""
+
+    def produce_by_name(producer: object, *args: Any) -> None:  # noqa: ANN401 - as the library
+        *first, _, timestamp, headers = args
+        produce(producer, *first, timestamp=timestamp, headers=headers)
+
+    return produce_by_name
 
 
 class WatchedConsumer(cimpl.Consumer):

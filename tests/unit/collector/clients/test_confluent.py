@@ -225,6 +225,7 @@ def test_another_instrumentation_hears_what_it_ever_heard(
         producer.produce("orders", value=b"x")
         assert producer.produce_batch("orders", [{"value": b"x"}]) == 1
     produce.assert_called_once()
+    assert "headers" in produce.call_args.kwargs, "where it looks for them"
     produce_batch.assert_called_once()
 
 
