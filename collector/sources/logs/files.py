@@ -23,6 +23,7 @@ from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.followed_file import FileMissingError, readable
+from collector.sources.logs.formats import CONTINUES
 from collector.sources.logs.gone import EPOCHS, name_of, next_place
 from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
@@ -163,6 +164,8 @@ class LogSource:
         here = replace(before, inode=inode, gone_ms=0)
         place = here.next_file(inode) if another else here
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
+        if place.memory.offset == 0 and b"\n" in block and not CONTINUES.match(block):
+            place = replace(place, memory=replace(place.memory, entry=None))
         memory, found = self._scanner.scan(place.memory, block)
         is_same = inode == before.inode and not another and not before.gone_ms
         if is_same and memory.offset == place.memory.offset:

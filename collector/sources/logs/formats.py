@@ -31,6 +31,10 @@ CRI: Final = re.compile(
     rb"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP](?::\S+)? "
 )
 DOCKER: Final = re.compile(rb'[\0\xef\xbb\xbf]*\{"log":"')
+CONTINUES: Final = re.compile(
+    rb"(?:" + CRI.pattern + rb"|" + DOCKER.pattern + rb")?(?:\s|\\t|at |Caused by: |Suppressed: |\.\.\. \d+ )"
+)
+"""What a line begins with that goes on with a stack trace, also one that a container runtime has wrapped."""
 _CRI_PART = re.compile(rb"\S+ std(?:out|err) P")
 _CRI_STREAM = re.compile(rb"^\S+ (std(?:out|err)) [FP](?::\S+)? ")
 _DOCKER_STREAM = re.compile(rb'","stream":"(\w+)"')

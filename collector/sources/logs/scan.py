@@ -69,11 +69,12 @@ class Entry:
 class Memory:
     """The scanner's state; ``offset`` is the first byte that it has not passed.
 
-    ``entry`` is None until the file has shown a header line: until then every line is an entry of its own.
-    ``overlong`` says that ``offset`` lies inside a line that is being passed over. ``format`` is that of the
-    file, "" until its first line is known; ``plain`` says that a JSON log's last line was none of JSON.
-    ``unwritten`` is the share group whose dead letters a broker has just failed to write. ``held`` are, by
-    stream, the parts of a line that a line of the other stream has interrupted: it is read once it is whole.
+    ``entry`` is None until the file has shown a header line: until then every line is an entry of its own,
+    unless the first goes on with the last entry of the file before. ``overlong`` says that ``offset`` lies
+    inside a line that is being passed over. ``format`` is that of the file, "" until its first line is known;
+    ``plain`` says that a JSON log's last line was none of JSON. ``unwritten`` is the share group whose dead
+    letters a broker has just failed to write. ``held`` are, by stream, the parts of a line that a line of the
+    other stream has interrupted: it is read once it is whole.
     """
 
     offset: int = 0

@@ -153,9 +153,22 @@ def test_what_was_not_read_of_a_log_that_was_copied_and_cut_is_read_in_its_copy(
 def test_an_entry_that_goes_on_in_the_next_file_is_one(writer: Writer, reader: Reader, rotate: str) -> None:
     """As a stack trace in a container's log, of which each line is written by itself."""
     getattr(writer, rotate)()
-    writer.path.write_text(f"Caused by: {abandoned(writer.written).partition('] ')[2]}")
+    line = f"Caused by: {abandoned(writer.written).partition('] ')[2]}"
+    writer.path.write_text(line[:3])
+    reader.drain()
+    writer.path.write_text(line)
     writer.write()
     assert reader.all() == writer.every()
+
+
+def test_lines_of_no_known_layout_are_none_of_the_entry_in_the_file_before(
+    writer: Writer, reader: Reader
+) -> None:
+    for _ in range(2):
+        writer.rename()
+        writer.path.write_text(2 * abandoned(0).partition("] ")[2])
+        reader.drain()
+    assert len(reader.tasks) == 5
 
 
 ROTATIONS = [
