@@ -72,16 +72,17 @@ def test_each_target_has_its_own_rate(place: Place) -> None:
     Topics(place.servers).create(other, partitions=3)
     place.letters(60)
     place.letters(20, topic=other)
-    place.redriven(place.order(limits={**FAST, "per_target_records_per_second": 20}))
-    took_ms = {topic: moved_within_ms(place, topic) for topic in (place.topic, other)}
+    order = place.order(limits={**FAST, "per_target_records_per_second": 20})
+    began_ms = clock_ms()  # what may go is saved while a first transaction takes its time
+    place.redriven(order)
+    took_ms = {topic: last_moved_ms(place, topic) - began_ms for topic in (place.topic, other)}
     assert (len(place.read()), len(place.read(other))) == (60, 20)
-    assert took_ms[place.topic] >= 59 * 1_000 / 20 * 0.9
-    assert 19 * 1_000 / 20 * 0.9 <= took_ms[other] < took_ms[place.topic]
+    assert took_ms[place.topic] >= 59 * 1_000 / 20
+    assert 19 * 1_000 / 20 <= took_ms[other] < took_ms[place.topic]
 
 
-def moved_within_ms(place: Place, topic: str) -> int:
-    moved_ms = [int(ours(record)["moved-at-ms"]) for record in place.read(topic)]
-    return max(moved_ms) - min(moved_ms)
+def last_moved_ms(place: Place, topic: str) -> int:
+    return max(int(ours(record)["moved-at-ms"]) for record in place.read(topic))
 
 
 def test_how_many_wait_is_told_while_the_order_runs(place: Place) -> None:
@@ -159,8 +160,7 @@ def test_limits_stop_exactly_and_a_rate_is_kept(place: Place) -> None:
     status, reason = place.redriven(order)
     assert (status, reason) == (Status.COMPLETED, "limits.max_records (300) is reached")
     assert len(place.read()) == 300
-    took_ms = max(int(ours(record)["moved-at-ms"]) for record in place.read()) - began_ms
-    assert took_ms >= 3_000
+    assert last_moved_ms(place, place.topic) - began_ms >= 3_000
 
 
 def test_two_workers_that_both_think_they_hold_an_order_move_nothing_twice(place: Place) -> None:
