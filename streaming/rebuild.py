@@ -211,9 +211,9 @@ class Rebuild:
 
 def remove_leftovers(parent: Path) -> None:
     """Remove what killed backfills have left: up to a whole store each, which nobody reads."""
-    for directory in parent.glob(f"{PREFIX}*"):
-        with suppress(StoreError), file.vacant(directory / STORE):  # of one that runs it is not
-            shutil.rmtree(directory, ignore_errors=True)
+    for store in parent.glob(f"{PREFIX}*/{STORE}"):  # what holds none is another's
+        with suppress(StoreError, OSError), file.vacant(store):  # of one that runs it is not
+            shutil.rmtree(store.parent, ignore_errors=True)
 
 
 def extent(admin: KafkaAdminClient, settings: StreamingSettings, since_ms: int) -> Extent:

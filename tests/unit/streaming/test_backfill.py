@@ -144,14 +144,16 @@ def test_it_waits_for_kafka_when_all_is_counted_too(rebuild: Rebuild, run: Run) 
     assert rebuild._store.topic_ids() == {"dlq.t": "a"}
 
 
-def test_it_removes_what_killed_ones_have_left_and_nothing_of_one_that_runs(tmp_path: Path, run: Run) -> None:
+def test_it_removes_what_killed_ones_have_left_and_nothing_else(tmp_path: Path, run: Run) -> None:
     for name in ("backfill-killed", "backfill-runs"):
         with Store(f"sqlite:///{tmp_path}/{name}/store.db"):
             pass
-    (tmp_path / "backfill-begun").mkdir()
+    (tmp_path / "backfill-begins").mkdir()
+    (tmp_path / "backfill-unreadable" / "store.db").mkdir(parents=True)
     with held(tmp_path / "backfill-runs" / "store.db"):
         assert run("a", lambda: None)
-    assert [one.name for one in tmp_path.glob("backfill-*")] == ["backfill-runs"]
+    left = sorted(one.name for one in tmp_path.glob("backfill-*"))
+    assert left == ["backfill-begins", "backfill-runs", "backfill-unreadable"]
 
 
 def test_so_it_does_before_it_refuses_a_topic_that_was_made_anew(rebuild: Rebuild, run: Run) -> None:
