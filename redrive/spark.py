@@ -78,6 +78,8 @@ def work_in_executors(
         ended = job.result()
     except Exception as error:
         logger.exception("order %s: Spark failed", order)
+        if stop.is_set():  # by a signal that has ended the JVM as well
+            return None
         return Status.PAUSED, FAILED.format(type(error).__name__)
     lease.left_open = any(left_open for _, left_open in ended)
     return combined(ending for ending, _ in ended)

@@ -102,9 +102,11 @@ def test_a_worker_that_waits_for_its_job_says_that_it_lives_and_what_may_be_left
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["the job fails", "there is no session"])
-def test_what_spark_raises_pauses_the_order(
+def test_what_spark_raises_pauses_the_order_unless_the_worker_stops(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, *, begun: bool
 ) -> None:
+    """A signal to all its processes ends the JVM as well."""
+
     def refuse(_: object) -> NoReturn:
         raise LookupError
 
@@ -112,9 +114,10 @@ def test_what_spark_raises_pauses_the_order(
     monkeypatch.setattr("redrive.spark._context", (lambda _: spark) if begun else refuse)
     monkeypatch.setattr(Executors, "collect", refuse)
     lease = LeaseKeeper(task.claims, task.held, lambda: 0, (60_000, 60_000))
-    ending = work_in_executors(RedriveSettings(), task.held, lease, task.stop, beat=lambda: None)
-    assert ending == (Status.PAUSED, FAILED.format("LookupError"))
-    assert lease.left_open is begun
+    for ending in (Status.PAUSED, FAILED.format("LookupError")), None:
+        assert work_in_executors(RedriveSettings(), task.held, lease, task.stop, beat=lambda: None) == ending
+        assert lease.left_open is begun
+        task.stop.set()
 
 
 class Task:
