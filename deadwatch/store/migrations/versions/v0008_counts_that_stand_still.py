@@ -8,6 +8,6 @@ down_revision = "0007"
 
 def upgrade() -> None:
     """Drop the columns."""
-    for name in ("collector_counts", "share_groups"):
+    for name in ("share_groups", "collector_counts"):  # as batches lock them
         with op.batch_alter_table(name) as table:
             table.drop_column("observed_at_ms")
