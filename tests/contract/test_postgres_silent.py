@@ -53,15 +53,13 @@ def test_who_waits_for_a_frozen_client_ends_it(url: str, monkeypatch: pytest.Mon
     patient.dispose()
 
 
-def test_a_client_that_was_frozen_in_a_transaction_tries_again(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engines, "POSTGRESQL", IDLE)
+def test_a_client_that_was_frozen_in_a_transaction_tries_again(url: str) -> None:
     engine = engines.connect(url)
     found = text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid")
     watching = engine.execution_options(isolation_level="AUTOCOMMIT")
     with engine.connect() as connection, watching.connect() as other:
         own = {"pid": connection.scalar(text("SELECT pg_backend_pid()"))}
+        connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '1ms'"))
         until(lambda: other.scalar(found, own) is None)
         with pytest.raises(InternalError, match="idle-in-transaction") as raised:
             connection.execute(text("SELECT 1"))

@@ -10,12 +10,13 @@ from tests.unit.deadwatch.store.test_replacement import NEW
 
 
 def test_it_may_take_longer_than_any_other_statement(
-    url: str, store: Store, shadow: Store, monkeypatch: pytest.MonkeyPatch
+    postgres: str, shadow: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with store.transaction() as connection:
-        connection.execute(text("CREATE RULE slowly AS ON DELETE TO buckets DO ALSO SELECT pg_sleep(0.2)"))
-    monkeypatch.setattr(engines, "POSTGRESQL", {"options": "-c statement_timeout=100ms"})
+    """In a database of its own: the rule would be there for other tests, too."""
+    with Store(postgres) as store, store.transaction() as connection:
+        connection.execute(text("CREATE RULE slowly AS ON DELETE TO buckets DO ALSO SELECT pg_sleep(1.2)"))
+    monkeypatch.setattr(engines, "POSTGRESQL", {"options": "-c statement_timeout=1s"})
     shadow.apply(NEW)
-    with Store(url) as impatient:
+    with Store(postgres) as impatient:
         impatient.replace_with(shadow)
-    assert store.offsets() == NEW.offsets
+        assert impatient.offsets() == NEW.offsets
