@@ -124,6 +124,19 @@ def test_what_came_to_nothing_is_open_again() -> None:
     assert remaining(resumed(offsets), 7) == {5, 6}
 
 
+def test_what_is_moved_together_is_done_in_any_order_and_open_again_where_that_is_undone() -> None:
+    """A transaction has what it moves by the fast path first, and then what was put off before."""
+    offsets = OpenOffsets(5)
+    for offset in range(5, 9):
+        offsets.read(offset)
+    offsets.all_moved([8, 5])
+    assert remaining(resumed(offsets), 9) == {6, 7}
+    offsets.none_moved([8, 5])
+    assert offsets.moved == 0
+    offsets.open.update(range(9, 5 + MAX_SPAN))
+    assert not offsets.room(5 + MAX_SPAN)
+
+
 def test_metadata_that_is_cut_is_refused() -> None:
     with pytest.raises((ValueError, StopIteration)):
         decode(encode(1 << 40, 5, [0, 3])[:3])
