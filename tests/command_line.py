@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 
-def ended(*command: str | Path, within_s: float = 100, **how: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
+def ended(*command: str | Path, within_s: float = 120, **how: Any) -> "subprocess.CompletedProcess[str]":  # noqa: ANN401
     """A program at its end, whatever that was, and what it has said; ``how`` is for ``subprocess.run``."""
     return subprocess.run(command, capture_output=True, text=True, timeout=within_s, check=False, **how)
 
 
-def succeeded(*command: str | Path, within_s: float = 100, **how: Any) -> str:  # noqa: ANN401
+def succeeded(*command: str | Path, within_s: float = 120, **how: Any) -> str:  # noqa: ANN401
     """The output of a program that has to succeed."""
     done = ended(*command, within_s=within_s, **how)
     assert done.returncode == 0, done.stdout + done.stderr
