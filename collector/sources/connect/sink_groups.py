@@ -10,13 +10,19 @@ the partitions that nobody holds wait for it. With other client ids (``consumer.
 partitions can only be attributed to a task if its connector has no other.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import GroupAuthorizationFailedError, KafkaError, TopicAuthorizationFailedError
+from kafka.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    GroupAuthorizationFailedError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.sources.connect.interfaces import Key
@@ -30,6 +36,13 @@ _STEADY: Final = frozenset({"Stable", "Empty"})
 _DEAD: Final = "Dead"
 _UNKNOWN: Final = ""
 """The state in an answer that is an error."""
+
+_OF_A_GROUP: Final = (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
+    GroupAuthorizationFailedError,
+)
+"""What keeps some groups from being described, and not others."""
 
 _POLLS: Final = 10
 _MOST_SILENT: Final = 2
@@ -53,12 +66,12 @@ class Group:
 def read_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, Group | None]:
     """The groups of these names that exist, None for one that is not described. Raises ``KafkaError``.
 
-    Offsets are asked first: that fails for the one group that we may not see, and wherever a coordinator has
-    moved, which kafka-python 3.0.12 does not notice by itself. A group of KIP-848 is called dead and
-    has offsets. A partition without leader, or of a topic that is no more, has no extent.
+    Offsets are asked first: that fails wherever a coordinator has moved, which kafka-python 3.0.12 does not
+    notice by itself. A group of KIP-848 is called dead and has offsets. A partition without leader, or of a
+    topic that is no more, has no extent.
     """
-    committed = {name: offsets for name in names if (offsets := _committed(admin, name)) is not None}
-    described = admin.describe_groups([*committed]) if committed else {}
+    committed = _committed(admin, [*names])
+    described = admin.describe_groups([*committed])
     led = _led(admin, {place.topic for offsets in committed.values() for place in offsets})
     every = {place for offsets in committed.values() for place in offsets if place in led}
     ends = admin.list_partition_offsets(
@@ -94,12 +107,18 @@ def a_record_waits(connection: KafkaConnection, place: TopicPartition, extent: E
         consumer.close()
 
 
-def _committed(admin: KafkaAdminClient, name: str) -> dict[TopicPartition, int] | None:
+def _committed(admin: KafkaAdminClient, names: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+    """What each group has committed; those that keep an answer for all from coming are found by halving."""
     try:
-        offsets = admin.list_group_offsets(name)[name]
-    except GroupAuthorizationFailedError:
-        return None
-    return {place: committed.offset for place, committed in offsets.items() if committed.offset >= 0}
+        every = admin.list_group_offsets([*names])
+    except _OF_A_GROUP:
+        middle = len(names) // 2
+        halves = (names[:middle], names[middle:]) if middle else ()
+        return {name: offsets for half in halves for name, offsets in _committed(admin, half).items()}
+    return {
+        name: {place: committed.offset for place, committed in offsets.items() if committed.offset >= 0}
+        for name, offsets in every.items()
+    }
 
 
 def _led(admin: KafkaAdminClient, topics: Collection[str]) -> set[TopicPartition]:
@@ -209,8 +228,8 @@ class SinkGroups:
             return {}
         if unknown := sorted(name for name, group in groups.items() if group is None):
             self._round.undescribed = (
-                f"Kafka does not describe group {unknown[0]}; allow us to Describe it, and leave its "
-                "group.protocol at classic"
+                f"Kafka does not describe group {unknown[0]}; unless its coordinator is still loading, allow "
+                "us to Describe it, and leave its group.protocol at classic"
             )
         return groups
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from kafka import TopicPartition
 from kafka.errors import (
+    CoordinatorLoadInProgressError,
+    CoordinatorNotAvailableError,
     GroupAuthorizationFailedError,
     KafkaConnectionError,
     KafkaError,
@@ -154,12 +156,18 @@ class Admin:
 
     groups: Mapping[str, Described]
     closed: bool = False
+    asked: int = 0
 
-    def list_group_offsets(self, name: str) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
-        offset = self.groups[name][1]
-        if isinstance(offset, KafkaError):
-            raise offset
-        return {name: {} if offset is None else {P0: OffsetAndMetadata(offset, "", -1)}}
+    def list_group_offsets(self, names: list[str]) -> dict[str, dict[TopicPartition, OffsetAndMetadata]]:
+        self.asked += 1
+        offsets = {name: self.groups[name][1] for name in names}
+        for offset in offsets.values():
+            if isinstance(offset, KafkaError):
+                raise offset
+        return {
+            name: {P0: OffsetAndMetadata(offset, "", -1)} if isinstance(offset, int) else {}
+            for name, offset in offsets.items()
+        }
 
     def describe_groups(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         if HIDDEN in (self.groups[name][1] for name in names):
@@ -183,6 +191,8 @@ DESCRIBED: list[tuple[str, Described, dict[str, Group | None]]] = [
     ("one of another protocol", ("Dead", 5), {"g": None}),
     ("one whose answer is an error", ("", None), {"g": None}),
     ("one that we may not see", ("", HIDDEN), {"g": None}),
+    ("one whose coordinator is loading", ("", CoordinatorLoadInProgressError()), {"g": None}),
+    ("one without a coordinator", ("", CoordinatorNotAvailableError()), {"g": None}),
 ]
 
 
@@ -193,8 +203,17 @@ def test_a_group_that_is_not_described_hides_no_other(
     monkeypatch.setattr(kafka_topics, "connect", lambda _: Admin({"sink": ("Empty", 3), "g": other}))
     groups = SinkGroups(KafkaConnection())
     assert groups.ask(["sink", "g"]) == FOUND | found
-    assert [text for text in groups.troubles if "group g; allow us to Describe it" not in text] == []
+    assert [text for text in groups.troubles if "does not describe group g; " not in text] == []
     assert bool(groups.troubles) == (None in found.values())
+
+
+def test_many_groups_are_asked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [str(number) for number in range(1_000)]
+    admin = Admin(dict.fromkeys(names, ("Empty", 3)) | {"7": ("", HIDDEN)})
+    monkeypatch.setattr(kafka_topics, "connect", lambda _: admin)
+    found = SinkGroups(KafkaConnection()).ask(names)
+    assert [name for name, group in found.items() if group is None] == ["7"]
+    assert admin.asked < 25
 
 
 def test_a_coordinator_that_has_moved_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
