@@ -24,7 +24,8 @@ from collector.settings import CollectorSettings
 from collector.sources.logs.dialects import brokers, clients, connect, streams
 from collector.sources.logs.files import Following, LogSource
 from collector.sources.logs.layout import HEADER
-from collector.sources.logs.scan import MESSAGES, TRIGGERS, Scanner
+from collector.sources.logs.lines import MESSAGES, TRIGGERS
+from collector.sources.logs.scan import Scanner
 from collector.sources.source import Publishing
 from collector.tasks.task import TaskContext
 from deadwatch.contract.backoff import Backoff

@@ -23,7 +23,6 @@ from collector.positions import PositionsError
 from collector.settings import own_source
 from collector.sources.logs.dialects.cause import Cause, unread
 from collector.sources.logs.followed_file import FileMissingError, readable
-from collector.sources.logs.formats import CONTINUES
 from collector.sources.logs.gone import EPOCHS, name_of, next_place
 from collector.sources.logs.readers import STDIN, open_reader
 from collector.sources.logs.scan import Found, Memory, Scanner
@@ -164,8 +163,6 @@ class LogSource:
         here = replace(before, inode=inode, gone_ms=0)
         place = here.next_file(inode) if another else here
         block = self._file.read(place.memory.offset, self._scanner.max_line_bytes)
-        if place.memory.offset == 0 and b"\n" in block and not CONTINUES.match(block):
-            place = replace(place, memory=replace(place.memory, entry=None))
         memory, found = self._scanner.scan(place.memory, block)
         is_same = inode == before.inode and not another and not before.gone_ms
         if is_same and memory.offset == place.memory.offset:
@@ -207,7 +204,7 @@ class LogSource:
     def _end(self) -> Chunk:
         """The last entry of a file that is gone; its place is kept for long, so it is made small."""
         memory, found = self._scanner.scan(self._place.memory, self._rest, final=True)
-        memory = replace(memory, entry=None, recent={})
+        memory = replace(memory, entry=None, others={}, recent={})
         self._file.close()
         now_ms = self._following.publishing.clock()
         after = replace(self._place, memory=memory, gone_ms=now_ms, unread=not self._at_its_end)

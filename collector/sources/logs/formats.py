@@ -106,6 +106,8 @@ class Text:
     """Lines as they were written; the base of every format. ``whole``: a line never needs the next one."""
 
     whole = False
+    streams: ClassVar[tuple[str, ...]] = ("",)
+    """Of which each has entries of its own."""
 
     def __init__(self, layout: Layout, zone: tzinfo) -> None:
         self._layout, self._zone, self._header = layout, zone, layout.header
@@ -135,6 +137,7 @@ class Text:
 class Wrapped(Text):
     """Lines that a container runtime has wrapped; what is wrapped has a layout, or is JSON."""
 
+    streams = ("stdout", "stderr")
     wrapper: ClassVar[re.Pattern[bytes]]
     opening: ClassVar[bytes]
     """How a wrapped JSON object begins, as a pattern."""

@@ -1,12 +1,46 @@
-"""Lines of a block of a log, and the parts that a container runtime has cut a line into.
+"""Lines of a block of a log: which to look at, and the parts that a container runtime has cut a line into.
 
 Parts of one line are of one stream (stdout, stderr) and follow one another, unless a line of the other stream
 has come between them.
 """
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
+from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
 from collector.sources.logs.formats import Text
+
+TRIGGERS: Final = tuple(
+    text.encode()
+    for dialect in (connect, streams, stream_drops, clients, brokers)
+    for text in dialect.TRIGGERS
+)
+MESSAGES: Final = streams.MESSAGES
+"""Many triggers that all stand behind one prefix: together they cost what three others do."""
+
+
+def candidates(
+    form: Text, block: bytes, end: int, *, plain: bool, held: Collection[str]
+) -> Iterator[list[tuple[int, int]]]:
+    """Start and end (behind its newline) of each line to look at, or of all its parts, in their order.
+
+    A line in parts is looked at from its first one, since a format names each.
+    ``held``: the streams of which a line was interrupted before the block.
+    """
+    hits = [match.start() for match in MESSAGES.finditer(block, 0, end)]
+    for trigger in TRIGGERS:  # the first place in each line
+        at = block.find(trigger, 0, end)
+        while at >= 0:
+            hits.append(at)
+            at = block.find(trigger, line_end(block, at, end), end)
+    also = [*form.also(block, end, plain=plain)]
+    hits += [*also, *resumed(form, block, end, also, held)]
+    passed = 0
+    for start in sorted({line_start(block, hit) for hit in hits}):
+        if start >= passed:
+            parts = parts_of(form, block, start, end)
+            passed = parts[-1][1]
+            yield parts
 
 
 def complete(form: Text, block: bytes, end: int) -> int:
@@ -46,12 +80,21 @@ def resumed(form: Text, block: bytes, end: int, cut: Collection[int], held: Coll
             yield hit
 
 
-def last_header(form: Text, block: bytes, start: int, end: int, *, plain: bool) -> int:
-    """Offset of the last line from ``start``, where one begins, to ``end`` that begins an entry; -1: none."""
-    while start < end:
-        line = max(line_start(block, end - 1), start)
+def last_headers(form: Text, block: bytes, start: int, end: int, *, plain: bool) -> list[tuple[int, str]]:
+    """Of each stream the last line from ``start``, where one begins, to ``end`` that begins an entry."""
+    found = ((_last_header(form, block, start, end, stream, plain=plain), stream) for stream in form.streams)
+    return sorted(header for header in found if header[0] >= 0)
+
+
+def _last_header(form: Text, block: bytes, start: int, end: int, stream: str, *, plain: bool) -> int:
+    """The offset of the stream's last line that begins an entry; -1: none. Few lines are looked at."""
+    name = stream.encode()
+    while start < end and (hit := block.rfind(name, start, end - 1)) >= 0:
+        line = line_start(block, hit)
         if form.begins(block, line, plain=plain):
-            return line
+            of_line = form.stream(block[line : line_end(block, line, end)])
+            if of_line == stream:
+                return line
         end = line
     return -1
 

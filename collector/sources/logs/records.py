@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
-from collector.sources.logs.formats import CRI, NOT_JSON, encodable, parsed, text_of
-from collector.sources.logs.scan import MESSAGES, TRIGGERS, Entry, Found, Memory, Scanner
+from collector.sources.logs.formats import CONTINUES, CRI, NOT_JSON, encodable, parsed, text_of
+from collector.sources.logs.lines import MESSAGES, TRIGGERS
+from collector.sources.logs.scan import Entry, Found, Memory, Scanner
 
 MAX_RESOURCES: Final = 256
 MAX_STREAMS: Final = 64
@@ -48,7 +49,6 @@ T = TypeVar("T")
 _SCANNER: Final = Scanner(UTC)
 _TRIGGER: Final = re.compile("|".join(re.escape(text.decode()) for text in TRIGGERS))
 _WRAPPED: Final = ("{", "\r", "\0")
-_CONTINUES: Final = re.compile(r"\s|at |Caused by: |Suppressed: |\.\.\. \d+ ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def scan(
             memory, _, _ = _scan(scanner, replace(memory, entry=None), stream.header, whole=True)
         memory, rest, found = _scan(scanner, memory, text, whole=not stream.lines)
         stream = replace(stream, entry=memory.entry, held=rest, header="")
-        memory = replace(memory.next_file(), entry=None)
+        memory = replace(memory.next_file(), others={})
     streams = _latest(resource.streams, record.stream, stream, MAX_STREAMS)
     return _latest(resources, record.resource, Resource(memory, streams), MAX_RESOURCES), found
 
@@ -129,7 +129,7 @@ def _passed(scanner: Scanner, record: LogRecord, stream: Stream, now_ms: int) ->
     """The stream after an insignificant line."""
     if scanner.layout.header.match(f"{record.text}\n".encode()):
         return Stream(lines=True, header=f"{record.text}\n")
-    if stream.lines or (stream.is_open and _CONTINUES.match(record.text)):
+    if _goes_on(stream, record.text):
         return stream
     return replace(stream, entry=None, header=_stamped(record, now_ms))
 
@@ -140,9 +140,13 @@ def _placed(scanner: Scanner, record: LogRecord, stream: Stream, now_ms: int) ->
     first_line = text[: text.index("\n") + 1].encode()
     if scanner.scan(Memory(), first_line, final=True)[0].entry is not None:
         return stream.held + text, replace(stream, lines=True)
-    if stream.lines or (stream.is_open and _CONTINUES.match(text)):
+    if _goes_on(stream, text):
         return stream.held + text, stream
     return _stamped(record, now_ms), replace(stream, header="")
+
+
+def _goes_on(stream: Stream, text: str) -> bool:
+    return stream.lines or (stream.is_open and CONTINUES.match(text.encode()) is not None)
 
 
 def _stamped(record: LogRecord, now_ms: int) -> str:

@@ -8,7 +8,7 @@ Lines are parsed only where a trigger of a dialect is found, and unwrapped only 
 A line longer than ``max_line_bytes`` is skipped up to its end and reported once.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Final
@@ -16,24 +16,18 @@ from typing import Final
 from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
 from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, Mention, key_of, mention, unread
 from collector.sources.logs.dialects.connect import Worker
-from collector.sources.logs.formats import FORMATS, NOT_JSON, Record, Text, detect, is_plain, text_of
+from collector.sources.logs.formats import (
+    CONTINUES,
+    FORMATS,
+    NOT_JSON,
+    Record,
+    Text,
+    detect,
+    is_plain,
+    text_of,
+)
 from collector.sources.logs.layout import KNOWN, Layout
-from collector.sources.logs.lines import (
-    complete,
-    last_header,
-    line_end,
-    line_start,
-    parts_of,
-    resumed,
-)
-
-TRIGGERS: Final = tuple(
-    text.encode()
-    for dialect in (connect, streams, stream_drops, clients, brokers)
-    for text in dialect.TRIGGERS
-)
-MESSAGES: Final = streams.MESSAGES
-"""Many triggers that all stand behind one prefix: together they cost what three others do."""
+from collector.sources.logs.lines import candidates, complete, last_headers, line_end, parts_of
 
 MAX_FOUND: Final = 1_000
 """A block is left early once it has yielded so many."""
@@ -52,10 +46,11 @@ MAX_HELD_PARTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An open entry: later lines may still belong to it.
+    """An open entry: later lines of its stream may still belong to it.
 
     ``start`` is its byte offset, ``at_ms`` the time in it (None: it has none), ``causes`` how many distinct
-    ones it has named, ``seen`` the last of them.
+    ones it has named, ``seen`` the last of them. Positions only grow: an entry that goes on behind one of
+    the other stream has the latter's ``start``, and goes on counting its ``causes``.
     """
 
     start: int
@@ -63,6 +58,7 @@ class Entry:
     at_ms: int | None = None
     causes: int = 0
     seen: tuple[str, ...] = ()
+    stream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +66,17 @@ class Memory:
     """The scanner's state; ``offset`` is the first byte that it has not passed.
 
     ``entry`` is None until the file has shown a header line: until then every line is an entry of its own,
-    unless the first goes on with the last entry of the file before. ``overlong`` says that ``offset`` lies
-    inside a line that is being passed over. ``format`` is that of the file, "" until its first line is known;
-    ``plain`` says that a JSON log's last line was none of JSON. ``unwritten`` is the share group whose dead
-    letters a broker has just failed to write. ``held`` are, by stream, the parts of a line that a line of the
-    other stream has interrupted: it is read once it is whole.
+    unless the first goes on with an entry of the file before. ``others`` are the open entries of other
+    streams, or of the file before. ``overlong`` says that ``offset`` lies inside a line that is being passed
+    over. ``format`` is that of the file, "" until its first line is known; ``plain`` says that a JSON log's
+    last line was none of JSON. ``unwritten`` is the share group whose dead letters a broker has just failed
+    to write. ``held`` are, by stream, the parts of a line that a line of the other stream has interrupted: it
+    is read once it is whole.
     """
 
     offset: int = 0
     entry: Entry | None = None
+    others: Mapping[str, Entry] = field(default_factory=dict)
     overlong: bool = False
     format: str = ""
     plain: bool = False
@@ -88,33 +86,23 @@ class Memory:
     held: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def next_file(self) -> "Memory":
-        """What stays known when the same writer begins a new file; its last entry may go on there."""
-        entry = self.entry and replace(self.entry, start=0, causes=0)
-        return Memory(entry=entry, worker=self.worker, unwritten=self.unwritten, recent=self.recent)
+        """What stays known when the same writer begins a new file; its last entries may go on there."""
+        entries = (*self.others.values(), *filter(None, [self.entry]))
+        others = {entry.stream: replace(entry, start=0, causes=0) for entry in entries}
+        return Memory(others=others, worker=self.worker, unwritten=self.unwritten, recent=self.recent)
 
+    def opened(self, entry: Entry) -> "Memory":
+        """The memory once this entry has begun; that of another stream stays open."""
+        others = {**self.others, self.entry.stream: self.entry} if self.entry else self.others
+        others = {stream: other for stream, other in others.items() if stream != entry.stream}
+        return replace(self, entry=entry, others=others)
 
-def candidates(
-    form: Text, block: bytes, end: int, *, plain: bool, held: Collection[str]
-) -> Iterator[list[tuple[int, int]]]:
-    """Start and end (behind its newline) of each line to look at, or of all its parts, in their order.
-
-    A line in parts is looked at from its first one, since a format names each.
-    ``held``: the streams of which a line was interrupted before the block.
-    """
-    hits = [match.start() for match in MESSAGES.finditer(block, 0, end)]
-    for trigger in TRIGGERS:  # the first place in each line
-        at = block.find(trigger, 0, end)
-        while at >= 0:
-            hits.append(at)
-            at = block.find(trigger, line_end(block, at, end), end)
-    also = [*form.also(block, end, plain=plain)]
-    hits += [*also, *resumed(form, block, end, also, held)]
-    passed = 0
-    for start in sorted({line_start(block, hit) for hit in hits}):
-        if start >= passed:
-            parts = parts_of(form, block, start, end)
-            passed = parts[-1][1]
-            yield parts
+    def of_stream(self, stream: str) -> "Memory":
+        """The memory when a line of this stream comes: the stream's own entry goes on, if it has one."""
+        other = self.others.get(stream)
+        if self.entry is None or other is None:
+            return self
+        return self.opened(replace(other, start=self.entry.start, causes=self.entry.causes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +142,19 @@ class Block:
                 break
         memory = self.advance(memory, cursor, end)
         if self.final:
-            for lines in memory.held.values():
-                memory, causes = self._read_line(memory, _bytes(lines), end, end)
+            for stream, lines in memory.held.items():
+                memory, causes = self._read_line(memory.of_stream(stream), _bytes(lines), end, end)
                 found += causes
             memory = replace(memory, held={})
         plain = self.form.whole and is_plain(self.block, end) if end else plain
         return replace(memory, offset=self.base + end, plain=plain), found
 
     def advance(self, memory: Memory, start: int, end: int) -> Memory:
-        """The memory with the last entry that begins in ``[start, end)`` as the open one."""
-        header = last_header(self.form, self.block, start, end, plain=memory.plain)
-        if header < 0:
-            return memory
-        record = self._record(parts_of(self.form, self.block, header, end))
-        return replace(memory, entry=_entry(record, self.base + header))
+        """The memory with each stream's last entry that begins in ``[start, end)`` as an open one."""
+        for header, stream in last_headers(self.form, self.block, start, end, plain=memory.plain):
+            record = self._record(parts_of(self.form, self.block, header, end))
+            memory = memory.opened(_entry(record, self.base + header, stream))
+        return memory
 
     def _record(self, parts: list[tuple[int, int]]) -> Record:
         return self.form.read([self.block[start:stop] for start, stop in parts])
@@ -190,9 +177,9 @@ class Block:
         if is_cut and len(lines) <= MAX_HELD_PARTS and sum(map(len, lines)) <= MAX_HELD_BYTES:
             cut = tuple(line.decode("latin-1") for line in lines)
             return replace(memory, held={**others, stream: cut}), []
-        memory = replace(memory, held=others)
+        memory = replace(memory, held=others).of_stream(stream)
         if before and self.form.begins(lines[0], 0, plain=False):
-            memory = replace(memory, entry=_entry(self.form.read(lines), self.base + start))
+            memory = memory.opened(_entry(self.form.read(lines), self.base + start, stream))
         return self._read_line(memory, lines, start, stop)
 
     def _read_line(
@@ -221,8 +208,8 @@ def _bytes(parts: tuple[str, ...]) -> list[bytes]:
     return [part.encode("latin-1") for part in parts]
 
 
-def _entry(record: Record, start: int) -> Entry:
-    return Entry(start, record.header[:MAX_HEADER_CHARS], record.at_ms)
+def _entry(record: Record, start: int, stream: str = "") -> Entry:
+    return Entry(start, record.header[:MAX_HEADER_CHARS], record.at_ms, stream=stream)
 
 
 def quarantined(reason: str, excerpt: str, offset: int) -> Cause:
@@ -276,6 +263,10 @@ class Scanner:
             return memory, []
         name = self.format or memory.format or detect(block[: end or None])
         memory, form = replace(memory, format=name), FORMATS[name or "text"](self.layout, self.zone)
+        if memory.others and memory.entry is None:  # of the file before
+            stream = form.stream(block[: line_end(block, 0, len(block))])
+            entry = memory.others.get(stream) if CONTINUES.match(block) else None
+            memory = replace(memory, entry=entry, others={})
         if not end and full:
             return self._overlong(memory, block, form)
         if not final:

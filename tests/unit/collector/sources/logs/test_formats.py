@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from collector.sources.logs.formats import detect
 from collector.sources.logs.layout import HEADER
-from collector.sources.logs.scan import MAX_HELD_BYTES, MAX_HELD_PARTS, TRIGGERS, Memory, Scanner
+from collector.sources.logs.lines import TRIGGERS
+from collector.sources.logs.scan import MAX_HELD_BYTES, MAX_HELD_PARTS, Memory, Scanner
 from tests.tables import named
 from tests.unit.collector.sources.logs import scanning
 from tests.unit.collector.sources.logs.scanning import LOGS, TRUTH, expect_provoked
@@ -145,12 +146,11 @@ def test_reads_and_restarts_change_nothing_in_any_format(
     assert positions == sorted(set(positions))
 
 
-def in_two_streams(data: bytes, wrap: Callable[[bytes], bytes], order: list[bool]) -> bytes:
-    """The entries of ``data`` by turns on stdout and stderr, whose parts come in this order."""
-    lines = data.splitlines(keepends=True)
+def in_two_streams(said: list[bytes], wrap: Callable[[bytes], bytes], order: list[bool]) -> bytes:
+    """The entries by turns on stdout and stderr, whose lines and their parts come in this order."""
     streams = [
-        wrap(b"".join(lines[::2])).splitlines(keepends=True),
-        wrap(b"".join(lines[1::2])).replace(b"stdout", b"stderr").splitlines(keepends=True),
+        wrap(b"".join(said[::2])).splitlines(keepends=True),
+        wrap(b"".join(said[1::2])).replace(b"stdout", b"stderr").splitlines(keepends=True),
     ]
     mixed = [streams[second].pop(0) for second in order if streams[second]]
     return b"".join((*mixed, *streams[0], *streams[1]))
@@ -162,13 +162,16 @@ def in_two_streams(data: bytes, wrap: Callable[[bytes], bytes], order: list[bool
     order=st.lists(st.booleans(), max_size=60),
     cuts=st.lists(st.integers(0, 8_000), max_size=10),
 )
-def test_parts_are_joined_by_stream(
+def test_entries_and_the_parts_of_their_lines_are_told_apart_by_stream(
     wrap: Callable[[bytes], bytes], order: list[bool], cuts: list[int]
 ) -> None:
-    said = "".join(scanning.abandoned(task) for task in range(8)).encode()
+    """So the cause of a stack trace is counted once, though lines of the other stream come in between."""
+    lines = [scanning.abandoned(task) for task in range(16)]
+    causes = [f"Caused by: {line.partition('] ')[2]}" for line in lines]
+    said = ["".join((lines[at], causes[at], causes[8 + at])).encode() for at in range(8)]
     data = in_two_streams(said, wrap, order)
     found = scan(data)
-    assert sorted(scanning.tasks_and_reasons(found)) == [str(task) for task in range(8)]
+    assert sorted(map(int, scanning.tasks_and_reasons(found))) == [*range(16)]
     assert scan(data, sorted(cuts)) == found
     positions = [event.position for event in found]
     assert positions == sorted(set(positions))

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from collector.sources.logs.scan import MESSAGES, TRIGGERS
+from collector.sources.logs.lines import MESSAGES, TRIGGERS
 from deadwatch.contract.events import KINDS
 from tests.unit.collector.sources.logs.scanning import read
 
