@@ -38,12 +38,18 @@ def shortened(saved: Mapping[str, State], read: Iterable[State], now_ms: int) ->
     Earlier versions have not saved since when a file is gone: they are taken to have found it now.
     """
     away = {path for state in read for path in (*state.get("inodes", ()), *state.get("sources", {}).values())}
-    names = set(map(name_of, away))
-    left = {source: state for source, state in saved.items() if names.isdisjoint(_names(source))}
+    away_names, names = set(map(name_of, away)), {source: _names(source) for source in saved}
+    left = {source: state for source, state in saved.items() if away_names.isdisjoint(names[source])}
     found_now: dict[str, State | None] = {
         source: {**state, "whole": False, "gone_ms": now_ms, "unread": not state.get("whole")}
         for source, state in left.items()
-        if state.get("whole") or ("inode" in state and not state.get("gone_ms") and _is_gone(source))
+        if state.get("whole")
+        or (
+            "inode" in state
+            and not state.get("gone_ms")
+            and names[source]
+            and not any(map(_may_be, names[source]))
+        )
     }
     past = {
         source: state["epoch"] + (state["inode"] is not None)
@@ -67,12 +73,6 @@ def _names(source: str) -> set[str]:
     """What the file of a log may be called; behind its path there may be the name of the collector."""
     path = source.removeprefix(LOG_FILE)
     return {path, path.rpartition("@")[0] or path} if path != source else set()
-
-
-def _is_gone(source: str) -> bool:
-    """Whether this is a log without a file."""
-    names = _names(source)
-    return bool(names) and not any(map(_may_be, names))
 
 
 def _may_be(path: str) -> bool:
