@@ -2,6 +2,7 @@
 snapshot.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
@@ -10,11 +11,16 @@ from kafka import KafkaConsumer
 from kafka.errors import KafkaError, KafkaTimeoutError, NodeNotReadyError, RequestTimedOutError
 
 from collector.settings import DEFAULT_NAME
+from deadwatch.contract.event import field_values
 from deadwatch.contract.events import Event, Position
 from deadwatch.runtime.kafka import KafkaConnection, create_no_topics
 from deadwatch.runtime.kafka_topics import TIMEOUT_MS
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+
+MAX_BYTES: Final = 850_000
+"""How large the items of one event may be as JSON: just below what a broker takes by default."""
 
 State = Mapping[str, Any]
 """What a source saves, as a JSON object."""
@@ -106,6 +112,18 @@ class Publishing:
     clock: Callable[[], int]
     collector: str = DEFAULT_NAME
     """Files of one path on several machines are told apart by the collector that reads them."""
+
+
+def fitting(items: Sequence[T], most: int) -> tuple[T, ...]:
+    """The first of the items, which are dataclasses, at most so many, that fit into one event."""
+    kept, size = list[T](), 0
+    for item in items[:most]:
+        text = json.dumps(field_values(item), ensure_ascii=False, separators=(",", ":"))
+        size += len(text.encode(errors="replace")) + 1
+        if size > MAX_BYTES:
+            break
+        kept.append(item)
+    return tuple(kept)
 
 
 class Snapshots:

@@ -5,7 +5,6 @@ a share group, a Connect cluster, a topic … An area that exists and cannot be 
 findings; an area that is gone has none.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Final
@@ -22,13 +21,10 @@ from collector.sources.findings import share as findings_share
 from collector.sources.findings import topics as findings_topics
 from collector.sources.findings.configuration import Broker, ClusterConfiguration, Topic
 from collector.sources.findings.share import suspects
-from collector.sources.source import Publishing, Snapshots, State
+from collector.sources.source import Publishing, Snapshots, State, fitting
 from deadwatch.contract.events import MAX_TEXT_CHARS, Finding, FindingsSnapshot
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.runtime.kafka_topics import Layout
-
-MAX_BYTES: Final = 500_000
-"""How large the findings of one event may be as JSON: half of what a broker takes by default."""
 
 SHARE_GROUP: Final = "sharegroup:"
 
@@ -150,17 +146,8 @@ def bounded(by_area: FindingsByArea) -> tuple[tuple[Finding, ...], int]:
     """The findings of one event, ordered, each (kind, subject) once; and how many were left out."""
     by_key = {(finding.kind, finding.subject): finding for found in by_area.values() for finding in found}
     every = [by_key[key] for key in sorted(by_key)]
-    kept = tuple(_fitting(every[:MAX_FINDINGS]))
+    kept = fitting(every, MAX_FINDINGS)
     return kept, len(every) - len(kept)
-
-
-def _fitting(every: Iterable[Finding]) -> Iterator[Finding]:
-    size = 0
-    for finding in every:
-        size += len(json.dumps(asdict(finding), ensure_ascii=False).encode(errors="replace"))
-        if size > MAX_BYTES:
-            return
-        yield finding
 
 
 def _clipped(finding: Finding) -> Finding:

@@ -22,7 +22,14 @@ import httpx2
 from collector.settings import BrokerSettings
 from collector.sources import jolokia
 from collector.sources.jolokia import Answer, JolokiaError, JolokiaTimeoutError, Request
-from collector.sources.source import Chunk, Publishing, Snapshots, SourceDownError, SourceTimeoutError
+from collector.sources.source import (
+    Chunk,
+    Publishing,
+    Snapshots,
+    SourceDownError,
+    SourceTimeoutError,
+    fitting,
+)
 from deadwatch.contract.events import BrokerSnapshot, ShareGroup
 from deadwatch.runtime import http_client
 
@@ -37,7 +44,7 @@ MAX_GROUPS: Final = 2_000
 """How many groups one event holds."""
 
 _TOO_MANY: Final = (
-    f"the broker has meters of more than {MAX_GROUPS} share groups; those beyond are not counted"
+    "the broker has meters of more share groups than one event holds; those beyond are not counted"
 )
 _CHECK: Final = "check jolokia_url and the agent"
 _METER: Final = "kafka.server:type=ShareGroupMetrics,name="
@@ -92,11 +99,11 @@ class BrokerSource:
             if isinstance(error, JolokiaTimeoutError):
                 raise SourceTimeoutError("reading Jolokia", text) from None
             raise SourceDownError(text) from None
-        broker, kept = label(self._settings), groups[:MAX_GROUPS]
+        broker, kept = label(self._settings), fitting(groups, MAX_GROUPS)
         due = self._snapshots.due(
             BrokerSnapshot, broker=broker, started_at_ms=started_at_ms, share_groups=kept
         )
-        return self._snapshots.chunk(due, [_TOO_MANY] if len(groups) > MAX_GROUPS else [])
+        return self._snapshots.chunk(due, [_TOO_MANY] if len(kept) < len(groups) else [])
 
     def close(self) -> None:
         """Close all connections that are open."""

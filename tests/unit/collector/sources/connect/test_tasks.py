@@ -8,11 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from collector.publish.publisher import MAX_EVENT_BYTES
 from collector.settings import ConnectSettings
 from collector.sources.connect import interfaces
 from collector.sources.connect.tasks import ConnectTasksSource
 from collector.sources.source import Publishing, SourceTimeoutError
-from deadwatch.contract.events import ConnectTasksSnapshot
+from deadwatch.contract.events import ConnectTasksSnapshot, encode
 from deadwatch.runtime.kafka import KafkaConnection
 from tests.tables import named
 from tests.unit.collector.sources.connect.conftest import Cluster
@@ -129,6 +130,14 @@ def test_a_connector_that_is_deleted_while_connect_describes_it_is_left_out(
     ).encode()
     with httpx2.Client() as client:
         assert list(ask(client, connect.url)) == found
+
+
+def test_of_more_tasks_than_a_record_takes_the_first_are_published(connect: Cluster, watch: Make) -> None:
+    connect.connectors = {f"{number:0500}": ["0"] for number in range(1_500)}
+    event, trouble = watch(connect, jolokia_url="").snapshot()
+    assert "more tasks than one event holds" in trouble
+    assert event.connect_tasks[0].connector == "0" * 500
+    assert MAX_EVENT_BYTES * 0.9 < len(encode(event)[1]) <= MAX_EVENT_BYTES
 
 
 SILENT = [

@@ -5,8 +5,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from collector.sources.brokers.findings_watch import MAX_BYTES, bounded, findings, restored, saved
+from collector.sources.brokers.findings_watch import bounded, findings, restored, saved
 from collector.sources.findings.configuration import ClusterConfiguration, Topic
+from collector.sources.source import MAX_BYTES
 from deadwatch.contract.events import MAX_TEXT_CHARS, Finding
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from tests.tables import named
