@@ -44,8 +44,12 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]  # kafka-python has no type
 
 
 def connect(connection: KafkaConnection) -> Admin:
-    """An admin client whose calls time out after ``TIMEOUT_MS``. Raises ``KafkaError``."""
-    return Admin(**connection.kafka_python(), bootstrap_timeout_ms=TIMEOUT_MS, request_timeout_ms=TIMEOUT_MS)
+    """An admin client whose calls time out after ``TIMEOUT_MS``, and which knows a new broker as soon.
+
+    Raises ``KafkaError``.
+    """
+    limits = ("bootstrap_timeout_ms", "request_timeout_ms", "metadata_max_age_ms")
+    return Admin(**connection.kafka_python(), **dict.fromkeys(limits, TIMEOUT_MS))
 
 
 def topics(admin: KafkaAdminClient) -> dict[str, Layout]:

@@ -6,11 +6,13 @@ import pytest
 from kafka import TopicPartition
 from kafka.errors import ClusterAuthorizationFailedError, UnsupportedVersionError
 
-from collector.settings import ConnectSettings
+from collector.settings import CollectorSettings, ConnectSettings
 from collector.sources.brokers import kafka_admin
 from collector.sources.brokers.kafka_admin import SHARE_GROUPS, Extent, Names
 from collector.sources.connect.workers import source_name
 from collector.sources.findings.configuration import DLQ, MAX_SHOWN
+from deadwatch.runtime import kafka_topics
+from deadwatch.runtime.kafka import KafkaConnection
 from tests.http_server import Serve
 from tests.tables import named
 from tests.unit.collector.sources.brokers.admin import TOO_OLD, Admin, Log
@@ -44,6 +46,13 @@ QUEUES = [
 @pytest.mark.parametrize(("admin", "queues"), named(QUEUES))
 def test_the_queues_of_share_groups(admin: Admin, queues: dict[str, str | None]) -> None:
     assert kafka_admin.share_group_queues(admin.client) == queues
+
+
+def test_a_broker_that_has_joined_is_asked_at_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-python lists the groups of the brokers that it knows."""
+    monkeypatch.setattr(kafka_topics, "Admin", dict)
+    interval_ms = CollectorSettings.model_fields["dlq_topics_poll_interval_ms"].default
+    assert kafka_topics.connect(KafkaConnection())["metadata_max_age_ms"] <= interval_ms
 
 
 def test_who_may_not_be_asked_keeps_the_last_answer_and_is_reported() -> None:
