@@ -5,7 +5,8 @@ counts as soon as its line is complete, and the open entry is part of the memory
 position: a restart changes nothing. Blocks without any trigger are passed at the speed of a substring search.
 Lines are parsed only where a trigger of a dialect is found, and unwrapped only then.
 
-A line longer than ``max_line_bytes`` is skipped up to its end and reported once.
+A line longer than ``max_line_bytes`` is skipped up to its end and reported once; the NUL bytes that cutting a
+log leaves before what is written next, by a writer that does not append, are none of it.
 """
 
 from collections.abc import Mapping
@@ -261,6 +262,8 @@ class Scanner:
         end = len(block) if final else block.rfind(b"\n") + 1
         if not end and not full and not (final and memory.held):
             return memory, []
+        if not end and (hole := len(block) - len(block.lstrip(b"\0"))):
+            return replace(memory, offset=memory.offset + hole), []
         name = self.format or memory.format or detect(block[: end or None])
         memory, form = replace(memory, format=name), FORMATS[name or "text"](self.layout, self.zone)
         if memory.others and memory.entry is None:  # of the file before

@@ -52,6 +52,12 @@ def test_a_line_larger_than_memory_may_be_is_passed_over_in_flat_memory(read: Re
     assert [one for one in found if one != "not_json"] == ["0", "line_too_long", "1"]
 
 
+def test_the_line_behind_the_hole_of_a_log_that_was_cut_is_read(read: Read) -> None:
+    """Its writer goes on where it was: it does not append, as what a shell has started with ``>``."""
+    with flat(most_mb=12):
+        assert tasks_and_reasons(read(*[b"\0" * 1_000_001] * 20, line(0))) == ["0"]
+
+
 def test_an_entry_larger_than_memory_may_be_is_one_entry(read: Read) -> None:
     trace = (b"\tat " + b"o.a.k." * 70 + b"Something.run(Something.java:12)\n") * 1_000
     with flat(most_mb=12):
