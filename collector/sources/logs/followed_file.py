@@ -120,16 +120,19 @@ class FollowedFile:
 
         That is the inode of the rotation that was written next; None if it is the file of this name. A
         successor is believed when something was written to it, or nothing to this file for ``QUIET_S``.
-        Raises ``SourceDownError`` if there is no file of the name.
+        Raises ``SourceDownError`` if there is neither a later rotation nor a file of the name.
         """
-        with readable(missing=GONE):
+        named: os.stat_result | None = None
+        with readable(), suppress(FileNotFoundError):
             named = self.path.stat()
-        if named.st_ino == inode or self.read(offset, len(block) + 1) != block:
+        if (named and named.st_ino == inode) or self.read(offset, len(block) + 1) != block:
             return False, None
         written_ns = self._status().st_mtime_ns
-        if named.st_size == 0 and time.time() - written_ns / 1e9 <= QUIET_S:
+        if named and named.st_size == 0 and time.time() - written_ns / 1e9 <= QUIET_S:
             return False, None
-        later = (other for *other, _ in self._written() if tuple(other) > (written_ns, inode))
+        later = [other for *other, _ in self._written() if tuple(other) > (written_ns, inode)]
+        if not named and not later:
+            raise FileMissingError(GONE)
         return True, min(later, default=(0, None))[1]
 
     def close(self) -> None:

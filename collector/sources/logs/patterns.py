@@ -171,9 +171,9 @@ class LogGlob:
         is_compressed = path.endswith(GZIP) and not self._pattern.endswith(GZIP) and self._had_any
         plain = path.removesuffix(GZIP)
         is_being_compressed = plain != path and plain in found and bool(base_of(plain))
-        if path in self._before or is_compressed or is_being_compressed:
+        now, other, before = found[path], base_of(path), self._before.get(path)
+        if (before and now.is_still(before)) or is_compressed or is_being_compressed:
             return False
-        now, other = found[path], base_of(path)
         moved = self._past_of(now)
         if moved is not None and now.is_still(moved):
             return False
@@ -207,8 +207,9 @@ class LogGlob:
         """
         if not now.size or (past is not None and past.start_bytes and now.begins_as(past)):
             return True
-        is_another = past is None or (there is not None and not there.is_still(past))
-        return there is not None and is_another and now.written_ns <= there.written_ns
+        if there is None:
+            return True
+        return (past is None or not there.is_still(past)) and now.written_ns <= there.written_ns
 
 
 def by_number(before: Mapping[str, Past], away: Collection[str]) -> dict[tuple[int, int], Past]:

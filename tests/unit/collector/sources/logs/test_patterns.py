@@ -195,7 +195,7 @@ def test_a_log_that_is_renamed_between_two_starts_after_there_was_none_is_read_o
 def test_a_log_rotated_several_times_between_two_looks_is_read_once(
     collector: Collector, writer: Writer, tmp_path: Path, *, name: str, none: bool, maybe: Maybe
 ) -> None:
-    """Also where the last look has found none: its writer had nothing to write for a while."""
+    """Also where a look finds none, before or after: its writer has nothing to write for a while."""
     if none:
         writer.path.rename(tmp_path / name.format(20))
         collector.look()
@@ -204,6 +204,26 @@ def test_a_log_rotated_several_times_between_two_looks_is_read_once(
         writer.write(LINES)
         writer.path.rename(tmp_path / name.format(21 + number))
         writer.write(LINES)
+    if none:
+        writer.path.rename(tmp_path / name.format(24))
+        with pytest.raises(SourceDownError):
+            collector.read_on(writer.path)
+        writer.write(LINES)
+    assert collector.entries(3) == writer.every()
+
+
+def test_a_rotation_that_gets_a_name_that_is_known_is_read(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    """Where numbers stand as in the names of other logs, and the last look has found no log."""
+    first, collector = tmp_path / "x.1.log", collect("*.log")
+    writer.path.rename(first)
+    with pytest.raises(SourceDownError, match=GONE):
+        collector.read_on(writer.path)
+    writer.write(LINES)
+    first.rename(tmp_path / "x.2.log")
+    writer.path.rename(first)
+    writer.write(LINES)
     assert collector.entries(3) == writer.every()
 
 
