@@ -114,18 +114,6 @@ class Publishing:
     """Files of one path on several machines are told apart by the collector that reads them."""
 
 
-def fitting(items: Sequence[T], most: int) -> tuple[T, ...]:
-    """The first of the items, which are dataclasses, at most so many, that fit into one event."""
-    kept, size = list[T](), 0
-    for item in items[:most]:
-        text = json.dumps(field_values(item), ensure_ascii=False, separators=(",", ":"))
-        size += len(text.encode(errors="replace")) + 1
-        if size > MAX_BYTES:
-            break
-        kept.append(item)
-    return tuple(kept)
-
-
 class Snapshots:
     """Makes snapshots of a source's content, or of each of its parts, at every change and as a heartbeat.
 
@@ -157,6 +145,18 @@ class Snapshots:
             **content,
         )
         return (snapshot,)
+
+    @staticmethod
+    def fitting(items: Sequence[T], most: int) -> tuple[T, ...]:
+        """The first of the items, which are dataclasses, at most so many, that fit into one snapshot."""
+        kept, size = list[T](), 0
+        for item in items[:most]:
+            text = json.dumps(field_values(item), ensure_ascii=False, separators=(",", ":"))
+            size += len(text.encode(errors="replace")) + 1
+            if size > MAX_BYTES:
+                break
+            kept.append(item)
+        return tuple(kept)
 
     def forget(self, part: str = "") -> None:
         """Forget what was published of the content, or of a part of it: the next snapshot is due at once."""

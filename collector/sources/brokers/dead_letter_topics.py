@@ -22,7 +22,7 @@ from collector.settings import CollectorSettings
 from collector.sources.brokers import kafka_admin
 from collector.sources.brokers.findings_watch import FindingsWatch
 from collector.sources.brokers.kafka_admin import Extent, Names
-from collector.sources.source import Chunk, Publishing, Snapshots, down, fitting
+from collector.sources.source import Chunk, Publishing, Snapshots, down
 from deadwatch.contract.events import DeadLetterTopic, DeadLetterTopicsSnapshot
 from deadwatch.contract.topics import PARKED_SUFFIX, is_dead_letter_topic, is_internal
 from deadwatch.runtime import kafka_topics
@@ -52,7 +52,7 @@ class DeadLetterTopicsSource:
         self._names.ask_connect()
         troubles = self._ask_kafka()
         topics = sorted(self._topics(), key=lambda topic: (-topic.records, topic.topic))
-        kept = fitting(topics, MAX_TOPICS)
+        kept = self._snapshots.fitting(topics, MAX_TOPICS)
         if len(kept) < len(topics):
             troubles.append("there are more topics than one event holds; the smallest are left out")
         left_out, found = self._findings.due()

@@ -21,7 +21,7 @@ from collector.sources.findings import share as findings_share
 from collector.sources.findings import topics as findings_topics
 from collector.sources.findings.configuration import Broker, ClusterConfiguration, Topic
 from collector.sources.findings.share import suspects
-from collector.sources.source import Publishing, Snapshots, State, fitting
+from collector.sources.source import Publishing, Snapshots, State
 from deadwatch.contract.events import MAX_TEXT_CHARS, Finding, FindingsSnapshot
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.runtime.kafka_topics import Layout
@@ -146,7 +146,7 @@ def bounded(by_area: FindingsByArea) -> tuple[tuple[Finding, ...], int]:
     """The findings of one event, ordered, each (kind, subject) once; and how many were left out."""
     by_key = {(finding.kind, finding.subject): finding for found in by_area.values() for finding in found}
     every = [by_key[key] for key in sorted(by_key)]
-    kept = fitting(every, MAX_FINDINGS)
+    kept = Snapshots.fitting(every, MAX_FINDINGS)
     return kept, len(every) - len(kept)
 
 

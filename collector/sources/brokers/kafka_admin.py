@@ -17,15 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition, errors
 from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
-from kafka.errors import (
-    AuthorizationError,
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    TopicAuthorizationFailedError,
-    UnsupportedVersionError,
-)
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.settings import ConnectSettings
@@ -83,7 +76,7 @@ def share_version(admin: KafkaAdminClient) -> int | None:
     """The cluster's ``share.version``; None on one that has no features. Raises ``KafkaError``."""
     try:
         feature = admin.describe_features().get(_SHARE_VERSION, {})
-    except UnsupportedVersionError:
+    except errors.UnsupportedVersionError:
         return None
     return int(feature.get("finalized", (0, 0))[1])
 
@@ -94,7 +87,7 @@ def hidden_topics(admin: KafkaAdminClient, names: Iterable[str]) -> frozenset[st
     return frozenset(
         topic["name"]
         for topic in (admin.describe_topics(asked) if asked else ())
-        if topic["error_code"] == TopicAuthorizationFailedError.errno
+        if topic["error_code"] == errors.TopicAuthorizationFailedError.errno
     )
 
 
@@ -148,7 +141,7 @@ def share_group_queues(admin: KafkaAdminClient) -> dict[str, str | None]:
     try:
         shares = {group["group_id"] for group in admin.list_groups(types_filter=["share"])}
         configured = admin.list_config_resources([ConfigResourceType.GROUP]).get("group", [])
-    except UnsupportedVersionError:
+    except errors.UnsupportedVersionError:
         return {}
     names = sorted(shares.union(configured))
     queues = {
@@ -195,10 +188,10 @@ class Names:
         self.queues = None
         try:
             named = share_group_queues(admin)
-        except AuthorizationError:
+        except errors.AuthorizationError:
             yield _REFUSED
             return
-        except (CoordinatorLoadInProgressError, CoordinatorNotAvailableError):
+        except (errors.CoordinatorLoadInProgressError, errors.CoordinatorNotAvailableError):
             yield "a broker is still loading its groups; what is known of share groups stays"
             return
         self.queues = named

@@ -22,14 +22,7 @@ import httpx2
 from collector.settings import BrokerSettings
 from collector.sources import jolokia
 from collector.sources.jolokia import Answer, JolokiaError, JolokiaTimeoutError, Request
-from collector.sources.source import (
-    Chunk,
-    Publishing,
-    Snapshots,
-    SourceDownError,
-    SourceTimeoutError,
-    fitting,
-)
+from collector.sources.source import Chunk, Publishing, Snapshots, SourceDownError, SourceTimeoutError
 from deadwatch.contract.events import BrokerSnapshot, ShareGroup
 from deadwatch.runtime import http_client
 
@@ -99,7 +92,7 @@ class BrokerSource:
             if isinstance(error, JolokiaTimeoutError):
                 raise SourceTimeoutError("reading Jolokia", text) from None
             raise SourceDownError(text) from None
-        broker, kept = label(self._settings), fitting(groups, MAX_GROUPS)
+        broker, kept = label(self._settings), self._snapshots.fitting(groups, MAX_GROUPS)
         due = self._snapshots.due(
             BrokerSnapshot, broker=broker, started_at_ms=started_at_ms, share_groups=kept
         )

@@ -14,15 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition, errors
 from kafka.admin import OffsetSpec
-from kafka.errors import (
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    GroupAuthorizationFailedError,
-    KafkaError,
-    TopicAuthorizationFailedError,
-)
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.sources.connect.interfaces import Key
@@ -38,9 +31,9 @@ _UNKNOWN: Final = ""
 """The state in an answer that is an error."""
 
 _OF_A_GROUP: Final = (
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    GroupAuthorizationFailedError,
+    errors.CoordinatorLoadInProgressError,
+    errors.CoordinatorNotAvailableError,
+    errors.GroupAuthorizationFailedError,
 )
 """What keeps some groups from being described, and not others."""
 
@@ -186,10 +179,10 @@ class _Round:
     def _read(self, connection: KafkaConnection, place: TopicPartition, extent: Extent) -> None:
         try:
             known = a_record_waits(connection, place, extent)
-        except TopicAuthorizationFailedError:
+        except errors.TopicAuthorizationFailedError:
             self.unread[place] = f"{place.topic} may not be read; allow us to Read it"
             return
-        except KafkaError as error:
+        except errors.KafkaError as error:
             silent = f"{place.topic} cannot be read ({type(error).__name__})"
         else:
             if known is not None:
@@ -222,7 +215,7 @@ class SinkGroups:
             if self._admin is None:
                 self._admin = kafka_topics.connect(self._connection)
             groups = read_groups(self._admin, names)
-        except KafkaError as error:
+        except errors.KafkaError as error:
             self.close()
             self._round.undescribed = f"Kafka does not describe the groups of sinks ({type(error).__name__})"
             return {}

@@ -15,7 +15,7 @@ from collector.sources.connect.sink_groups import Extents, Group, SinkGroups
 from collector.sources.connect.stalled import StallWatch, TaskObservation, Verdict
 from collector.sources.connect.workers import cluster_url
 from collector.sources.jolokia import JolokiaError
-from collector.sources.source import Chunk, Publishing, Snapshots, fitting
+from collector.sources.source import Chunk, Publishing, Snapshots
 from deadwatch.contract.events import ConnectTask, ConnectTasksSnapshot
 from deadwatch.runtime import http_client
 from deadwatch.runtime.kafka import KafkaConnection
@@ -56,7 +56,8 @@ class ConnectTasksSource:
         )
         self._watch.keep(tasks)
         troubles += self._groups.troubles
-        cluster, kept = self._settings.name or cluster_url(self._settings), fitting(described, MAX_TASKS)
+        cluster = self._settings.name or cluster_url(self._settings)
+        kept = self._snapshots.fitting(described, MAX_TASKS)
         if len(kept) < len(described):
             troubles.append("there are more tasks than one event holds; those beyond are not published")
         due = self._snapshots.due(ConnectTasksSnapshot, connect_cluster=cluster, connect_tasks=kept)

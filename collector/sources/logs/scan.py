@@ -14,19 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import Final
 
+from collector.sources.logs import formats
 from collector.sources.logs.dialects import brokers, clients, connect, stream_drops, streams
 from collector.sources.logs.dialects.cause import ALWAYS_NEW, Cause, Mention, key_of, mention, unread
 from collector.sources.logs.dialects.connect import Worker
-from collector.sources.logs.formats import (
-    CONTINUES,
-    FORMATS,
-    NOT_JSON,
-    Record,
-    Text,
-    detect,
-    is_plain,
-    text_of,
-)
+from collector.sources.logs.formats import Record, Text
 from collector.sources.logs.layout import KNOWN, Layout
 from collector.sources.logs.lines import candidates, complete, last_headers, line_end, parts_of
 
@@ -147,7 +139,7 @@ class Block:
                 memory, causes = self._read_line(memory.of_stream(stream), _bytes(lines), end, end)
                 found += causes
             memory = replace(memory, held={})
-        plain = self.form.whole and is_plain(self.block, end) if end else plain
+        plain = self.form.whole and formats.is_plain(self.block, end) if end else plain
         return replace(memory, offset=self.base + end, plain=plain), found
 
     def advance(self, memory: Memory, start: int, end: int) -> Memory:
@@ -215,7 +207,7 @@ def _entry(record: Record, start: int, stream: str = "") -> Entry:
 
 def quarantined(reason: str, excerpt: str, offset: int) -> Cause:
     """The cause that the line at ``offset`` was not read; lines of an entry that are not JSON count once."""
-    return unread(reason, excerpt[:EXCERPT_BYTES], *([] if reason == NOT_JSON else [str(offset)]))
+    return unread(reason, excerpt[:EXCERPT_BYTES], *([] if reason == formats.NOT_JSON else [str(offset)]))
 
 
 def admitted(memory: Memory, causes: list[Cause], alone: Entry) -> tuple[Memory, list[Found]]:
@@ -264,11 +256,11 @@ class Scanner:
             return memory, []
         if not end and (hole := len(block) - len(block.lstrip(b"\0"))):
             return replace(memory, offset=memory.offset + hole), []
-        name = self.format or memory.format or detect(block[: end or None])
-        memory, form = replace(memory, format=name), FORMATS[name or "text"](self.layout, self.zone)
+        name = self.format or memory.format or formats.detect(block[: end or None])
+        memory, form = replace(memory, format=name), formats.FORMATS[name or "text"](self.layout, self.zone)
         if memory.others and memory.entry is None:  # of the file before
             stream = form.stream(block[: line_end(block, 0, len(block))])
-            entry = memory.others.get(stream) if CONTINUES.match(block) else None
+            entry = memory.others.get(stream) if formats.CONTINUES.match(block) else None
             memory = replace(memory, entry=entry, others={})
         if not end and full:
             return self._overlong(memory, block, form)
@@ -277,7 +269,7 @@ class Scanner:
         return Block(form, block, memory.offset, final=final, full=full).read(memory, end)
 
     def _overlong(self, memory: Memory, block: bytes, form: Text) -> tuple[Memory, list[Found]]:
-        base, excerpt = memory.offset, text_of(block[:EXCERPT_BYTES])
+        base, excerpt = memory.offset, formats.text_of(block[:EXCERPT_BYTES])
         memory = Block(form, block, base, final=False, full=True).advance(memory, 0, len(block))
         cause = quarantined(LINE_TOO_LONG, excerpt, base)
         memory, found = admitted(memory, [cause], Entry(base, excerpt))

@@ -5,16 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from kafka import TopicPartition
-from kafka.errors import (
-    CoordinatorLoadInProgressError,
-    CoordinatorNotAvailableError,
-    GroupAuthorizationFailedError,
-    KafkaConnectionError,
-    KafkaError,
-    NotCoordinatorError,
-    TopicAuthorizationFailedError,
-)
+from kafka import TopicPartition, errors
 from kafka.structs import OffsetAndMetadata, OffsetAndTimestamp
 
 from collector.sources.connect import sink_groups
@@ -31,8 +22,8 @@ Answer = tuple[dict[str, int], int] | Exception
 RECORD: Answer = ({"records": 1}, 3)
 MARKERS: Answer = ({}, 9)
 SILENCE: Answer = ({}, 3)
-FORBIDDEN: Answer = TopicAuthorizationFailedError()
-AWAY: Answer = KafkaConnectionError()
+FORBIDDEN: Answer = errors.TopicAuthorizationFailedError()
+AWAY: Answer = errors.KafkaConnectionError()
 
 
 class Consumer:
@@ -145,8 +136,8 @@ def test_a_round_in_which_nobody_asks_ends_no_rest(monkeypatch: pytest.MonkeyPat
     assert found == [None, True]
 
 
-HIDDEN, MOVED = GroupAuthorizationFailedError(), NotCoordinatorError()
-Described = tuple[str, int | KafkaError | None]
+HIDDEN, MOVED = errors.GroupAuthorizationFailedError(), errors.NotCoordinatorError()
+Described = tuple[str, int | errors.KafkaError | None]
 """The state of a group, and what it has committed of P0 or how that fails."""
 
 
@@ -162,7 +153,7 @@ class Admin:
         self.asked += 1
         offsets = {name: self.groups[name][1] for name in names}
         for offset in offsets.values():
-            if isinstance(offset, KafkaError):
+            if isinstance(offset, errors.KafkaError):
                 raise offset
         return {
             name: {P0: OffsetAndMetadata(offset, "", -1)} if isinstance(offset, int) else {}
@@ -191,8 +182,8 @@ DESCRIBED: list[tuple[str, Described, dict[str, Group | None]]] = [
     ("one of another protocol", ("Dead", 5), {"g": None}),
     ("one whose answer is an error", ("", None), {"g": None}),
     ("one that we may not see", ("", HIDDEN), {"g": None}),
-    ("one whose coordinator is loading", ("", CoordinatorLoadInProgressError()), {"g": None}),
-    ("one without a coordinator", ("", CoordinatorNotAvailableError()), {"g": None}),
+    ("one whose coordinator is loading", ("", errors.CoordinatorLoadInProgressError()), {"g": None}),
+    ("one without a coordinator", ("", errors.CoordinatorNotAvailableError()), {"g": None}),
 ]
 
 
