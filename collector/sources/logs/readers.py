@@ -1,19 +1,21 @@
 """Readers of logs by name: files that are followed, and gzip files and standard input, which are read once.
 
 What is read once is a stream of bytes, of which only what the scanner has not passed is kept. A damaged
-gzip file is read up to its damage; a gzip bomb is unpacked block by block.
+gzip file is read up to its damage, and one that ends before its end is waited for as long as it is written; a
+gzip bomb is unpacked block by block.
 """
 
 import gzip
 import os
 import select
+import time
 import zlib
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from collector.sources.logs.followed_file import FollowedFile, readable
+from collector.sources.logs.followed_file import QUIET_S, FollowedFile, readable
 
 GZIP: Final = ".gz"
 STDIN: Final = Path("-")
@@ -84,13 +86,16 @@ class GzipLog(OnceReader):
                 self._file.close()
         self._file, self._held, self._start, self._ended = None, bytearray(), 0, False
 
-    def _pull(self) -> bytes:
+    def _pull(self) -> bytes | None:
         if self._file is None:
             raise ValueError("the file is not open")
         with readable(close=self.close):
             try:
                 return self._file.read1(PIECE_BYTES)
             except EOFError:
+                if time.time() - os.fstat(self._file.fileno()).st_mtime <= QUIET_S:
+                    self.close()
+                    return None
                 self.trouble = GZIP_TRUNCATED
             except (gzip.BadGzipFile, zlib.error):
                 self.trouble = GZIP_BROKEN

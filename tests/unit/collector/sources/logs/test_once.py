@@ -87,7 +87,17 @@ def test_what_a_truncated_gzip_file_holds_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.log.gz"
     whole = gzip.compress(b"".join(line(task) for task in range(1_000)) + os.urandom(1_000))
     path.write_bytes(whole[:-500])
+    os.utime(path, (0, 0))
     assert read(path) == [*(str(task) for task in range(1_000)), GZIP_TRUNCATED]
+
+
+def test_a_gzip_file_that_is_still_being_written_is_read_to_its_end(tmp_path: Path) -> None:
+    path, whole = tmp_path / "a.log.gz", gzip.compress(line(0) + QUIET + line(1))
+    path.write_bytes(whole[: len(whole) // 2])
+    with closing(log_source(path)) as source:
+        events, _ = drain(source)
+        path.write_bytes(whole)
+        assert tasks_and_reasons([*events, *drain(source)[0]]) == ["0", "1"]
 
 
 @pytest.mark.parametrize("data", [b"no gzip at all\n", gzip.compress(line(0), mtime=0)[:-8] + b"wrong crc"])

@@ -3,6 +3,7 @@
 import pytest
 
 from collector.sources.logs.records import MAX_RESOURCES, MAX_STREAMS, LogRecord, Resources, scan
+from collector.sources.logs.scan import Found
 
 HIT = "Task 1_0 did not make progress within 4004 ms. Adjust `task.timeout.ms` if needed."
 CLIENT = "app-7f99e2d8-5383-481a-8dd1-773528d54f71"
@@ -15,13 +16,17 @@ def record(
     return LogRecord(resource, stream, thread, text, at_ms)
 
 
-def found(*records: LogRecord) -> list[tuple[str, ...]]:
+def hits(*records: LogRecord) -> list[Found]:
     resources: Resources = {}
-    identities = []
+    hits = list[Found]()
     for one in records:
         resources, causes = scan(resources, one, 0)
-        identities += [cause.cause.identity for cause in causes]
-    return identities
+        hits += causes
+    return hits
+
+
+def found(*records: LogRecord) -> list[tuple[str, ...]]:
+    return [hit.cause.identity for hit in hits(*records)]
 
 
 def test_a_hit_that_several_loggers_tell_of_is_one() -> None:
@@ -78,11 +83,5 @@ def test_lines_that_say_nothing_change_nothing_of_what_the_others_say() -> None:
     quiet = "[2026-11-21 12:35:24,000] INFO nothing (x.Y)"
     entry = [record(header), record("\tat x.Y.z(Y.java:1)"), record(f"Caused by: {HIT}"), record("\tat x.Z")]
     alone = [record(quiet), record("\tat x.Q")]
-    (hit,) = found(*alone, *entry, *alone)
-    assert hit == ("task_timeout", CLIENT, "1_0", "4004")
-    at_ms = list[int | None]()
-    resources: Resources = {}
-    for one in (*alone, *entry):
-        resources, causes = scan(resources, one, 0)
-        at_ms += [cause.at_ms for cause in causes]
-    assert at_ms == [1_795_264_523_893]
+    (hit,) = hits(*alone, *entry, *alone)
+    assert (hit.cause.identity, hit.at_ms) == (("task_timeout", CLIENT, "1_0", "4004"), 1_795_264_523_893)
