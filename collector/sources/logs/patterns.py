@@ -203,11 +203,9 @@ class LogGlob:
         """Whether it is a copy of the other one, or was written between two files that had the other's name.
 
         What is called like a rotation and is still empty may become one. ``past`` is None where the last look
-        has not found the other one.
+        has not found the other one, ``there`` where this one does not: it was renamed, and is the last.
         """
-        if not now.size or (past is not None and past.start_bytes and now.begins_as(past)):
-            return True
-        if there is None:
+        if there is None or not now.size or (past and past.start_bytes and now.begins_as(past)):
             return True
         return (past is None or not there.is_still(past)) and now.written_ns <= there.written_ns
 
