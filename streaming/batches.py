@@ -14,7 +14,7 @@ import gc
 import logging
 import pickle
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from deadwatch.contract import quarantine
-from deadwatch.contract.events import Position, RedriveWritten
+from deadwatch.contract.events import RedriveWritten
 from deadwatch.deadletter.dialects import reading
 from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
@@ -89,7 +89,7 @@ class Batches:
         self._reader = Reader(small)
         self._busy, self._merger = threading.Lock(), ThreadPoolExecutor(1, "merge")
         self._merging: Future[None] | None = None
-        self._stopping, self._waited_ms, self.applied = False, 0, 0
+        self._stopping, self.applied = False, 0
         self.error: Exception | None = None
 
     def stop(self) -> None:
@@ -111,7 +111,6 @@ class Batches:
             try:
                 query_id = records.sparkSession.sparkContext.getLocalProperty(QUERY_ID_PROPERTY) or ""
                 summary, took_ms = self._summarised(records)
-                self.settle()
             except Exception as error:
                 self.error = self.error or error
                 raise
@@ -128,20 +127,16 @@ class Batches:
     @panics_told()
     def _summarised(self, records: DataFrame) -> tuple[Partial, int]:
         """What the kernel makes of a batch, and how long that took: without the wait for another."""
-        began_ms, self._waited_ms = self._clock_ms(), 0
-        settings = self._settings
+        settings, began_ms = self._settings, self._clock_ms()
         context = Context(settings.events_topic, began_ms, settings.samples_per_group, reading())
-        summary = summarise_once(self._reader.read(records), context, self._marks)
+        summarise_all = self._reader.read(records)
+        summary, waits_ms = summarise_all(context), self._clock_ms()
+        self.settle()  # its sources were counted up to a position in the batch before this one, too
+        waited_ms = self._clock_ms() - waits_ms
+        summary = summarise_once(summary, summarise_all, context, self._store.marks)
         if self._quarantine_refused and any(key.refused for key in summary.events.sums):
             write_refused(records, settings)
-        return summary, max(0, self._clock_ms() - began_ms - self._waited_ms)
-
-    def _marks(self, sources: frozenset[str]) -> Mapping[str, Position]:
-        """Up to which positions these sources were counted, in the batch before this one too."""
-        asked_ms = self._clock_ms()
-        self.settle()
-        self._waited_ms += self._clock_ms() - asked_ms
-        return self._store.marks(sources)
+        return summary, max(0, self._clock_ms() - began_ms - waited_ms)
 
     def _merge(self, summary: Partial, took_ms: int, query_id: str, batch_id: int) -> None:
         try:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -29,8 +30,8 @@ def counted(
     now_ms: int = 1,
 ) -> Partial:
     """What the kernel makes of records, after events up to ``marks`` were counted."""
-    context = Context(EVENTS, now_ms, samples)
-    return summarise_once(lambda asked: summarise(table(records), asked), context, lambda _: marks or {})
+    context, summarise_all = Context(EVENTS, now_ms, samples), partial(summarise, table(records))
+    return summarise_once(summarise_all(context), summarise_all, context, lambda _: marks or {})
 
 
 def task_timeout(source: str, offset: int, happened_at_ms: int) -> TaskTimeout:

@@ -84,17 +84,17 @@ def merge(parts: Sequence[Partial], context: Context) -> Partial:
 
 
 def summarise_once(
+    partial: Partial,
     summarise_all: Callable[[Context], Partial],
     context: Context,
     marks_of: Callable[[frozenset[str]], Mapping[str, Position]],
 ) -> Partial:
     """What the records of a batch change, each event counted once.
 
-    ``summarise_all`` sums up the whole batch; ``marks_of`` says up to which position sources were counted
-    before; without a source it is not asked. Where a source may have sent an event again, which happens after
-    a crash of the sender, the batch is summed up a second time.
+    ``summarise_all`` has summed up the whole batch to ``partial``; ``marks_of`` says up to which position
+    sources were counted before; without a source it is not asked. Where a source may have sent an event
+    again, which happens after a crash of the sender, the batch is summed up a second time.
     """
-    partial = summarise_all(context)
     sources = frozenset(run.source for run in partial.events.runs)
     replayed = partial.events.replayed(marks_of(sources) if sources else {})
     if not replayed:

@@ -93,7 +93,8 @@ def test_any_split_merges_to_the_same(
 
     counted_before = {source: Position(1, offset) for source, offset in marks.items()}
     whole = counted(records, counted_before, now_ms=CONTEXT.now_ms)
-    assert account(summarise_once(split, CONTEXT, lambda _: counted_before)) == account(whole)
+    found = summarise_once(split(CONTEXT), split, CONTEXT, lambda _: counted_before)
+    assert account(found) == account(whole)
 
 
 def test_without_a_source_nobody_is_asked_what_was_counted() -> None:
@@ -101,7 +102,7 @@ def test_without_a_source_nobody_is_asked_what_was_counted() -> None:
         raise AssertionError(sources)
 
     dead_letters = summarise(table([{"topic": "dlq.a"}]), CONTEXT)
-    assert summarise_once(lambda _: dead_letters, CONTEXT, marks_of) is dead_letters
+    assert summarise_once(dead_letters, lambda _: dead_letters, CONTEXT, marks_of) is dead_letters
 
 
 def test_a_chunk_that_was_sent_twice_counts_once() -> None:
