@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ import jars
 from deadwatch.runtime import process
 from streaming import jvm
 from streaming.failure import CAUSE
-from streaming.settings import StreamingSettings
+from streaming.settings import StreamingSettings, check_ui
 
 LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
@@ -41,11 +41,9 @@ collected; at rest this costs some 20 MB.
 WHERE_MADE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
 """Elsewhere than it was made for, a JVM rewrites the pointers of prepared classes: 70 MB that are its own."""
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
-
 MAKES_SECRET = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?$|yarn$|k8s://")
 """Masters with which Spark makes a secret of its own for every application."""
 ON_CLUSTER = re.compile(r"yarn$|k8s://")
-
 JAVA = re.compile(r"^: (?P<text>.+)$", re.MULTILINE)
 """Where py4j shows the exception that Java has thrown."""
 WRONG = re.compile(
@@ -144,9 +142,8 @@ def end(spark: SparkSession) -> None:
 @contextmanager
 def starting(stop: threading.Event) -> Iterator[None]:
     """Inside, what asks for the end kills Spark and raises ``Interrupted``: nothing has to be finished.
-    Processes that were there before run on.
 
-    So does ``stop`` that is set before: Spark would start for as long as a stop may take.
+    So does ``stop`` that is set before. Processes that were there before run on.
     """
     others = set(psutil.Process().children(recursive=True))
     try:
@@ -175,9 +172,7 @@ def _start(settings: StreamingSettings) -> SparkSession:
     conf = {"spark.app.name": "deadwatch-streaming", **configuration(settings)}
     if settings.master:
         conf["spark.master"] = settings.master
-    # the JVM's command line shows these; the session hands the secrets over later
-    shown = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
-    _launch(SparkConf(loadDefaults=False).setAll(shown))
+    _launch(conf)
     spark = SparkSession.builder.config(map={**conf}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     guard_callbacks(spark)
@@ -201,14 +196,19 @@ def refuse_pythons_own(patterns: Iterable[str], spark: SparkSession) -> None:
             ) from error
 
 
-def _launch(conf: SparkConf) -> None:
-    """Start the JVM of this process."""
+def _launch(conf: Mapping[str, str]) -> None:
+    """Start the JVM of this process; its command line shows no secret, the session hands those over later."""
+    visible = [(name, value) for name, value in conf.items() if not re.search(SECRETS, name)]
+    shown = SparkConf(loadDefaults=False).setAll(visible)
     try:
-        SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001 -- PySpark starts it so itself
+        SparkContext._ensure_initialized(conf=shown)  # noqa: SLF001 -- PySpark starts it so itself
+        check_ui(dict(SparkConf().setAll(visible).getAll()))  # with those of spark-defaults.conf
     except PySparkRuntimeError as error:
-        if why := jvm.refusal(conf):
+        if why := jvm.refusal(shown):
             raise WrongSettingError(f"Spark does not start: {why}") from error
         raise
+    except ValueError as error:
+        raise WrongSettingError(f"Spark does not start: {error}") from error
 
 
 class _JvmOnly:

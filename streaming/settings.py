@@ -1,5 +1,6 @@
 """Settings of ``python -m streaming``: ``STREAMING_*`` or section ``streaming`` of ``deadwatch.yaml``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,15 @@ RESULTS_DEPEND_ON = frozenset(
     }
 )
 """Settings of Spark that are ours."""
+
+
+def check_ui(spark: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` where Spark's UI is shown on a port that Spark does not take: it ends at once."""
+    port = spark.get("spark.ui.port", "0").strip()
+    is_number = port.lstrip("+-").isdecimal()  # Spark reads variables too, and says what is none
+    is_shown = spark["spark.ui.enabled"].lower() == "true"
+    if is_shown and is_number and int(port) not in {0, *range(1_024, 65_536)}:
+        raise ValueError("spark.ui.port is none from 1024 to 65535: set ui_port instead")
 
 
 class StreamingSettings(StoreSettings, QuarantineSettings):
@@ -110,11 +120,7 @@ class StreamingSettings(StoreSettings, QuarantineSettings):
     def _refuse_contradictions(self) -> Self:
         if self.default_api_timeout_ms < self.request_timeout_ms:
             raise ValueError("default_api_timeout_ms must be at least request_timeout_ms")
-        port = self.spark.get("spark.ui.port", "0").strip()
-        is_number = port.lstrip("+-").isdecimal()  # Spark reads variables too, and says what is none
-        is_shown = self.spark.get("spark.ui.enabled", str(self.ui_port is not None)).lower() == "true"
-        if is_shown and is_number and int(port) not in {0, *range(1_024, 65_536)}:
-            raise ValueError("spark.ui.port is none from 1024 to 65535: set ui_port instead")
+        check_ui({"spark.ui.enabled": str(self.ui_port is not None), **self.spark})
         if self.spark.get("spark.port.maxRetries", "").strip().startswith("-"):
             raise ValueError("spark.port.maxRetries must not be negative: Spark would try no port at all")
         return self

@@ -16,6 +16,8 @@ from streaming.settings import StreamingSettings
 from tests.spark.conftest import SETTINGS
 from tests.waiting import WITHIN_S, until
 
+JARS = ("file:///none.jar",)
+
 
 def test_driver_and_executors_ask_each_other_for_a_secret(spark: SparkSession) -> None:
     java: Any = spark.sparkContext._jvm
@@ -74,9 +76,22 @@ def test_a_pattern_that_only_python_reads_is_a_wrong_setting(spark: SparkSession
             session.WrongSettingError, match=rf"dlq_topics: .*{re.escape(pattern)}': .* near index"
         ):
             session.refuse_pythons_own((r"dlq\..*", pattern), spark)
-    settings = StreamingSettings(master="local[1]", jars=("file:///none.jar",), spark=SETTINGS)
+    settings = StreamingSettings(master="local[1]", jars=JARS, spark=SETTINGS)
     with pytest.raises(session.WrongSettingError, match="dlq_topics"):
         session.start(settings.model_copy(update={"dlq_topics": ("a{,3}",)}))
+
+
+def test_a_port_that_the_ui_cannot_have_is_a_wrong_setting_where_spark_finds_it_too(
+    spark: SparkSession,
+) -> None:
+    java: Any = spark.sparkContext._jvm
+    shown = StreamingSettings(master="local[1]", jars=JARS, spark={**SETTINGS, "spark.ui.enabled": "true"})
+    java.System.setProperty("spark.ui.port", "80")  # as spark-submit does with those of spark-defaults.conf
+    try:
+        with pytest.raises(session.WrongSettingError, match=r"spark\.ui\.port is none"):
+            session.start(shown)
+    finally:
+        java.System.clearProperty("spark.ui.port")
 
 
 def test_no_secret_stands_in_the_command_line_of_the_jvm(spark: SparkSession) -> None:
