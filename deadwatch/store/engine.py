@@ -127,7 +127,7 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction that only reads one snapshot: it waits for no writer, and no writer waits for it."""
     if engine.dialect.name == SQLITE:
         return engine.execution_options(**{READS: True}).begin()
-    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True).begin()
+    return engine.execution_options(isolation_level="REPEATABLE READ").begin()
 
 
 def end_silent_sessions(engine: Engine) -> None:

@@ -69,9 +69,9 @@ def test_a_client_that_was_frozen_in_a_transaction_tries_again(url: str) -> None
 
 def test_a_server_that_only_reads_is_asked_again_on_a_new_connection(url: str) -> None:
     engine, change = engines.connect(url), update(sources).values(kind="next")
-    with Store(url), engine.connect() as connection:
+    with Store(url), engines.reading(engine) as connection:
         connection.execute(text("SET default_transaction_read_only = on"))
-        connection.commit()
+    with engine.connect() as connection:
         with pytest.raises(InternalError) as raised:
             connection.execute(change)
         assert is_passing(raised.value)
