@@ -27,7 +27,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from api.errors import StoreUnavailableError, StoreVersionError
 from deadwatch.store import versions
-from deadwatch.store.engine import POSTGRESQL, connect, existing, parse_url
+from deadwatch.store.engine import POSTGRESQL, connect, existing, note_pooler, parse_url
 from deadwatch.store.maintenance.file import path_of
 from deadwatch.store.trouble import line
 
@@ -151,6 +151,7 @@ def _of_server(url: URL) -> Engine:
         max_overflow=-1,
         pool_recycle=RECYCLE_S,
     )
+    event.listen(engine, "connect", note_pooler)
     _limit_waits(engine, READING_S)
     return engine
 
@@ -293,8 +294,7 @@ def _files(path: Path) -> Hashable:
 
 
 def _inode(path: Path) -> tuple[int, int] | None:
-    try:
+    with suppress(OSError):
         found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return found.st_dev, found.st_ino
+    return None

@@ -110,6 +110,7 @@ def connect(text: str, *, create: bool = True) -> Engine:
     url = parse_url(text)
     if url.drivername != SQLITE:
         engine = create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=POSTGRESQL)
+        event.listen(engine, "connect", note_pooler)
         event.listen(engine, "handle_error", _on_error)
         return engine
     path = Path(url.database or "")
@@ -121,6 +122,13 @@ def connect(text: str, *, create: bool = True) -> Engine:
     event.listen(engine, "close", _on_close)
     event.listen(engine, "begin", _on_begin)
     return engine
+
+
+def note_pooler(connection: Any, _record: object) -> None:  # noqa: ANN401 -- of psycopg, which no file needs
+    """Have nothing prepared on a connection to a pooler: each transaction may have another session there."""
+    with connection.transaction(), connection.execute("SELECT pg_backend_pid()") as found:
+        if found.fetchone() != (connection.info.backend_pid,):
+            connection.prepare_threshold = None
 
 
 def reading(engine: Engine) -> AbstractContextManager[Connection]:

@@ -1,6 +1,7 @@
 """A client that is frozen in the middle of a pipeline keeps its locks: whoever waits for them ends it.
 
-What the server says to a client that it has ended, or that it does not let write, passes by itself.
+What the server says to a client that it has ended, or that it does not let write, passes by itself. Behind a
+pooler a client has another session for each transaction.
 """
 
 from collections.abc import Iterator
@@ -79,3 +80,17 @@ def test_a_server_that_only_reads_is_asked_again_on_a_new_connection(url: str) -
         connection.rollback()
         connection.execute(change)
     engine.dispose()
+
+
+@pytest.mark.parametrize("pooled", [False, True], ids=["the server itself", "a pooler"])
+def test_what_was_prepared_is_not_looked_for_in_another_session(
+    url: str, monkeypatch: pytest.MonkeyPatch, pooled: bool
+) -> None:
+    if pooled:
+        monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", 1)  # a number of the pooler's own
+    with Store(url) as store:
+        for _ in range(9):
+            store.offsets()
+        with store.reading() as connection:
+            prepared = connection.scalar(text("SELECT count(*) FROM pg_prepared_statements"))
+    assert (prepared == 0) is pooled
