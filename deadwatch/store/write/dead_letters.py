@@ -24,6 +24,7 @@ from deadwatch.store.engine import (
     delete_keys,
     greatest,
     least,
+    many,
     merging,
     saturated,
     stored,
@@ -100,8 +101,7 @@ def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
 
 def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
     rows = [{**storable_values(field_values(one)), "records": counted(one.records)} for one in deltas]
-    if rows:
-        connection.execute(merging(connection, groups, _changes), rows)
+    many(connection, merging(connection, groups, _changes), rows)
 
 
 def _changes(new: New) -> Values:
