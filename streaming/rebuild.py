@@ -5,7 +5,6 @@ stopped at any moment. In the end one transaction puts the new counts in place o
 stream, which begins again at the offsets that stand beside the counts: nothing is counted twice.
 """
 
-import itertools
 import logging
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 from kafka import KafkaAdminClient
 from kafka.admin import OffsetSpec
@@ -44,6 +43,7 @@ STORE: Final = "store.db"
 FORGOTTEN: Final = "forgotten_by_backfill"
 """Why records are missed that were counted once: Kafka has deleted them, or they are before the time."""
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -136,9 +136,7 @@ class Rebuild:
     ) -> None:
         done, to_do = 0, work.plan.records
         progress(done, to_do)
-        parts: list[Plan] = []
-        self._retry(lambda: parts.extend(self._parts(work.plan)))
-        for part in parts:
+        for part in self._retry(lambda: self._parts(work.plan)) or ():
             self._retry(lambda: self._count(spark, shadow, part))  # noqa: B023 -- called at once
             if self._stop.is_set():
                 return
@@ -169,27 +167,25 @@ class Rebuild:
         kafka_cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         return data_loss.counters(counts, reason, kafka_cluster, now_ms)
 
-    def _retry(self, call: Callable[[], None]) -> None:
-        """Call again while Kafka does not answer, until the process is to stop."""
-        for failures in itertools.count(1):
-            if self._stop.is_set():
-                return
+    def _retry(self, call: Callable[[], T]) -> T | None:
+        """The result of ``call``, called again while Kafka does not answer; None: the process is to stop."""
+        failures = 0
+        while not self._stop.is_set():
             try:
-                call()
+                return call()
             except FAILURES as error:
                 failure = failure_of(error)
                 if self._stop.is_set():
-                    return
+                    break
                 if not failure.kafka and not isinstance(error, BackfillError):
                     raise BackfillError(failure.message) from error
                 logger.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
+                failures += 1
                 self._stop.wait(self._backoff.delay_ms(failures, self._rng) / 1_000)
-            else:
-                return
+        return None
 
     def _refuse_other_topics(self, work: Work) -> None:
-        now: dict[str, str] = {}
-        self._retry(lambda: now.update(self._topic_ids()))
+        now = self._retry(self._topic_ids) or {}
         changed = sorted(
             topic for topic, topic_id in work.ids.items() if now.get(topic, topic_id) != topic_id
         )

@@ -278,11 +278,8 @@ class TopicTracker:
         spec: OffsetSpec,
         isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
     ) -> dict[Place, OffsetAndTimestamp]:
-        places = set(partitions)
-        if not places:
-            return {}
         with self._asking:
-            return cluster.listed_offsets(self._admin, places, spec, isolation)
+            return cluster.listed_offsets(self._admin, partitions, spec, isolation)
 
 
 def _recreated(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

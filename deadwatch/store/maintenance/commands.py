@@ -54,7 +54,9 @@ def _run(work: Work, address: str, name: str, now_ms: int) -> str:
         case Work.BACKUP:
             return _backup(_file(work, address), name, now_ms)
         case Work.RESTORE:
-            return _restore(_file(work, address), name, now_ms)
+            store = _file(work, address)
+            done = restore.from_backup(store, name, now_ms) if name else restore.from_damaged(store, now_ms)
+            return "\n".join(done)
 
 
 def _status(address: str) -> str:
@@ -97,11 +99,6 @@ def _backup(store: Path, name: str, now_ms: int) -> str:
     target = Path(name) if name else backups.path(store, now_ms)
     backups.make(store, target)
     return f"{target}: {target.stat().st_size} bytes"
-
-
-def _restore(store: Path, name: str, now_ms: int) -> str:
-    done = restore.from_backup(store, name, now_ms) if name else restore.from_damaged(store, now_ms)
-    return "\n".join(done)
 
 
 def _file(work: Work, address: str) -> Path:

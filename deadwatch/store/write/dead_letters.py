@@ -57,7 +57,10 @@ def merge(
     known, rows_before = stored(connection, groups.c.fingerprint, keys), count(connection, groups)
     admissible = admitted(keys, known, rows_before, max_groups) | {OTHER}
     added = [one if one.fingerprint in admissible else other_group(one) for one in deltas]
-    _add(connection, _together(added))
+    totals = [
+        {**storable_values(field_values(one)), "records": counted(one.records)} for one in _together(added)
+    ]
+    many(connection, merging(connection, groups, _changes), totals)
     _merge_trends(connection, added, now_ms)
     most = kept_of_a_group(samples_per_group, rows_before)
     own = (one if one.fingerprint in admissible else replace(one, fingerprint=OTHER) for one in found)
@@ -97,11 +100,6 @@ def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:
     """The newest samples, at most ``most`` of each group."""
     for of_group in grouped(found, lambda one: one.fingerprint).values():
         yield from sorted(of_group, key=attrgetter(*AGE), reverse=True)[:most]
-
-
-def _add(connection: Connection, deltas: Iterable[GroupDelta]) -> None:
-    rows = [{**storable_values(field_values(one)), "records": counted(one.records)} for one in deltas]
-    many(connection, merging(connection, groups, _changes), rows)
 
 
 def _changes(new: New) -> Values:
