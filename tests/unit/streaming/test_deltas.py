@@ -261,10 +261,6 @@ COUNTED: Mapping[str, tuple[list[Event], Mapping[tuple[str, ...], int]]] = {
             ("client_timeouts", "c1", "p1", "buffer"): 2,
         },
     ),
-    "corrupted tasks": (
-        [made(contract.TaskCorrupted, offset, **TASK) for offset in (0, 10)],
-        {("tasks_corrupted", "c1", "app", "0_0"): 2},
-    ),
     "dead threads": (
         [made(contract.StreamThreadDied, 20, application="app", decision="REPLACE_THREAD")],
         {("stream_thread_deaths", "c1", "app", "REPLACE_THREAD"): 1},
@@ -374,17 +370,14 @@ def test_events_of_a_backlog_are_in_the_buckets_of_their_times(now_ms: int) -> N
         replace(example, position=Position(1, number, 0), happened_at_ms=now_ms - age_ms)
         for number, age_ms in enumerate(AGES_MS)
     ]
-    records = [{"key": key, "value": value} for key, value in map(encode, hits)]
-    changes = deltas.event_series(counted(records, now_ms=now_ms).events, EVENTS)
-    assert spread([change for change in changes if change.series is TASK_TIMEOUTS], now_ms) == expected(
-        now_ms
-    )
+    changes = deltas.event_series(counted(sent(*hits), now_ms=now_ms).events, EVENTS)
+    timeouts = [change for change in changes if change.series is TASK_TIMEOUTS]
+    assert spread(timeouts, now_ms) == expected(now_ms)
 
 
 def test_dead_letters_of_a_backlog_are_in_the_buckets_of_their_times(now_ms: int) -> None:
     records = [{"topic": "dlq.a", "timestamp_ms": now_ms - age_ms} for age_ms in AGES_MS]
-    causes = counted(records, samples=3, now_ms=now_ms).causes
-    found = deltas.counted(causes, "c1", 10)
+    found = deltas.counted(counted(records, samples=3, now_ms=now_ms).causes, "c1", 10)
     (group,) = found.groups
     assert spread(found.series, now_ms) == expected(now_ms)
     assert (group.first_ms, group.last_ms) == (now_ms - max(AGES_MS), now_ms - min(AGES_MS))
