@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, select
 from deadwatch.contract.events import Event, RedriveWritten
 from deadwatch.orders.selection import Run, common, rest, runs
 from deadwatch.store.batch import Origins, SeriesDelta, grouped
-from deadwatch.store.engine import delete_keys, merging, rows_with
+from deadwatch.store.engine import delete_keys, many, merging, rows_with
 from deadwatch.store.returns import come_back
 from deadwatch.store.schema import redrive_orders, redrive_written, share_returns
 from deadwatch.store.series import CLUSTER
@@ -208,7 +208,5 @@ def _keep(
     after = {one[:ORIGIN_KEY]: one for one in left}
     delete_keys(connection, share_returns, known.keys() - after.keys())
     rows = [{**one._asdict(), "read_at_ms": now_ms} for key, one in after.items() if known.get(key) != one]
-    fitting = caps.fitting(connection, share_returns, rows)
-    if fitting:
-        longer = merging(connection, share_returns, lambda new: {"end_offset": new.end_offset})
-        connection.execute(longer, fitting)
+    longer = merging(connection, share_returns, lambda new: {"end_offset": new.end_offset})
+    many(connection, longer, caps.fitting(connection, share_returns, rows))
