@@ -43,6 +43,11 @@ STORE: Final = "store.db"
 FORGOTTEN: Final = "forgotten_by_backfill"
 """Why records are missed that were counted once: Kafka has deleted them, or they are before the time."""
 
+UNKNOWN: Final = "UnknownTopicOrPartition"
+"""What Kafka's clients for Python and for Java say of a topic that was deleted."""
+GONE: Final = "a topic was deleted meanwhile, start the backfill again"
+MOST_UNKNOWN: Final = 10
+"""So often one after the other, 20 s: a broker that has just begun may not know its topics yet."""
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
@@ -91,7 +96,7 @@ class Rebuild:
         """Do it; ``progress`` gets the offsets done and to do. False when stopped: nothing has changed.
 
         Raises:
-            BackfillError: topics were recreated meanwhile.
+            BackfillError: topics were recreated or deleted meanwhile.
         """
         parent = self._settings.checkpoint.resolve().parent
         parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +174,7 @@ class Rebuild:
 
     def _retry(self, call: Callable[[], T]) -> T | None:
         """The result of ``call``, called again while Kafka does not answer; None: the process is to stop."""
-        failures = 0
+        failures = unknown = 0
         while not self._stop.is_set():
             try:
                 return call()
@@ -179,6 +184,9 @@ class Rebuild:
                     break
                 if not failure.kafka and not isinstance(error, BackfillError):
                     raise BackfillError(failure.message) from error
+                unknown = unknown + 1 if UNKNOWN in failure.message else 0
+                if unknown == MOST_UNKNOWN:
+                    raise BackfillError(f"{GONE}: {failure.message}") from error
                 logger.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
                 failures += 1
                 self._stop.wait(self._backoff.delay_ms(failures, self._rng) / 1_000)

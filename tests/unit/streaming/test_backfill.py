@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, UnknownTopicOrPartitionError
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # ships no types
 
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.store import Store
 from streaming import backfill, session
-from streaming.rebuild import BackfillError, Rebuild
+from streaming.rebuild import MOST_UNKNOWN, BackfillError, Rebuild
 from streaming.rebuild_plan import Plan, Work
 from streaming.settings import StreamingSettings
 from streaming.store import RetryingStore
@@ -99,6 +99,21 @@ def test_a_jvm_that_is_gone_is_one_line_and_nothing_when_a_stop_was_asked_for(
     rebuild._retry(count)
 
 
+def test_a_topic_that_stays_unknown_was_deleted_and_is_waited_for_no_longer(rebuild: Rebuild) -> None:
+    nearly = [UnknownTopicOrPartitionError] * (MOST_UNKNOWN - 1)
+    answers = [*nearly, KafkaConnectionError, *nearly, None, *nearly, UnknownTopicOrPartitionError]
+
+    def count() -> bool:
+        if error := answers.pop(0):
+            raise error
+        return True
+
+    assert rebuild._retry(count)
+    with pytest.raises(BackfillError, match=r"deleted meanwhile.*UnknownTopicOrPartition"):
+        rebuild._retry(count)
+    assert answers == []
+
+
 @pytest.fixture
 def stop() -> threading.Event:
     return threading.Event()
@@ -107,7 +122,7 @@ def stop() -> threading.Event:
 @pytest.fixture
 def rebuild(tmp_path: Path, stop: threading.Event) -> Iterator[Rebuild]:
     settings = StreamingSettings(
-        store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}", checkpoint=tmp_path / "c", retry_backoff_ms=1
+        store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}", checkpoint=tmp_path / "c", retry_backoff_ms=0
     )
     with RetryingStore(settings, stop, Random()) as store:
         yield Rebuild(settings, store, stop, clock_ms, Random())
