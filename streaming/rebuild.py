@@ -45,7 +45,6 @@ FORGOTTEN: Final = "forgotten_by_backfill"
 
 UNKNOWN: Final = "UnknownTopicOrPartition"
 """What Kafka's clients for Python and for Java say of a topic that was deleted."""
-GONE: Final = "a topic was deleted meanwhile, start the backfill again"
 MOST_UNKNOWN: Final = 10
 """So often one after the other, 20 s: a broker that has just begun may not know its topics yet."""
 T = TypeVar("T")
@@ -186,23 +185,23 @@ class Rebuild:
                     raise BackfillError(failure.message) from error
                 unknown = unknown + 1 if UNKNOWN in failure.message else 0
                 if unknown == MOST_UNKNOWN:
-                    raise BackfillError(f"{GONE}: {failure.message}") from error
+                    raise BackfillError(f"a topic was deleted, start again: {failure.message}") from error
                 logger.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
                 failures += 1
                 self._stop.wait(self._backoff.delay_ms(failures, self._rng) / 1_000)
         return None
 
     def _refuse_other_topics(self, work: Work) -> None:
-        now = self._retry(self._topic_ids) or {}
+        def topic_ids() -> dict[str, str]:
+            with self._admin() as admin:
+                return cluster.ids_of(cluster.read_topics(admin, self._settings))
+
+        now = self._retry(topic_ids) or {}
         changed = sorted(
             topic for topic, topic_id in work.ids.items() if now.get(topic, topic_id) != topic_id
         )
         if changed:
             raise BackfillError(f"{', '.join(changed)}: made anew meanwhile; start the backfill again")
-
-    def _topic_ids(self) -> dict[str, str]:
-        with self._admin() as admin:
-            return cluster.ids_of(cluster.read_topics(admin, self._settings))
 
     @contextmanager
     def _admin(self) -> Iterator[KafkaAdminClient]:

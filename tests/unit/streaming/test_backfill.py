@@ -109,7 +109,7 @@ def test_a_topic_that_stays_unknown_was_deleted_and_is_waited_for_no_longer(rebu
         return True
 
     assert rebuild._retry(count)
-    with pytest.raises(BackfillError, match=r"deleted meanwhile.*UnknownTopicOrPartition"):
+    with pytest.raises(BackfillError, match=r"was deleted, start again: .*UnknownTopicOrPartition"):
         rebuild._retry(count)
     assert answers == []
 

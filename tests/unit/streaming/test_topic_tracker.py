@@ -16,7 +16,6 @@ from kafka.structs import OffsetAndTimestamp
 from sqlalchemy.exc import OperationalError
 
 from deadwatch.store.batch import Batch, Offsets, Present, SeriesDelta
-from deadwatch.store.engine import connect
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.store import Store
 from deadwatch.store.write.handled import HandledBook
@@ -273,9 +272,8 @@ def test_of_what_a_topic_has_surely_lost_nothing_was_moved(
         query.tracker.check({})
     query.tracker.settle()
     assert query.store.offsets() == {HERE: 4, THERE: 0}
-    engine = connect(query.url)
-    of_each = [HandledBook(engine).handled(TOPIC, "one", [partition]) for partition in (0, 1)]
-    engine.dispose()
+    book = HandledBook(query.store._engine)
+    of_each = [book.handled(TOPIC, "one", [partition]) for partition in (0, 1)]
     left_out = [[at for at in range(20) if one.reason(n, at)] for n, one in enumerate(of_each)]
     assert left_out == [[*range(kept)], [*range(12)]]
 
