@@ -11,6 +11,7 @@ safe to run again and from two places at once: the second finds nothing to do.
 
 import argparse
 import logging
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -175,7 +176,7 @@ class Upkeep:
         if any(now_ms - backups.DAY_MS < backup_ms <= now_ms for backup_ms in made_ms):
             return ""
         try:
-            if not backups.has_room(self._store):
+            if shutil.disk_usage(self._store.parent).free < backups.ROOM * self._store.stat().st_size:
                 return f"{NO_BACKUP}: {NO_ROOM}"
             made = backups.path(self._store, now_ms)
             backups.make(self._store, made, self._stop.is_set)

@@ -199,17 +199,13 @@ class Store:
         with self._writing() as connection:
             snapshots.merge_sources(connection, [{**row, "since_ms": now_ms, "heartbeat_ms": now_ms}], now_ms)
 
-    def transaction(self) -> AbstractContextManager[Connection]:
-        """A transaction that writes; for copying another store into this one."""
-        return self._engine.begin()
-
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads; for copying this store into another one."""
         return reading(self._engine)
 
     def copy_from(self, other: "Store") -> None:
         """Copy everything that another store has counted into this one, which is empty."""
-        with other.reading() as source, self.transaction() as target:
+        with other.reading() as source, self._engine.begin() as target:
             replacement.copy(source, target)
 
     def replace_with(self, other: "Store") -> None:
@@ -217,7 +213,7 @@ class Store:
 
         Both happen in one transaction. Where that was the last to do so, nothing happens.
         """
-        with other.reading() as source, self.transaction() as target:
+        with other.reading() as source, self._engine.begin() as target:
             if lease.displace(target, by=other.name):
                 replacement.replace(source, target, self._max_series)
 

@@ -13,7 +13,7 @@ def test_it_may_take_longer_than_any_other_statement(
     postgres: str, shadow: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a database of its own: the rule would be there for other tests, too."""
-    with Store(postgres) as store, store.transaction() as connection:
+    with Store(postgres) as store, store._engine.begin() as connection:
         connection.execute(text("CREATE RULE slowly AS ON DELETE TO buckets DO ALSO SELECT pg_sleep(1.2)"))
     monkeypatch.setattr(engines, "POSTGRESQL", {"options": "-c statement_timeout=1s"})
     shadow.apply(NEW)

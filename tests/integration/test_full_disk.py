@@ -164,7 +164,7 @@ def test_what_the_api_accepts_on_a_full_disk_is_there_afterwards_and_what_it_ref
     kafka = KafkaConnection(bootstrap_servers=lab.bootstrap_servers)
     settings = ApiSettings(store_url=f"sqlite:///{file}", kafka=kafka)
     with Store(settings.store_url) as store:
-        with store.transaction() as connection:
+        with store._engine.begin() as connection:
             connection.execute(
                 insert(schema.groups).values({**empty_row(schema.groups), "fingerprint": "f1"})
             )

@@ -4,7 +4,6 @@ A backup is whole or not there; none is overwritten.
 """
 
 import os
-import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from glob import escape
@@ -45,11 +44,6 @@ def made_ms(backup: Path) -> int:
     except ValueError:
         return 0
     return round(made.timestamp() * 1_000) if f"{made:{FORM}}" == timestamp else 0
-
-
-def has_room(store: Path) -> bool:
-    """Whether there is room for a backup and for the store to grow."""
-    return shutil.disk_usage(store.parent).free >= ROOM * store.stat().st_size
 
 
 def make(store: Path, target: Path, stopped: Callable[[], bool] | None = None) -> None:

@@ -51,7 +51,7 @@ class Site:
         return [backup.name.rpartition("-")[2] for backup in backups.every(self.file, self.now_ms)]
 
     def write(self, count: int) -> None:
-        with self.store.transaction() as connection:
+        with self.store._engine.begin() as connection:
             for number in range(count):
                 audit.write(connection, Entry(at_ms=1, who="ann", action="a", why=entry(number).decode()))
 
