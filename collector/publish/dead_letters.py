@@ -8,18 +8,23 @@ with an error line and counted, and the collector goes on. A dead letter may be 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kafka import KafkaProducer
 from kafka.errors import KafkaError
 from kafka.serializer import Serializer
 
-from collector.publish.producer import REFUSALS, Retries, Sent, client_options, outcomes, require_queue
+from collector.publish.producer import (
+    REFUSALS,
+    Producer,
+    Retries,
+    Sent,
+    client_options,
+    outcomes,
+    require_queue,
+)
 from collector.settings import CollectorSettings
 from deadwatch.contract.quarantine import Context
-from deadwatch.runtime.kafka import create_no_topics
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +66,7 @@ class KafkaDeadLetterProducer:
         require_queue(settings)
         self._topic = settings.quarantine_topic
         self._copies = settings.quarantine_copy_record_enable
-        self._producer = KafkaProducer(
+        self._producer = Producer(
             **{**client_options(settings), "request_timeout_ms": REQUEST_TIMEOUT_MS},
             acks="all",
             enable_idempotence=False,  # one refused record would end an idempotent producer for all others
@@ -72,7 +77,6 @@ class KafkaDeadLetterProducer:
             key_serializer=BytesOrNull(),
             value_serializer=BytesOrNull(),
         )
-        create_no_topics(self._producer)
 
     def write(self, dead_letters: Sequence[DeadLetter]) -> list[Failure]:
         """Those that were not written, each with its reason. May raise ``KafkaError`` for all.
@@ -88,8 +92,7 @@ class KafkaDeadLetterProducer:
 
     def close(self) -> None:
         """Close the connection without waiting."""
-        with suppress(KafkaError):
-            self._producer.close(timeout=0)
+        self._producer.close(timeout=0)
 
     def _write(self, dead_letters: Sequence[DeadLetter], *, copies: bool) -> list[Failure]:
         sent = [self._send(dead_letter, copies=copies) for dead_letter in dead_letters]

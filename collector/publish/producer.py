@@ -141,6 +141,21 @@ class ProducerClient(KafkaNetClient):  # type: ignore[misc]  # kafka-python has 
         self.doubtful = True
 
 
+class Producer(KafkaProducer):  # type: ignore[misc]  # kafka-python has no types
+    """A producer that creates no topics, and whose ``close`` ends its thread also while a record has no
+    outcome: kafka-python 3.0.12 raises then, and leaks it.
+    """
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        create_no_topics(self)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Wait for the outcomes, for no longer than ``timeout`` seconds."""
+        with suppress(errors.KafkaTimeoutError):
+            super().flush(timeout)
+
+
 class KafkaEventProducer:
     """Appends to the events topic; several processes with one name fence each other.
 
@@ -153,8 +168,7 @@ class KafkaEventProducer:
         options = client_options(settings)
         answer_within_ms = min(settings.request_timeout_ms, ANSWER_WITHIN_MS)
         self._admin_options = {**options, "request_timeout_ms": answer_within_ms}
-        self._creates_topics = settings.create_topics
-        if self._creates_topics:
+        if settings.create_topics:
             with closing(Admin(**options)) as admin:
                 if settings.events_topic not in admin.list_topics():
                     create(admin, settings.events_topic, settings.events_topic_partitions, {})
@@ -198,9 +212,7 @@ class KafkaEventProducer:
     def _open(self) -> None:
         with ExitStack() as opened:
             self._admin = opened.enter_context(closing(Admin(**self._admin_options)))
-            self._producer = KafkaProducer(kafka_client=self._connect, **self._options)
-            if not self._creates_topics:  # a broker would, unless it is asked not to
-                create_no_topics(self._producer)
+            self._producer = Producer(kafka_client=self._connect, **self._options)
             opened.callback(self._producer.close, timeout=0)
             try:
                 self._producer.init_transactions()

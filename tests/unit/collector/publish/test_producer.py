@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from kafka import TopicPartition
@@ -17,7 +18,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from collector.publish import producer
 from collector.publish.dead_letters import KafkaDeadLetterProducer
-from collector.publish.producer import KafkaEventProducer, ProducerClient, Record, within
+from collector.publish.producer import KafkaEventProducer, Producer, ProducerClient, Record, within
 from collector.settings import CollectorSettings
 from deadwatch.runtime.kafka import KafkaConnection
 from tests.tables import named
@@ -141,6 +142,15 @@ def test_an_attempt_to_reach_a_cluster_that_is_away_leaves_no_thread(
     with pytest.raises(KafkaError):
         connect(CollectorSettings(kafka=KafkaConnection(bootstrap_servers=silent["bootstrap_servers"])))
     until(lambda: threading.active_count() == before, within_s=5)
+
+
+def test_a_producer_that_is_closed_ends_its_thread_though_a_record_has_no_outcome() -> None:
+    closed = Producer.__new__(Producer)
+    closed.config, closed._metrics, closed._closed = Producer.DEFAULT_CONFIG, None, False
+    closed._sender, closed._accumulator = Mock(), RecordAccumulator()
+    closed._accumulator.append(PLACE, None, None, b"x", [])
+    closed.close(timeout=0)
+    closed._sender.force_close.assert_called_once_with()
 
 
 def test_an_outcome_is_not_waited_for_for_ever() -> None:
