@@ -10,6 +10,7 @@ it), the wait for a topic's metadata, retries, every failed commit (sync, async,
 ``max_poll_interval_ms``. Not reported: buffer timeouts, because this library's buffer has no limit.
 """
 
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -50,6 +51,7 @@ class Hooks:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
+        self._sent = threading.local()
 
     def batch_failed(self, wrapped: Wrapped, sender: Sender, args: Args, kwargs: Kwargs) -> object:
         """The sender decides what becomes of a batch: once more, or its end."""
@@ -107,6 +109,17 @@ class Hooks:
         future = wrapped(*args, **kwargs)
         with self._watch:
             future.add_errback(partial(self._commit_failed, coordinator))
+            self._sent.commit = future
+        return future
+
+    def search_and_commit(
+        self, wrapped: Wrapped, coordinator: ConsumerCoordinator, args: Args, kwargs: Kwargs
+    ) -> Future:
+        """The same; it ends with the search for its coordinator where that is not known, and not found."""
+        future = wrapped(*args, **kwargs)
+        with self._watch:
+            if future is not getattr(self._sent, "commit", None):
+                future.add_errback(partial(self._commit_failed, coordinator))
         return future
 
     def leave_group(
@@ -183,5 +196,6 @@ def places(hooks: Hooks) -> dict[tuple[type, str], Hook]:
         (KafkaConnection, "_request_timed_out"): hooks.request_timed_out,
         (ConsumerCoordinator, "_commit_offsets_sync_async"): hooks.commit_sync,
         (ConsumerCoordinator, "_do_commit_offsets_async"): hooks.commit_async,
+        (ConsumerCoordinator, "commit_offsets_async"): hooks.search_and_commit,
         (BaseCoordinator, "maybe_leave_group_async"): hooks.leave_group,
     }

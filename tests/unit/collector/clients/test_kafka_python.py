@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 import wrapt
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.errors import (
     CommitFailedError,
     KafkaError,
@@ -17,6 +19,7 @@ from kafka.errors import (
     RequestTimedOutError,
     TopicAuthorizationFailedError,
 )
+from kafka.future import Future
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
@@ -158,6 +161,43 @@ def test_a_commit_that_fails_is_a_timeout_where_it_came_too_late(name: str, seen
     with pytest.raises(KafkaError):
         asyncio.run(Hooks(Watch("kafka-python", [seen])).commit_sync(fail, coordinator, (), {}))
     assert [(type(each), each.client_id) for each in seen.all] == [(kind, "c-1") for kind in kinds]
+
+
+class Member(ConsumerCoordinator):
+    """A member of a group; the search for its coordinator, and its commit, end as they are told to."""
+
+    _async_commit_fenced = False
+
+    def __init__(self, search: Future | None, sent: Future) -> None:
+        self.config = KafkaConsumer.DEFAULT_CONFIG | {"api_version": (4, 0)}
+        self.completed_offset_commits = deque[object]()
+        self._manager = SimpleNamespace(config={"client_id": "c-1"}, call_soon=lambda *_: sent)
+        self._search = search
+
+    def coordinator_unknown(self) -> bool:
+        return self._search is not None
+
+    def lookup_coordinator(self) -> Future | None:
+        return self._search
+
+    def __del__(self) -> None:
+        """Nothing is held."""
+
+
+FOUND, FAILED = Future().success(1), Future().failure(CommitFailedError())
+ASYNC: dict[str, tuple[Future | None, Future]] = {
+    "its coordinator is known": (None, FAILED),
+    "its coordinator is found before": (FOUND, FAILED),
+    "its coordinator is not found": (FAILED, FOUND),
+}
+
+
+@pytest.mark.parametrize("name", ASYNC)
+def test_every_commit_that_nobody_waits_for_is_told_once_when_it_fails(name: str, seen: Seen) -> None:
+    member = Member(*ASYNC[name])
+    for _ in range(2):
+        member.commit_offsets_async({})
+    assert [type(each) for each in seen.all] == [CommitFailed, TimedOut] * 2
 
 
 def test_an_object_that_is_not_what_we_know_costs_the_application_nothing() -> None:
