@@ -122,12 +122,10 @@ class Deliveries:
             tally = self._groups.get(group, Tally(0, 0, error.str()))
             longest_ms = max(tally.elapsed_ms, elapsed_ms)
             self._groups[group] = replace(tally, records=tally.records + 1, elapsed_ms=longest_ms)
-        if not is_first:
-            return
-        try:
-            threading.Timer(GROUP_WITHIN_MS / 1_000, self._close).start()
-        except RuntimeError:  # the interpreter is ending and starts no thread any more
+        if not threading.main_thread().is_alive():  # the interpreter is ending: no thread is waited for
             self._close()
+        elif is_first:
+            threading.Timer(GROUP_WITHIN_MS / 1_000, self._close).start()
 
     def _close(self) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from collector.clients import (
     TimedOut,
     Timeout,
 )
+from collector.clients.librdkafka import Deliveries
+from collector.clients.observations import Watch
 from tests.unit.collector.clients.seen import Seen, instrumented
 from tests.waiting import until
 
@@ -143,6 +146,15 @@ def test_records_without_a_callback_are_reported_too(
     producer, seen = waiting.plain[delivery_reports]
     assert producer.flush(WITHIN_S) == 0
     until(lambda: sum(each.records for each in seen.expired) == 5)
+
+
+def test_what_expires_while_the_interpreter_ends_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "main_thread", Mock(**{"return_value.is_alive.return_value": False}))
+    seen = Seen()
+    report = Deliveries(Watch("librdkafka", [seen]), "c-1").watched(None)
+    expired = confluent_kafka.KafkaError(confluent_kafka.KafkaError._MSG_TIMED_OUT)
+    report(expired, Mock(**{"topic.return_value": "orders", "latency.return_value": 1}))
+    assert [(each.topic, each.records) for each in seen.expired] == [("orders", 1)]
 
 
 def test_a_full_buffer_is_reported_and_raised() -> None:
