@@ -125,7 +125,10 @@ class EventsReporter:
             self._drop(error)
 
     def flush(self, timeout_ms: int) -> int:
-        """Wait for the events that are on their way; how many still are. Done at exit as well."""
+        """Wait for the events that are on their way; how many still are.
+
+        Done at exit as well, but not in a child of ``multiprocessing``.
+        """
         connection = self._connections.get(os.getpid())
         left = 0 if connection is None else connection.producer.flush(timeout_ms / 1_000)
         if left or self.dropped:
