@@ -10,7 +10,6 @@ process that ends waits that long for its last one.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -31,8 +30,8 @@ GROUP_WITHIN_MS: Final = 200
 
 Config = dict[str, Any]
 OnDelivery = Callable[[KafkaError | None, Message], None]
-Group = tuple[str, int, str]
-"""Topic, partition, name of the error."""
+Group = tuple[str, int, str, str]
+"""Topic, partition, name of the error, its text."""
 
 
 def watch_callback(config: Config, name: str, ours: Callable[..., None]) -> None:
@@ -83,15 +82,6 @@ class CallbackReporter:
             self._watch.commit_failed(self.client_id, name, error.str(), too_late=too_late)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The failed records of a group so far; ``elapsed_ms`` is the age of the oldest."""
-
-    records: int
-    elapsed_ms: int
-    message: str
-
-
 class Deliveries:
     """The failed deliveries of one producer; called in the threads that poll it."""
 
@@ -99,7 +89,8 @@ class Deliveries:
         self._watch = watch
         self._client_id = client_id
         self._lock = threading.Lock()
-        self._groups: dict[Group, Tally] = {}
+        self._groups: dict[Group, list[int]] = {}
+        """The ages of the failed records so far, in ms."""
 
     def watched(self, callback: OnDelivery | None) -> partial[None]:
         """A delivery report for us and for the application, where that has a ``callback``."""
@@ -115,13 +106,11 @@ class Deliveries:
 
     def _add(self, error: KafkaError, message: Message) -> None:
         partition = message.partition()
-        group = (message.topic() or "", UNKNOWN_PARTITION if partition is None else partition, error.name())
-        elapsed_ms = int((message.latency() or 0) * 1_000)
+        place = message.topic() or "", UNKNOWN_PARTITION if partition is None else partition
         with self._lock:
             is_first = not self._groups
-            tally = self._groups.get(group, Tally(0, 0, error.str()))
-            longest_ms = max(tally.elapsed_ms, elapsed_ms)
-            self._groups[group] = replace(tally, records=tally.records + 1, elapsed_ms=longest_ms)
+            ages_ms = self._groups.setdefault((*place, error.name(), error.str()), [])
+            ages_ms.append(int((message.latency() or 0) * 1_000))
         if not threading.main_thread().is_alive():  # the interpreter is ending: no thread is waited for
             self._close()
         elif is_first:
@@ -130,9 +119,9 @@ class Deliveries:
     def _close(self) -> None:
         with self._lock:
             groups, self._groups = self._groups, {}
-        for (topic, partition, error), tally in groups.items():
-            records, elapsed_ms = tally.records, tally.elapsed_ms
-            message = f"{records} record(s) for {topic}-{partition} after {elapsed_ms} ms: {tally.message}"
+        for (topic, partition, error, text), ages_ms in groups.items():
+            records, elapsed_ms = len(ages_ms), max(ages_ms)
+            message = f"{records} record(s) for {topic}-{partition} after {elapsed_ms} ms: {text}"
             report, timeout = partial(self._watch.report, message=message), LIBRDKAFKA[error]
             if timeout is not Timeout.DELIVERY:
                 report(TimedOut, self._client_id, error, timeout=timeout)

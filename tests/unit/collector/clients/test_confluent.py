@@ -85,10 +85,6 @@ class Waiting:
     commits: Seen
 
 
-def _raise(*_: object) -> None:
-    raise LookupError("theirs")
-
-
 @pytest.fixture(scope="module")
 def waiting() -> Waiting:
     started = Waiting({}, Seen(), {}, (confluent_kafka.Producer(CONFIG), Seen()), Seen())
@@ -102,7 +98,7 @@ def waiting() -> Waiting:
         started.plain[reports] = (plain, seen)
     with watched(Seen(RuntimeError("ours"))) as failing:
         started.failing = (confluent_kafka.Producer(CONFIG), failing)
-    started.failing[0].produce("orders", b"x", on_delivery=_raise)
+    started.failing[0].produce("orders", b"x", on_delivery=Mock(side_effect=LookupError("theirs")))
     with watched(started.seen):
         for way, produce in WAYS.items():
             application = started.applications[way] = Application()

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Iterator
 from types import SimpleNamespace
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
 import wrapt
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.errors import (
     CommitFailedError,
@@ -122,20 +122,12 @@ def test_an_interrupt_is_nobodys_failure() -> None:
         raise KeyboardInterrupt
 
 
-class LostError(Exception):
-    """Something that no library of ours raises."""
-
-
 def test_the_application_gets_the_errors_it_ever_got(seen: Seen) -> None:
     hooks = Hooks(Watch("kafka-python", [seen]))
     producer = SimpleNamespace(config={"client_id": "p-1"})
-    for error in (KafkaTimeoutError("Failed to update metadata after 1.0 secs."), LostError()):
-
-        def fail(error: Exception = error) -> None:
-            raise error
-
+    for error in (KafkaTimeoutError("Failed to update metadata after 1.0 secs."), ZeroDivisionError()):
         with pytest.raises(type(error)) as raised:
-            hooks.wait_on_metadata(fail, producer, (), {})
+            hooks.wait_on_metadata(Mock(side_effect=error), producer, (), {})
         assert raised.value is error
     [timed_out] = seen.all
     assert isinstance(timed_out, TimedOut)
@@ -152,36 +144,11 @@ COMMITS: dict[str, tuple[KafkaError, list[type[Observation]]]] = {
 @pytest.mark.parametrize("name", COMMITS)
 def test_a_commit_that_fails_is_a_timeout_where_it_came_too_late(name: str, seen: Seen) -> None:
     error, kinds = COMMITS[name]
-
-    async def fail() -> None:
-        raise error
-
-    manager = SimpleNamespace(config={"client_id": "c-1"})
-    coordinator = SimpleNamespace(_manager=manager)
+    coordinator = Mock(**{"_manager.config": {"client_id": "c-1"}})
+    hooks, fail = Hooks(Watch("kafka-python", [seen])), AsyncMock(side_effect=error)
     with pytest.raises(KafkaError):
-        asyncio.run(Hooks(Watch("kafka-python", [seen])).commit_sync(fail, coordinator, (), {}))
+        asyncio.run(hooks.commit_sync(fail, coordinator, (), {}))
     assert [(type(each), each.client_id) for each in seen.all] == [(kind, "c-1") for kind in kinds]
-
-
-class Member(ConsumerCoordinator):
-    """A member of a group; the search for its coordinator, and its commit, end as they are told to."""
-
-    _async_commit_fenced = False
-
-    def __init__(self, search: Future | None, sent: Future) -> None:
-        self.config = KafkaConsumer.DEFAULT_CONFIG | {"api_version": (4, 0)}
-        self.completed_offset_commits = deque[object]()
-        self._manager = SimpleNamespace(config={"client_id": "c-1"}, call_soon=lambda *_: sent)
-        self._search = search
-
-    def coordinator_unknown(self) -> bool:
-        return self._search is not None
-
-    def lookup_coordinator(self) -> Future | None:
-        return self._search
-
-    def __del__(self) -> None:
-        """Nothing is held."""
 
 
 FOUND, FAILED = Future().success(1), Future().failure(CommitFailedError())
@@ -194,9 +161,13 @@ ASYNC: dict[str, tuple[Future | None, Future]] = {
 
 @pytest.mark.parametrize("name", ASYNC)
 def test_every_commit_that_nobody_waits_for_is_told_once_when_it_fails(name: str, seen: Seen) -> None:
-    member = Member(*ASYNC[name])
+    search, sent = ASYNC[name]
+    member = MagicMock(**{"lookup_coordinator.return_value": search, "_manager.call_soon.return_value": sent})
+    member.coordinator_unknown.return_value = search is not None
+    hooked = vars(ConsumerCoordinator)
+    member._do_commit_offsets_async = hooked["_do_commit_offsets_async"].__get__(member)
     for _ in range(2):
-        member.commit_offsets_async({})
+        hooked["commit_offsets_async"].__get__(member)({})
     assert [type(each) for each in seen.all] == [CommitFailed, TimedOut] * 2
 
 
