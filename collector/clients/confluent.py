@@ -66,7 +66,7 @@ class WatchedProducer(cimpl.Producer):
         self.__deliveries = Deliveries(self.deadwatch, self.__reporter.client_id)
         if "on_delivery" not in config and self.deadwatch_reports is DeliveryReports.FAILURES:
             config["delivery.report.only.error"] = True
-        watched = self.__deliveries.watched(config.get("on_delivery"))
+        watched = partial(self.__deliveries.reported, config.get("on_delivery"))
         self.__latest = ref(watched)  # weak, as a callback may belong to who holds the producer
         watch_callback(config, "on_delivery", watched)
         super().__init__(config)
@@ -121,7 +121,7 @@ class WatchedProducer(cimpl.Producer):
         latest = self.__latest()
         if latest is not None and type(callback) is MethodType and callback == latest.args[0]:
             return latest
-        wrapper = self.__deliveries.watched(callback)
+        wrapper = partial(self.__deliveries.reported, callback)
         self.__latest = ref(wrapper)
         return wrapper
 

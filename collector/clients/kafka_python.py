@@ -138,16 +138,10 @@ class Hooks:
         accumulator = sender._accumulator  # noqa: SLF001 - the only one that knows the limit
         out_of_time = batch.has_reached_delivery_timeout(accumulator.delivery_timeout_ms)
         if out_of_time and isinstance(error, RetriableError):
-            self._report(
-                Expired,
-                sender.config,
-                error,
-                topic=batch.topic_partition.topic,
-                partition=batch.topic_partition.partition,
-                records=batch.record_count,
-                elapsed_ms=int((time.monotonic() - batch.created) * 1_000),
-                message=str(error),
-            )
+            place = batch.topic_partition._asdict()
+            elapsed_ms = int((time.monotonic() - batch.created) * 1_000)
+            details = {"records": batch.record_count, "elapsed_ms": elapsed_ms, "message": str(error)}
+            self._report(Expired, sender.config, error, **place, **details)
         elif isinstance(error, KAFKA_PYTHON):
             self._timed_out(sender.config, Timeout.REQUEST, error)
 

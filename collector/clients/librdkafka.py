@@ -92,11 +92,8 @@ class Deliveries:
         self._groups: dict[Group, list[int]] = {}
         """The ages of the failed records so far, in ms."""
 
-    def watched(self, callback: OnDelivery | None) -> partial[None]:
+    def reported(self, callback: OnDelivery | None, error: KafkaError | None, message: Message) -> None:
         """A delivery report for us and for the application, where that has a ``callback``."""
-        return partial(self._reported, callback)
-
-    def _reported(self, callback: OnDelivery | None, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             with self._watch:
                 if error.name() in LIBRDKAFKA:

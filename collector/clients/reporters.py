@@ -34,7 +34,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaException, Message
 from confluent_kafka.cimpl import Producer
 from opentelemetry._logs import LoggerProvider, SeverityNumber, get_logger
 from opentelemetry.metrics import MeterProvider, get_meter
@@ -106,7 +106,7 @@ class EventsReporter:
             "queue.buffering.max.messages": capacity,
             "delivery.timeout.ms": delivery_timeout_ms,
             "delivery.report.only.error": True,
-            "on_delivery": self._not_delivered,
+            "on_delivery": self._drop,
             "log_level": 0,
         }
         atexit.register(self.flush, flush_at_exit_ms)
@@ -159,11 +159,7 @@ class EventsReporter:
             **facts,
         )
 
-    def _not_delivered(self, error: KafkaError | None, _message: Message) -> None:
-        if error is not None:
-            self._drop(error)
-
-    def _drop(self, error: object) -> None:
+    def _drop(self, error: object, _message: Message | None = None) -> None:
         self.dropped += 1
         if self.dropped == 1:
             log.warning("Events for %s are dropped: %s", self._topic, error)

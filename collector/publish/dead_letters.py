@@ -8,23 +8,17 @@ with an error line and counted, and the collector goes on. A dead letter may be 
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kafka.errors import KafkaError
 from kafka.serializer import Serializer
 
-from collector.publish.producer import (
-    REFUSALS,
-    Producer,
-    Retries,
-    Sent,
-    client_options,
-    outcomes,
-    require_queue,
-)
+from collector.publish.producer import REFUSALS, Producer, Retries, Sent, client_options, outcomes
 from collector.settings import CollectorSettings
 from deadwatch.contract.quarantine import Context
+from deadwatch.runtime.kafka_topics import Admin, create_queue
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +51,24 @@ class DeadLetterCounts:
     produce_requests: int = 0
     failed_produce_requests: int = 0
     lost: int = 0
+
+
+class NoQueueError(KafkaError):  # type: ignore[misc]  # kafka-python has no types
+    """Our dead letter queue does not exist, and we may not create it."""
+
+
+def require_queue(settings: CollectorSettings) -> None:
+    """Check that our dead letter queue exists; as in KIP-1191 it is created only if that is allowed.
+
+    Raises ``NoQueueError``, which is not retriable, or another ``KafkaError``.
+    """
+    with closing(Admin(**client_options(settings))) as admin:
+        if settings.quarantine_auto_create_topics_enable:
+            create_queue(admin, settings.quarantine_topic)
+        elif settings.quarantine_topic not in admin.list_topics():
+            raise NoQueueError(
+                "it does not exist; create it, or set quarantine_auto_create_topics_enable: true"
+            )
 
 
 class KafkaDeadLetterProducer:

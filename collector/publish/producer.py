@@ -21,7 +21,7 @@ from kafka.protocol.consumer import IsolationLevel
 from collector.settings import CollectorSettings
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.kafka import Options, create_no_topics
-from deadwatch.runtime.kafka_topics import Admin, create, create_queue
+from deadwatch.runtime.kafka_topics import Admin, create
 
 Record = tuple[bytes, bytes]
 """Key and value."""
@@ -61,10 +61,6 @@ not the record's fault: such an event is accepted as soon as that is fixed.
 """
 
 
-class NoQueueError(KafkaError):  # type: ignore[misc]  # kafka-python has no types
-    """Our dead letter queue does not exist, and we may not create it."""
-
-
 def client_options(settings: CollectorSettings) -> Options:
     """The options of all our Kafka clients."""
     return {
@@ -75,20 +71,6 @@ def client_options(settings: CollectorSettings) -> Options:
         "reconnect_backoff_ms": settings.retry_backoff_ms,
         "reconnect_backoff_max_ms": settings.retry_backoff_max_ms,
     }
-
-
-def require_queue(settings: CollectorSettings) -> None:
-    """Check that our dead letter queue exists; as in KIP-1191 it is created only if that is allowed.
-
-    Raises ``NoQueueError``, which is not retriable, or another ``KafkaError``.
-    """
-    with closing(Admin(**client_options(settings))) as admin:
-        if settings.quarantine_auto_create_topics_enable:
-            create_queue(admin, settings.quarantine_topic)
-        elif settings.quarantine_topic not in admin.list_topics():
-            raise NoQueueError(
-                "it does not exist; create it, or set quarantine_auto_create_topics_enable: true"
-            )
 
 
 @dataclass(frozen=True, slots=True)

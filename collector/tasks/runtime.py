@@ -13,8 +13,9 @@ from typing import Final
 from collector.publish.publisher import NAME, BoundedChannel, ChunkQueue, Publisher
 from collector.settings import CollectorSettings
 from collector.sources.source import Publishing, Source, State
-from collector.tasks.status import Abandonments, counts_of, self_reports, source_status, untold
+from collector.tasks.status import ENDED, Abandonments, counts_of, self_reports, source_status
 from collector.tasks.task import Task, TaskContext
+from deadwatch.contract.events.self_report import STATUS
 from deadwatch.runtime.clock import monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.logs import Scope, invoke, log_context
@@ -56,7 +57,8 @@ class Runtime:
         )
         self._channel = channel = BoundedChannel(chunks)
         name = f"collector:{settings.name}"
-        self._others = untold(saved) - {name}
+        left = {source for source, state in saved.items() if source.endswith(STATUS) and not state.get(ENDED)}
+        self._others = {source.removesuffix(STATUS) for source in left} - {name}
         self._status = source_status(name, "collector", channel, self.publishing)
         self._self_reports = self_reports(settings.name, channel, self.publishing)
 

@@ -11,14 +11,14 @@ the next instance moves.
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from typing import Final
 
 from collector.publish.dead_letters import DeadLetterCounts
 from collector.publish.publisher import BoundedChannel
-from collector.sources.source import Publishing, Snapshots, State
+from collector.sources.source import Publishing, Snapshots
 from collector.telemetry import Count
 from deadwatch.contract.events import CollectorSnapshot, Event, SourceStatus, self_report
 from deadwatch.contract.events.self_report import STATUS, CollectorCount
@@ -96,12 +96,6 @@ def source_status(subject: str, kind: str, channel: BoundedChannel, publishing: 
     """
     make = partial(SourceStatus, subject=subject, source_kind=kind)
     return Announcement(f"{subject}{STATUS}", make, channel, publishing)
-
-
-def untold(saved: Mapping[str, State]) -> set[str]:
-    """The sources whose last status, by the positions, did not say that they have ended."""
-    statuses = {name: state for name, state in saved.items() if name.endswith(STATUS)}
-    return {name.removesuffix(STATUS) for name, state in statuses.items() if not state.get(ENDED)}
 
 
 def self_reports(collector: str, channel: BoundedChannel, publishing: Publishing) -> Announcement:

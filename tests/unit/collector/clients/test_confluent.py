@@ -147,9 +147,9 @@ def test_records_without_a_callback_are_reported_too(
 def test_what_expires_while_the_interpreter_ends_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "main_thread", Mock(**{"return_value.is_alive.return_value": False}))
     seen = Seen()
-    report = Deliveries(Watch("librdkafka", [seen]), "c-1").watched(None)
     expired = confluent_kafka.KafkaError(confluent_kafka.KafkaError._MSG_TIMED_OUT)
-    report(expired, Mock(**{"topic.return_value": "orders", "latency.return_value": 1}))
+    message = Mock(**{"topic.return_value": "orders", "latency.return_value": 1})
+    Deliveries(Watch("librdkafka", [seen]), "c-1").reported(None, expired, message)
     assert [(each.topic, each.records) for each in seen.expired] == [("orders", 1)]
 
 

@@ -7,8 +7,8 @@ import pytest
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
 
 from collector.positions import Positions
-from collector.publish.dead_letters import ATTEMPTS, DeadLetterCounts
-from collector.publish.producer import NoQueueError, Record
+from collector.publish.dead_letters import ATTEMPTS, DeadLetterCounts, NoQueueError
+from collector.publish.producer import Record
 from collector.publish.publisher import (
     CHUNKS_PER_SOURCE,
     MOST_EVENTS,
