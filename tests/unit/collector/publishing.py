@@ -66,9 +66,6 @@ class Queue(KafkaDeadLetterProducer):
         self.errors = list(errors)
         self.dead_letters: list[DeadLetter] = []
 
-    def connect(self) -> "Queue":
-        return self
-
     def write(self, dead_letters: Sequence[DeadLetter]) -> list[tuple[DeadLetter, KafkaError]]:
         if self.errors:
             raise self.errors.pop(0)
@@ -88,5 +85,5 @@ def publisher_of(
 ) -> Publisher:
     retries = Retries(Backoff(1, 2), Random(1), threading.Event())
     delivery = Delivery(broker.connect, topic="events", kafka="k:9092", retries=retries)
-    dead_letters = DeadLetterWriter(queue.connect, topic="dlq.d", retries=retries)
+    dead_letters = DeadLetterWriter(lambda: queue, topic="dlq.d", retries=retries)
     return Publisher(chunks, positions, delivery, dead_letters, retries.stopping, published=published)

@@ -161,8 +161,5 @@ def test_an_outcome_is_not_waited_for_for_ever() -> None:
 
 
 def test_a_failure_within_the_time_is_the_callers() -> None:
-    def fail() -> None:
-        raise KafkaConnectionError
-
     with pytest.raises(KafkaConnectionError):
-        within(5_000, fail)
+        within(5_000, Mock(side_effect=KafkaConnectionError))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from random import Random
-from typing import NoReturn, Self
+from typing import Self
+from unittest.mock import Mock
 
 import pytest
 
@@ -113,13 +114,6 @@ def chunk(name: str, offset: int) -> Callable[[], Chunk]:
     return lambda: Chunk((event(offset, name),), {"offset": offset}, more=True)
 
 
-def fail(error: Exception) -> Callable[[], NoReturn]:
-    def poll() -> NoReturn:
-        raise error
-
-    return poll
-
-
 def test_events_are_published_in_order_and_positions_follow(harness: Harness, positions: Positions) -> None:
     source = Scripted("log:a", [chunk("log:a", number) for number in range(20)])
     harness.begin(source)
@@ -149,7 +143,7 @@ def test_a_source_goes_down_and_comes_back_one_line_each(
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "collector.tasks.task")
-    down = fail(SourceDownError("the file does not exist yet"))
+    down = Mock(side_effect=SourceDownError("the file does not exist yet"))
     harness.begin(Scripted("log:a", [down, down, down, chunk("log:a", 1)]))
     until(lambda: harness.kafka.holds('"up":true', '"subject":"log:a"'))
     harness.end()
@@ -159,7 +153,7 @@ def test_a_source_goes_down_and_comes_back_one_line_each(
 
 
 def test_an_unexpected_failure_stays_its_own(harness: Harness, caplog: pytest.LogCaptureFixture) -> None:
-    odd = fail(ZeroDivisionError("odd"))
+    odd = Mock(side_effect=ZeroDivisionError("odd"))
     harness.begin(Scripted("log:a", [odd, odd, chunk("log:a", 1)]), Scripted("log:b", [chunk("log:b", 2)]))
     until(lambda: harness.kafka.holds('"w1"') and harness.kafka.holds('"w2"'))
     harness.end()
@@ -231,12 +225,7 @@ def test_an_instance_that_does_not_close_is_abandoned_and_the_next_one_takes_ove
     release = threading.Event()
     hanging = Scripted("log:a", [harness.times_out] * 2, release=release)
     next_one = Scripted("log:a", [chunk("log:a", 5)])
-    made: list[Callable[[], Scripted]] = [lambda: hanging, fail(OSError("no more files")), lambda: next_one]
-
-    def make() -> Scripted:
-        return made.pop(0)()
-
-    harness.runtime.start(make)
+    harness.runtime.start(Mock(side_effect=[hanging, OSError("no more files"), next_one]))
     harness.begin()
     until(lambda: harness.kafka.holds('"w5"'))
     abandoned = harness.runtime.abandoned
@@ -271,7 +260,10 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "collector.tasks.task")
-    ends = [fail(SourceDownError("gone")), lambda: Chunk((), {"offset": 7}, ended=True)]
+    ends: list[Callable[[], Chunk]] = [
+        Mock(side_effect=SourceDownError("gone")),
+        lambda: Chunk((), {"offset": 7}, ended=True),
+    ]
     source = Scripted("log:a", [chunk("log:a", 1), *ends])
     harness.begin(source)
     until(lambda: harness.kafka.holds('"subject":"log:a"', '"ended":true'))

@@ -4,8 +4,8 @@ import socket
 import struct
 import sys
 import threading
-from dataclasses import dataclass
 from http.server import ThreadingHTTPServer
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -16,37 +16,19 @@ from tests import http
 from tests.waiting import until
 
 
-@dataclass
-class Clock:
-    ms: int = 0
-
-    def __call__(self) -> int:
-        return self.ms
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def health(clock: Clock) -> Health:
-    return Health(HealthSettings(dead_after_ms=1_000, unready_after_ms=1_000), "test", clock)
-
-
-def test_a_process_lives_from_its_start_and_is_ready_while_work_gets_done(
-    health: Health, clock: Clock
-) -> None:
+def test_a_process_lives_from_its_start_and_is_ready_while_work_gets_done() -> None:
+    clock = Mock(return_value=0)
+    health = Health(HealthSettings(dead_after_ms=1_000, unready_after_ms=1_000), "test", clock)
     assert (health.answer("/livez"), health.answer("/readyz")[0]) == ((200, "ok"), 503)
     health.work_done()
-    clock.ms = 1_000  # the limit itself is still in time
+    clock.return_value = 1_000  # the limit itself is still in time
     assert [health.answer(path) for path in ("/livez", "/readyz")] == [(200, "ok")] * 2
-    clock.ms = 1_001
+    clock.return_value = 1_001
     late = (503, "no sign for 1001 ms; see the log")
     assert [health.answer(path) for path in ("/livez", "/readyz")] == [late] * 2
     health.beat()
     assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (200, 503)
-    clock.ms = 10_000
+    clock.return_value = 10_000
     health.work_done()
     assert (health.answer("/livez")[0], health.answer("/readyz")[0]) == (503, 200)
 
