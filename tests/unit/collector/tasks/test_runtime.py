@@ -260,11 +260,8 @@ def test_a_source_that_has_ended_is_told_of_and_goes_on_from_there_when_it_comes
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "collector.tasks.task")
-    ends: list[Callable[[], Chunk]] = [
-        Mock(side_effect=SourceDownError("gone")),
-        lambda: Chunk((), {"offset": 7}, ended=True),
-    ]
-    source = Scripted("log:a", [chunk("log:a", 1), *ends])
+    ends = Mock(side_effect=[SourceDownError("gone"), Chunk((), {"offset": 7}, ended=True)])
+    source = Scripted("log:a", [chunk("log:a", 1), ends, ends])
     harness.begin(source)
     until(lambda: harness.kafka.holds('"subject":"log:a"', '"ended":true'))
     until(lambda: not harness.runtime.runs("log:a"))
