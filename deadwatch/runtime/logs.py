@@ -24,8 +24,6 @@ from typing import Final, Literal, TypeVar
 TRACE: Final = 5
 logging.addLevelName(TRACE, "TRACE")
 
-log = logging.getLogger(__name__)
-
 T = TypeVar("T")
 
 _prefix: ContextVar[str] = ContextVar("prefix", default="")
@@ -70,8 +68,8 @@ def add_context(record: logging.LogRecord) -> bool:
 
 
 def invoke(owner: object, method: Callable[[], T]) -> T:
-    """Call a method of a source, with a line at TRACE before and after."""
-    name = f"{type(owner).__name__}.{method.__name__}"
+    """Call a method of a source, with a line at TRACE before and after, of the logger of its module."""
+    log, name = logging.getLogger(type(owner).__module__), f"{type(owner).__name__}.{method.__name__}"
     log.log(TRACE, "About to invoke method %s", name)
     try:
         result = method()

@@ -141,6 +141,8 @@ def test_another_thread_has_its_own_context(lines: pytest.LogCaptureFixture) -> 
 
 def test_a_call_has_a_line_before_and_after(lines: pytest.LogCaptureFixture) -> None:
     odd = Odd()
+    lines.set_level(logging.INFO)
+    lines.set_level(TRACE, __name__.rpartition(".")[0])  # as a collector is traced: what its sources are of
     with log_context("log:a", Scope.TASK, 1):
         assert invoke(odd, odd.works) == 7
     with pytest.raises(ZeroDivisionError):
