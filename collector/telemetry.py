@@ -23,12 +23,13 @@ from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from collector.publish.dead_letters import DeadLetterCounts
-from deadwatch.runtime.logs import facts
+from deadwatch.runtime.logs import Scope, facts
 from deadwatch.runtime.otel import OFF, Providers, trace_ids
 
 SCOPE: Final = "deadwatch.collector"
 ERROR_TYPE: Final = "error.type"
 NANOS_PER_MS: Final = 1_000_000
+SCOPES: Final = {"task": Scope.TASK, "connector": Scope.CONNECTOR}
 
 Details = Mapping[str, AttributeValue]
 
@@ -94,10 +95,7 @@ class Telemetry:
                 self._duration.record(time.monotonic() - began_s, attributes)
 
     def observe(
-        self,
-        dead_letters: Callable[[], DeadLetterCounts],
-        tasks: Callable[[], Count],
-        connectors: Callable[[], Count],
+        self, dead_letters: Callable[[], DeadLetterCounts], abandoned: Callable[[Scope], Count]
     ) -> None:
         """Call these functions whenever metrics are collected."""
 
@@ -111,10 +109,10 @@ class Telemetry:
             return _by("outcome", {"written": counts.produce_requests - failed, "failed": failed})
 
         def current(_: CallbackOptions) -> Iterable[Observation]:
-            return _by("scope", {"task": tasks().current, "connector": connectors().current})
+            return _by("scope", {name: abandoned(scope).current for name, scope in SCOPES.items()})
 
         def total(_: CallbackOptions) -> Iterable[Observation]:
-            return _by("scope", {"task": tasks().total, "connector": connectors().total})
+            return _by("scope", {name: abandoned(scope).total for name, scope in SCOPES.items()})
 
         self._meter.create_observable_counter(f"{SCOPE}.dead_letters", [records], "{record}")
         self._meter.create_observable_counter(f"{SCOPE}.dead_letter.requests", [requests], "{request}")

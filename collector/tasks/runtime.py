@@ -95,11 +95,7 @@ class Runtime:
 
     def run(self, stop: threading.Event, beat: Callable[[], None] = unheard) -> str:
         """Publish until ``stop``; the reason if it ended before, else "". ``beat`` is called meanwhile."""
-        self._context.telemetry.observe(
-            lambda: self._publisher.dead_letters.counts,
-            lambda: self.abandoned.count(Scope.TASK),
-            lambda: self.abandoned.count(Scope.CONNECTOR),
-        )
+        self._context.telemetry.observe(lambda: self._publisher.dead_letters.counts, self.abandoned.count)
         publishing, began_ms = self._publisher.start(), monotonic_ms()
         shorten_ms = began_ms + SHORTEN_MS
         while not stop.is_set() and not self._publisher.ended.is_set():

@@ -97,7 +97,8 @@ def test_transactions_and_polls_are_spans_and_counts(receiver: Receiver) -> None
 
 def test_dead_letters_and_abandoned_sources_are_asked_for(receiver: Receiver) -> None:
     telemetry = Telemetry(providers_of("collector", "one", receiver.url, {}))
-    telemetry.observe(lambda: DeadLetterCounts(5, 4, 1, 2), lambda: Count(1, 3), lambda: Count(0, 1))
+    abandoned = {Scope.TASK: Count(1, 3), Scope.CONNECTOR: Count(0, 1)}
+    telemetry.observe(lambda: DeadLetterCounts(5, 4, 1, 2), abandoned.__getitem__)
     telemetry.close(LONG_MS)
     assert receiver.sums("deadwatch.collector.dead_letters") == {("written",): 5, ("lost",): 2}
     assert receiver.sums("deadwatch.collector.dead_letter.requests") == {("written",): 3, ("failed",): 1}
