@@ -27,8 +27,10 @@ from deadwatch.runtime.logs import Scope, add_context
 from tests.unit.collector.publishing import Broker, Queue, event, publisher_of
 from tests.waiting import until
 
-GRACEFUL_MS = 1_000
-"""For all of them together: what does not block has ended by then, on a busy machine too."""
+GRACEFUL_MS, PUBLISHER_SHARE = 3_000, 1.5
+"""A second for all sources together, two for the publisher: what does not block has ended by then, on a busy
+machine too.
+"""
 TASK_TIMEOUT_MS = 1_000
 
 
@@ -99,7 +101,10 @@ class Harness:
 
 
 @pytest.fixture
-def harness(positions: Positions, caplog: pytest.LogCaptureFixture) -> Iterator[Harness]:
+def harness(
+    positions: Positions, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Harness]:
+    monkeypatch.setattr(runtime, "PUBLISHER_SHARE", PUBLISHER_SHARE)
     caplog.handler.addFilter(add_context)
     with Harness(positions) as harness:
         yield harness
