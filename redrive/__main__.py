@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
 from deadwatch.deadletter.dialects import read_as
+from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime import process
 from deadwatch.runtime.clock import clock_ms, monotonic_ms, wait_ms
@@ -76,10 +77,11 @@ def main() -> None:
     store = Store(settings.store_url)
     backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
     try:
+        cluster = Cluster(settings.kafka, NOTE_TIMEOUT_S)
         with Health(settings.health, settings.section) as health:
             retry_while_away(partial(opened, store), "the worker", backoff, stop, Random(), beat=health.beat)
-            work(settings, store, stop, health)
-    except StoreError as error:
+            work(settings, store, cluster, stop, health)
+    except (KafkaUnavailableError, StoreError) as error:
         logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:
@@ -95,7 +97,9 @@ def opened(store: Store) -> None:
     store.forget_sources(UNNAMED, clock_ms() - FORGOTTEN_AFTER_MS)
 
 
-def work(settings: RedriveSettings, store: Store, stop: threading.Event, health: Health) -> None:
+def work(
+    settings: RedriveSettings, store: Store, cluster: Cluster, stop: threading.Event, health: Health
+) -> None:
     """Work on orders and look at the policies, with a heartbeat, on an open store."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     logger.info("worker %s moves records on %s", name, settings.kafka.bootstrap_servers)
@@ -109,7 +113,7 @@ def work(settings: RedriveSettings, store: Store, stop: threading.Event, health:
     policies.start()
     telemetry = Telemetry(providers_of("redrive", name, settings.otel_endpoint, os.environ))
     try:
-        notes = Notes(HandledBook(engine), settings.events_topic, Cluster(settings.kafka, NOTE_TIMEOUT_S))
+        notes = Notes(HandledBook(engine), settings.events_topic, cluster)
         context = WorkerContext.of_store(settings, engine, telemetry)
         context = replace(context, beat=health.beat, note=notes.note)
         run(OrderClaims(engine), context, stop, name, partial(work_in_executors, settings, beat=health.beat))

@@ -61,7 +61,9 @@ def asking(connection: KafkaConnection, trouble: str) -> Iterator[None]:
         user = connection.sasl_username or "us"
         to_do = "try again when it is back" if right is None else f"allow {user} {right}"
         if error.code() == INVALID_SETTING:
-            to_do = "correct the settings of Kafka, or the file that they name"
+            used = (one for one in connection.librdkafka().items() if one[0] in error.str())
+            files = [f"{name} is {value}" for name, value in used if name.endswith(".location")]
+            to_do = ": ".join(["correct the settings of Kafka", *files])
         raise KafkaUnavailableError(f"{trouble}: {error.str()}; {to_do}") from raised
 
 

@@ -79,18 +79,24 @@ def damaged(engine: Engine) -> None:
     Path(engine.url.database or "").write_bytes(b"no database at all" * 100)
 
 
+def without_a_certificate(engine: Engine) -> dict[str, str]:
+    file = log_of(engine).with_name("ca.pem")
+    file.write_text("no certificate")
+    return {"kafka__security_protocol": "SSL", "kafka__ssl_ca_location": str(file)}
+
+
 @pytest.mark.parametrize(
     ("spoil", "seen", "advice"),
     [
         (of_a_newer_program, "the store has version 9999", "install a newer one"),
         (damaged, "the store does not work, its file is no database", REMEDY),
+        (without_a_certificate, "no client can be made: ", ": ssl.ca.location is /"),
     ],
 )
-def test_a_store_that_it_cannot_use_is_refused_in_one_line(
-    engine: Engine, spoil: Callable[[Engine], None], seen: str, advice: str
+def test_what_it_cannot_use_is_refused_in_one_line(
+    engine: Engine, spoil: Callable[[Engine], dict[str, str] | None], seen: str, advice: str
 ) -> None:
-    spoil(engine)
-    with worker(engine) as process:
+    with worker(engine, **(spoil(engine) or {})) as process:
         assert process.wait(WITHIN_S) == 2
     (line,) = log_of(engine).read_text().splitlines()
     assert f"ERROR [redrive] {seen}" in line

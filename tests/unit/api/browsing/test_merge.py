@@ -139,7 +139,8 @@ def test_a_file_that_the_settings_of_kafka_name_and_that_is_none_is_said(
     client: Callable[[KafkaConnection], object], tmp_path: Path
 ) -> None:
     """As one that was replaced since the process began: every new client reads it."""
-    (tmp_path / "ca.pem").write_text("no certificate")
-    settings = KafkaConnection(security_protocol="SSL", ssl_ca_location=tmp_path / "ca.pem")
-    with pytest.raises(KafkaUnavailableError, match=r"ssl.ca.location failed: .*; correct the settings of"):
+    (file := tmp_path / "ca.pem").write_text("no certificate")
+    settings = KafkaConnection(security_protocol="SSL", ssl_ca_location=file)
+    said = f"ssl.ca.location failed: .*; correct the settings of Kafka: ssl.ca.location is {file}$"
+    with pytest.raises(KafkaUnavailableError, match=said):
         client(settings)
