@@ -2,9 +2,10 @@
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import Final, cast
+from functools import partial
+from typing import Final, TypeVar, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -16,11 +17,15 @@ from tests.waiting import until
 
 WITHIN_S = 60
 Headers = list[tuple[str, str | bytes | None]]
-NO_COORDINATOR_YET: Final = (
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
+NOT_YET: Final = (
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
 )
+"""What a broker that has just started says, or that tells of a topic before it leads it."""
 
 
 @contextmanager
@@ -122,8 +127,24 @@ def ends(servers: str, topic: str, isolation: str = "read_committed") -> dict[in
     """Where each partition ends for such a reader; none of a topic that does not exist."""
     with closing(reader(servers, isolation)) as consumer:
         partitions = consumer.list_topics(topic, timeout=WITHIN_S).topics[topic].partitions
-        places = [TopicPartition(topic, number) for number in partitions]
-        return {one.partition: consumer.get_watermark_offsets(one, timeout=WITHIN_S)[1] for one in places}
+        ask = partial(consumer.get_watermark_offsets, timeout=WITHIN_S)
+        return {number: _answered(ask, TopicPartition(topic, number))[1] for number in partitions}
+
+
+def _answered(ask: Callable[[_Asked], _Answer], about: _Asked) -> _Answer:
+    """The answer of a broker that may be ``NOT_YET`` ready for it."""
+    answers = list[_Answer]()
+
+    def answered() -> bool:
+        try:
+            answers.append(ask(about))
+        except KafkaException as error:
+            if error.args[0].code() not in NOT_YET:
+                raise
+        return bool(answers)
+
+    until(answered, "a broker that is ready")
+    return answers[0]
 
 
 def until_decided(servers: str, topic: str) -> None:
@@ -165,16 +186,5 @@ def headers_of(message: Message) -> dict[str, bytes]:
 
 
 def committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
-    """The committed offsets of a group; a broker that has just started has no coordinator for a while."""
-    found: list[TopicPartition] = []
-
-    def answered() -> bool:
-        try:
-            found[:] = consumer.committed(places, timeout=30)
-        except KafkaException as error:
-            if error.args[0].code() not in NO_COORDINATOR_YET:
-                raise
-        return bool(found)
-
-    until(answered, "the group's coordinator")
-    return found
+    """The committed offsets of a group."""
+    return _answered(partial(consumer.committed, timeout=30), places)

@@ -72,7 +72,7 @@ class Service:
         ) as worker:
             yield worker
             worker.terminate()
-            assert worker.wait(30) in {0, -signal.SIGKILL}, log.read_text()
+            assert worker.wait(WITHIN_S) in {0, -signal.SIGKILL}, log.read_text()
 
     def ask(self, path: str, **body: object) -> Any:  # noqa: ANN401 -- JSON
         answer = self.api.post(f"/api/v1/{path}", json={**body, "reason": "flaky"})
