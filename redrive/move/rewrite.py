@@ -69,11 +69,11 @@ class PendingRecord:
     def dead_since_ms(self, now_ms: int) -> int:
         """When it came to the dead letter topic, or a redrive moved it last, as far as is known.
 
-        A time in the future, or that is not a number, counts as 0.
+        A time that is not a number counts as 0, one in the future as now: its clock was ahead of ours.
         """
         headers = dict(self.original.headers) if self.original.cause.attempts else {}
         moved_ms = own_number(headers, names.REDRIVE_MOVED_AT_MS)
-        return max(time_ms for time_ms in (self.dead_letter.timestamp_ms, moved_ms, 0) if time_ms <= now_ms)
+        return min(max(self.dead_letter.timestamp_ms, moved_ms, 0), now_ms)
 
     @property
     def origin(self) -> str:
