@@ -90,7 +90,7 @@ def may_overlap(one: Order, other: Order) -> bool:
 
 
 def refuse_overlap(order: Order, other: Order, status: Status) -> None:
-    """Refuse an order while the other one is active on its records, or has ended while it was made.
+    """Refuse an order while the other one is active on its records, or was made and has ended meanwhile.
 
     What that one has moved is not among what the order leaves out. Raises ``OrderOverlapError`` or
     ``UnreadHistoryError``.

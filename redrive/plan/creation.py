@@ -107,6 +107,7 @@ class OrderService:
         request = order.request
         if request.again:
             return Before(NOTHING)
+        self.history.store.refuse_active(order)  # what is over when it is added was so before it is looked up
         before = self.history.of(request.dlq_topic, order.dlq_topic_id, cluster, rules.partitions)
         if before.unread and not request.dry_run:
             raise UnreadHistoryError(request.dlq_topic, before.unread)

@@ -21,6 +21,7 @@ from deadwatch.store.engine import Values, greatest, merging, reading, rows_with
 from deadwatch.store.schema import offsets, redrive_orders
 from deadwatch.store.schema import redrive_ends as noted_ends
 from deadwatch.store.schema import redrive_handled as table
+from deadwatch.store.write.orders import refuse_active
 from deadwatch.store.write.states import RowLimits
 
 MOST: Final = 1 << 20
@@ -90,6 +91,11 @@ class HandledBook:
         )
         with reading(self._engine) as connection:
             return any(connection.execute(query).first() is not None for query in queries)
+
+    def refuse_active(self, order: Order) -> None:
+        """Refuse an order while another one is active on its records: raises as ``refuse_overlap``."""
+        with reading(self._engine) as connection:
+            refuse_active(connection, order)
 
     def reached(self, topic: str) -> dict[int, int]:
         """How far streaming has read a topic, by partition."""

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, RowMapping, bindparam, delete, func, select, text, tuple_, update
+from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, text, tuple_, update
 
 from deadwatch.orders.errors import IdempotencyError, OrderStateError, UnknownOrderError
 from deadwatch.orders.order import Guards, Order, Status
@@ -24,16 +24,9 @@ MAX_DRY_RUNS: Final = 1_000
 """How many dry runs are kept, the newest ones."""
 MAX_LOOKED_AT: Final = 100
 MAX_MAKING_MS: Final = 60_000
-"""What has ended later than this after an order was begun to be made has done so by another clock."""
+"""What was made later than this after an order was begun to be made was so by another clock."""
 ZEROS: Final = ("epoch", "expires_at_ms", "waiting", "proceeded_at_ms", "sent_before", "bounced_before")
 """What a new order has none of."""
-
-_NEWEST: Final = (
-    select(table)
-    .where(table.c.dlq_topic == bindparam("topic"), table.c.dry_run.is_(False))
-    .order_by(table.c.created_at_ms.desc(), table.c.id.desc())
-    .limit(MAX_LOOKED_AT)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +162,22 @@ def add(
     max_making_ms: int = MAX_MAKING_MS,
 ) -> StoredOrder:
     """Add the order; the caller has called ``lock_creation``. Raises as ``refuse_overlap``."""
-    if not order.request.dry_run:
-        made_ms = order.created_at_ms
-        ended = table.c.finished_at_ms.between(made_ms, made_ms + max_making_ms) & (table.c.epoch > 0)
-        of_topic = table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False)
-        query = select(table).where(*of_topic, table.c.status.in_(ACTIVE) | ended)
-        for other in map(stored, connection.execute(query).mappings()):
-            refuse_overlap(order, other.order, other.status)
+    refuse_active(connection, order, max_making_ms)
     connection.execute(insert(connection, table), [_values(order, plan, idempotency_key)])
     return find(connection, order.id)
+
+
+def refuse_active(connection: Connection, order: Order, making_ms: int = -1) -> None:
+    """Refuse an order that may overlap an active one, or one that was made within so long and has ended; a
+    dry run is nobody's rival. Raises as ``refuse_overlap``.
+    """
+    if order.request.dry_run:
+        return
+    made_ms = order.created_at_ms
+    since = table.c.created_at_ms.between(made_ms, made_ms + making_ms) & (table.c.epoch > 0)
+    query = select(table).where(table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False))
+    for other in map(stored, connection.execute(query.where(table.c.status.in_(ACTIVE) | since)).mappings()):
+        refuse_overlap(order, other.order, other.status)
 
 
 def page(
@@ -211,9 +211,10 @@ def naming_group(connection: Connection, dlq_topic: str, fingerprint: str) -> li
 
 def longest_settle_window_ms(connection: Connection, dlq_topic: str) -> int:
     """The longest window of the topic's newest orders, except dry runs; the default without orders."""
-    newest = connection.execute(_NEWEST, {"topic": dlq_topic}).mappings()
-    windows = (order_of(row).request.guards.settle_window_ms for row in newest)
-    return max(windows, default=Guards().settle_window_ms)
+    query = select(table).where(table.c.dlq_topic == dlq_topic, table.c.dry_run.is_(False))
+    newest = query.order_by(table.c.created_at_ms.desc(), table.c.id.desc()).limit(MAX_LOOKED_AT)
+    found = map(order_of, connection.execute(newest).mappings())
+    return max((one.request.guards.settle_window_ms for one in found), default=Guards().settle_window_ms)
 
 
 def count_by_status(connection: Connection) -> dict[Status, int]:
