@@ -46,7 +46,8 @@ class PolicyBook:
     def change(self, changed: Policy, expected: int | None, also: Witness = unwitnessed) -> Policy:
         """Replace the request, its author and its time; the policy is evaluated anew.
 
-        Positions are taken over only for topics that the policy did not cover before.
+        Positions are taken over only for topics that the policy did not cover before. It is changed after
+        its orders were made, whatever the clocks of workers say: so it goes on where one has failed.
 
         Raises:
             UnknownPolicyError: there is no such policy.
@@ -54,11 +55,13 @@ class PolicyBook:
         """
         with self._engine.begin() as connection:
             before = _checked(connection, changed.id, expected)
+            last = latest(connection, changed.id)
             new = {topic: at for topic, at in changed.positions.items() if not before.request.covers(topic)}
             after = replace(
                 changed,
                 version=before.version + 1,
                 created_at_ms=before.created_at_ms,
+                changed_at_ms=max(changed.changed_at_ms, last.created_at_ms + 1 if last else 0),
                 positions={**new, **before.positions},
                 last_topic=before.last_topic,
             )
@@ -98,7 +101,8 @@ class PolicyBook:
     def carry_out(self, policy: Policy, one: Due, order: Order | None, plan: str) -> StoredOrder | None:
         """Add the next order of a policy, or note that none of these offsets is its own (``order`` is None).
 
-        Returns None as well when the policy has changed since it was read.
+        Returns None as well when the policy has changed since it was read. The order is not made before
+        that, whatever the clocks say: where it fails, the policy rests.
 
         Raises as ``refuse_overlap``.
         """
@@ -110,7 +114,10 @@ class PolicyBook:
             now = next(map(policy_of, row), None)
             if now is None or (now.version, now.positions) != (policy.version, policy.positions):
                 return None
-            made = None if order is None else orders.add(connection, order, plan)
+            made = None
+            if order is not None:
+                made_ms = max(order.created_at_ms, now.changed_at_ms)
+                made = orders.add(connection, order.model_copy(update={"created_at_ms": made_ms}), plan)
             after = columns_of(covered(now, one))
             looked = {name: after[name] for name in ("positions", "topic_ids", "last_topic")}
             _update(connection, policy.id, looked | {"failures": 0, "status_reason": ""})

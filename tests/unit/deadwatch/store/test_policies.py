@@ -115,13 +115,13 @@ def test_one_worker_at_a_time_looks_at_a_policy(book: PolicyBook) -> None:
 def test_order_and_position_are_kept_together_once(book: PolicyBook, engine: Engine) -> None:
     seen = book.create(policy())
     assert book.latest("a") is None
-    made = book.carry_out(seen, PART, order("1"), "{}")
+    made = book.carry_out(seen, PART, order("1", created_at_ms=200), "{}")
     assert made is not None
     assert (made.order.policy, made.status) == ("a", Status.RUNNING)
     assert (kept(engine).positions, kept(engine).last_topic) == ({"dlq.t": Position("1", {0: 9})}, "dlq.t")
-    assert book.latest("a") == Latest("1", Status.RUNNING, 1)
+    assert book.latest("a") == Latest("1", Status.RUNNING, 200)
     assert book.carry_out(seen, PART, order("2"), "{}") is None, "another worker was faster"
-    assert book.latest("a") == Latest("1", Status.RUNNING, 1)
+    assert book.latest("a") == Latest("1", Status.RUNNING, 200)
 
 
 def test_an_order_of_a_policy_that_has_changed_meanwhile_is_not_made(book: PolicyBook) -> None:

@@ -100,9 +100,11 @@ def test_while_one_of_its_orders_is_active_nothing_is_asked(engine: Engine) -> N
     assert (after.status_reason, after.next_at_ms) == ("", look.now_ms + INTERVAL_MS)
 
 
-def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine) -> None:
+@pytest.mark.parametrize("ahead_ms", [-60_000, 0, 60_000])
+def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine, ahead_ms: int) -> None:
+    """Also where the worker's clock, which its order is made by, differs from that of who changes it."""
     look = Look(engine, refused)
-    begin(look)
+    begin(look, ahead_ms)
     claims = OrderClaims(engine)
     claim = claims.claim("w", look.now_ms, 5_000)
     assert claim is not None
@@ -284,8 +286,8 @@ def test_who_is_stopped_stores_no_reason_either(engine: Engine) -> None:
     assert (after.status_reason, after.failures) == ("", 0)
 
 
-def begin(look: Look) -> None:
+def begin(look: Look, ahead_ms: int = 0) -> None:
     """Its first order."""
-    made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=look.now_ms)
+    made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=look.now_ms + ahead_ms)
     made = made.model_copy(update={"request": look.request.order("dlq.t")})
     assert look.book.carry_out(look.kept(), Due("dlq.t", Extents({0: 0}, {0: 9})), made, "{}")
