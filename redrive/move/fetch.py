@@ -38,6 +38,8 @@ RECORDS_PER_POLL: Final = 1_000
 TIMEOUT_S: Final = 10.0
 POLL_S: Final = 0.02
 POLLS: Final = round(TIMEOUT_S / POLL_S)
+AHEAD_MS: Final = 3_600_000
+"""Kafka takes no record that is further ahead of its clock (``message.timestamp.after.max.ms``)."""
 
 
 Found = dict[Place, ConsumerRecord | SkipReason | None]
@@ -144,8 +146,8 @@ def rehydrate(
     """The records that dead letters stand for, in their order, and those whose origin cannot be read yet.
 
     The record of a share group's dead letter is read at its origin, with its key, value, headers and
-    timestamp. Where it is gone, a dead letter with a payload of its own stands for itself; one without is
-    refused, and never becomes a tombstone.
+    timestamp. Where it is gone, or another one is there, a dead letter with a payload of its own stands for
+    itself; one without is refused, and never becomes a tombstone.
     """
     shared = [one for one in dead_letters if one.cause.dialect == SHARE_GROUP.name]
     if not shared:
@@ -169,6 +171,8 @@ def rehydrate(
 
 
 def _pending(dead_letter: DeadLetter, original: ConsumerRecord | SkipReason) -> PendingRecord:
+    if not isinstance(original, SkipReason) and _is_another(dead_letter, original):
+        original = SkipReason.ORIGIN_MISSING
     if not isinstance(original, SkipReason):
         headers = headers_of(original)
         if headers is None:
@@ -178,3 +182,10 @@ def _pending(dead_letter: DeadLetter, original: ConsumerRecord | SkipReason) -> 
     if dead_letter.value is not None or dead_letter.key is not None:
         return PendingRecord(dead_letter, dead_letter)
     return PendingRecord(dead_letter, dead_letter, original)
+
+
+def _is_another(dead_letter: DeadLetter, found: ConsumerRecord) -> bool:
+    """Whether the record cannot be the one that failed: its topic was made anew since."""
+    copied = dead_letter.key, dead_letter.value
+    later_ms = found.timestamp()[1] - dead_letter.timestamp_ms
+    return later_ms > AHEAD_MS or copied not in {(None, None), (found.key(), found.value())}

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from deadwatch.orders.reasons import MEANINGS, ParkReason, SkipReason
-from redrive.librdkafka import ConsumerRecord
+from redrive.librdkafka import ConsumerRecord, decoded
 from redrive.move import fetch
 from redrive.move.fetch import Fetcher, OffsetsByPartition
 from redrive.move.record_queue import LATER_MS
@@ -124,6 +124,25 @@ def test_an_origin_that_could_not_be_read_for_a_while_has_not_waited_for_its_bac
     pending = queue.take()
     assert pending is not None
     assert (pending.id, pending.waited_ms) == ((0, 0), 0)
+
+
+SHARED = [("__dlq.errors.topic", b"t"), ("__dlq.errors.partition", b"0"), ("__dlq.errors.offset", b"4")]
+ANOTHER = [
+    (None, fetch.AHEAD_MS, ("", b"found")),
+    (None, fetch.AHEAD_MS + 1, (SkipReason.ORIGIN_MISSING, None)),
+    (b"found", fetch.AHEAD_MS, ("", b"found")),
+    (b"copied", 0, ("", b"copied")),
+]
+
+
+@pytest.mark.parametrize(("copied", "later_ms", "moved"), ANOTHER)
+def test_what_a_topic_that_was_made_anew_has_at_the_place_is_not_moved_for_it(
+    copied: bytes | None, later_ms: int, moved: tuple[str, bytes | None]
+) -> None:
+    there = record(0, 4, 1_000 + later_ms, value=b"found")
+    letter = decoded(record(0, 0, 1_000, value=copied, headers=SHARED))
+    (pending,), _ = fetch.rehydrate(cast("Any", Hiding(lambda *_: there, hides=False)), [letter])
+    assert (pending.refused, pending.original.value) == moved
 
 
 def shared(partition: int, offset: int) -> ConsumerRecord:
