@@ -104,7 +104,9 @@ class Reader:
             elif error.code() == OFFSET_RESET:
                 self._start_again(message.partition())
             elif error.code() in CORRUPT_BATCH:
-                raise KafkaException(KafkaError(error.code(), _unread(message, error)))
+                place = f"partition {message.partition()} of {message.topic()}"
+                text = f"{place} cannot be read from offset {message.offset()} on ({error.str()})"
+                raise KafkaException(KafkaError(error.code(), text))
             elif error.code() in CONSUMER_NEEDS_OPERATOR:
                 raise KafkaException(error)
         return taken
@@ -241,8 +243,3 @@ class Reader:
             state.offsets.position = max(state.offsets.position, message.offset())
             if not state.read:
                 self._begin(message.partition())
-
-
-def _unread(message: ConsumerRecord, error: KafkaError) -> str:
-    place = f"partition {message.partition()} of {message.topic()}"
-    return f"{place} cannot be read from offset {message.offset()} on ({error.str()})"

@@ -17,7 +17,7 @@ from redrive.librdkafka import ConsumerRecord, DeadLetterDecoder
 from redrive.move.batch import Batch
 from redrive.move.fetch import Fetcher, rehydrate
 from redrive.move.reader import Reader
-from redrive.move.rewrite import DeadLetterId, PendingRecord, Place, place_of
+from redrive.move.rewrite import DeadLetterId, PendingRecord, place_of
 
 Selects = Callable[[DeadLetter], bool]
 LATER_MS: Final = 1_000
@@ -202,7 +202,8 @@ class RecordQueue:
             if record is None:
                 self._wait(by_place[place]._replace(at_ms=now_ms + LATER_MS))
             elif isinstance(record, SkipReason):
-                records.append(_gone(place))
+                nothing = parse_record(*place, 0, None, None, ())
+                records.append(PendingRecord(nothing, nothing, SkipReason.RECORD_GONE))
             else:
                 dead_letters.append(self.decoder.decode(record))
         for pending in self._pending(dead_letters, now_ms):
@@ -237,8 +238,3 @@ class RecordQueue:
         """Those that were moved or parked before, refused for that reason."""
         reasons = ((one, self.handled.reason(one.partition, one.offset)) for one in dead_letters)
         return [PendingRecord(one, one, reason) for one, reason in reasons if reason is not None]
-
-
-def _gone(place: Place) -> PendingRecord:
-    nothing = parse_record(*place, 0, None, None, ())
-    return PendingRecord(nothing, nothing, SkipReason.RECORD_GONE)

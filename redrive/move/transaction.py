@@ -65,7 +65,7 @@ class TransactionalProducer:
             "transaction.timeout.ms": delivery_timeout_ms + TRANSACTION_MARGIN_MS,
             "delivery.timeout.ms": delivery_timeout_ms,
             "partitioner": "murmur2_random",
-            "error_cb": _ignore_error,
+            "error_cb": lambda _: None,  # the calls raise the errors; else a report raises a fatal one
             "queue.buffering.max.messages": MAX_RECORDS,
             "message.max.bytes": 100 << 20,
             "batch.size": BATCH_BYTES,
@@ -288,8 +288,3 @@ class TransactionalProducer:
         self._answers_since_s = self._answers_since_s or now_s
         if now_s - self._answers_since_s > BACK_S:
             raise UnansweredError
-
-
-def _ignore_error(error: KafkaError) -> None:
-    """The calls raise the errors; without this a fatal one is raised out of a delivery report."""
-    del error

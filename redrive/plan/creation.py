@@ -14,7 +14,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from deadwatch.orders.errors import IdempotencyError, RefusedOrderError, UnreadHistoryError
+from deadwatch.orders.errors import RefusedOrderError, UnreadHistoryError
 from deadwatch.orders.handled import NOTHING
 from deadwatch.orders.order import Order, OrderRequest
 from deadwatch.orders.selection import Extents, Intervals, intervals, within
@@ -77,10 +77,8 @@ class OrderService:
             RequestError: it is refused, or Kafka cannot be asked.
         """
         request = wanted.request
-        made = book.of_key(wanted.idempotency_key)
+        made = book.of_key(wanted.idempotency_key, request)
         if made is not None:
-            if made.order.request != request:
-                raise IdempotencyError(made.order.id)
             return made
         order, plan = self.read(wanted, rules)
         check_plan(request, plan, self.max_unconfirmed)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, text, tuple_, update
 
 from deadwatch.orders.errors import IdempotencyError, OrderStateError, UnknownOrderError
-from deadwatch.orders.order import Guards, Order, Status
+from deadwatch.orders.order import Guards, Order, OrderRequest, Status
 from deadwatch.orders.selection import refuse_overlap
 from deadwatch.store.engine import insert, reading
 from deadwatch.store.returns import Scope, returns
@@ -87,10 +87,8 @@ class OrderBook:
         """
         with self._engine.begin() as connection:
             lock_creation(connection)
-            before = _of_key(connection, idempotency_key)
+            before = _of_key(connection, idempotency_key, order.request)
             if before is not None:
-                if before.order.request != order.request:
-                    raise IdempotencyError(before.order.id)
                 return before
             if order.request.dry_run:
                 _forget_dry_runs(connection, self._max_dry_runs - 1)
@@ -102,10 +100,10 @@ class OrderBook:
         with reading(self._engine) as connection:
             return find(connection, order)
 
-    def of_key(self, idempotency_key: str) -> StoredOrder | None:
-        """The order that the key has made, if any."""
+    def of_key(self, idempotency_key: str, request: OrderRequest) -> StoredOrder | None:
+        """The order that the key has made, if any; ``IdempotencyError``: it was from another request."""
         with reading(self._engine) as connection:
-            return _of_key(connection, idempotency_key)
+            return _of_key(connection, idempotency_key, request)
 
     def pause(self, order: str, reason: str, also: Witness = unwitnessed) -> StoredOrder:
         """Pause the order; its worker notices when it renews its claim.
@@ -245,9 +243,11 @@ def find(connection: Connection, order: str, *, lock: bool = False) -> StoredOrd
     return stored(row)
 
 
-def _of_key(connection: Connection, key: str) -> StoredOrder | None:
+def _of_key(connection: Connection, key: str, request: OrderRequest) -> StoredOrder | None:
     query = select(table).where(table.c.idempotency_key == key)
     row = connection.execute(query).mappings().first() if key else None
+    if row is not None and order_of(row).request != request:
+        raise IdempotencyError(row["id"])
     return None if row is None else stored(row)
 
 

@@ -34,7 +34,7 @@ READS: dict[str, tuple[Read, object]] = {
     "blocks": (lambda _, engine: bool(HandledBook(engine).handled(DLQ, "", [0])), False),
     "what came back": (lambda _, engine: Watch(engine)("1"), Returns(3, 0)),
     "an order": (lambda _, engine: OrderBook(engine).get("1").status, Status.RUNNING),
-    "the order of a key": (lambda _, engine: OrderBook(engine).of_key("k") is not None, True),
+    "the order of a key": (lambda _, engine: bool(OrderBook(engine).of_key("k", ORDER.request)), True),
     "what users want": (lambda _, engine: OrderClaims(engine).wanted(CLAIM), Status.RUNNING),
     "an order to claim": (lambda _, engine: OrderClaims(engine).claim("other", 2, 1_000), None),
     "a policy's order": (lambda _, engine: PolicyBook(engine).latest("p"), None),
