@@ -126,19 +126,14 @@ class Task:
     def __init__(self, engine: Engine) -> None:
         self.book, self.claims, self.stop = OrderBook(engine), OrderClaims(engine), threading.Event()
         self.book.create(order(), "{}")
-        held = self.claims.claim("w", 1_000, 5_000)
-        assert held is not None
-        self.held, self.watched = held, _WatchedClaim(self.claims, held, self.stop)
-
-    def claim(self, now_ms: int) -> Claim | None:
-        return self.watched.claim("", now_ms, 5_000)
+        self.held = orders.claimed(self.claims, 1_000)
+        self.watched = _WatchedClaim(self.claims, self.held, self.stop)
 
 
 def test_a_task_tells_what_it_may_have_left_open(engine: Engine) -> None:
     task = Task(engine)
     told = [task.watched.left_open]
-    taken = task.claim(2_000)
-    assert taken is not None
+    taken = orders.claimed(task.watched, 2_000)
     told.append(task.watched.left_open)
     for left_open in (False, True):
         task.watched.release(replace(taken, left_open=left_open))
@@ -149,24 +144,26 @@ def test_a_task_tells_what_it_may_have_left_open(engine: Engine) -> None:
 
 def test_a_task_goes_on_while_its_claim_is_the_latest_and_the_order_runs(engine: Engine) -> None:
     task = Task(engine)
-    taken = task.claim(2_000)
-    assert taken is not None
+    taken = orders.claimed(task.watched, 2_000)
     assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.RUNNING
     task.watched.release(taken)
-    assert task.claim(3_000) is not None
+    orders.claimed(task.watched, 3_000)
     task.book.pause("a", "to look")
     assert task.watched.renew(taken, 3_000, 5_000)[1] is Status.PAUSED
-    assert (task.claim(3_000), task.stop.is_set(), task.watched.ending) == (None, True, None)
+    assert (task.watched.claim("", 3_000, 5_000), task.stop.is_set(), task.watched.ending) == (
+        None,
+        True,
+        None,
+    )
 
 
 def test_a_task_of_an_older_claim_ends(engine: Engine) -> None:
     task = Task(engine)
-    taken = task.claim(1_000)
-    assert taken is not None
-    assert task.claims.claim("another", 9_000, 5_000) is not None
+    taken = orders.claimed(task.watched, 1_000)
+    orders.claimed(task.claims, 9_000, "another")
     with pytest.raises(ClaimLostError):
         task.watched.renew(taken, 9_000, 5_000)
-    assert (task.claim(9_000), task.stop.is_set()) == (None, True)
+    assert (task.watched.claim("", 9_000, 5_000), task.stop.is_set()) == (None, True)
 
 
 @pytest.mark.parametrize(

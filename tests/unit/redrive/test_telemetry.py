@@ -17,7 +17,7 @@ from deadwatch.orders.decision import Result
 from deadwatch.runtime.otel import Providers, providers_of
 from redrive.move.batch import Batch, EventFields, Outcome
 from redrive.move.rewrite import PendingRecord
-from redrive.telemetry import MAX_LINKS, SCHEMA_URL, SILENT, EndedTransaction, Telemetry
+from redrive.telemetry import MAX_LINKS, SCHEMA_URL, EndedTransaction, Telemetry
 from tests.unit.collector.test_telemetry import Receiver, receiver, texts
 from tests.unit.redrive.move.fakes import COUNT, PARTITIONS, FakeProducer, finish, mover
 
@@ -146,8 +146,3 @@ def test_a_receiver_gets_them_by_otlp(receiver: Receiver) -> None:
     assert receiver.sums("deadwatch.redrive.records") == {("sent",): 1}
     resource = texts(receiver.traces.resource_spans[0].resource.attributes)
     assert (resource["service.name"], resource["service.instance.id"]) == ("deadwatch-redrive", "w1")
-
-
-def test_without_an_endpoint_nothing_is_sent() -> None:
-    SILENT.ended(transaction(batch(parent(1))))
-    SILENT.close(10_000)

@@ -21,13 +21,12 @@ from redrive.move.mover import Idle, Moved, Step
 from redrive.move.task import OrderTask, WorkerContext
 from redrive.settings import RedriveSettings
 from redrive.worker import LeaseKeeper, Worker
-from tests.unit.redrive.orders import order
+from tests.unit.redrive.orders import LEASE_MS, claimed, order
 from tests.waiting import until
 
 NOW_MS = 10_000
 REFUSED_BY_THE_CLIENT = RedriveSettings(linger_ms=1_000_000)
 """Its client takes 15 minutes at most, so every attempt fails at once."""
-LEASE_MS = REFUSED_BY_THE_CLIENT.lease_ms
 LIMIT_MS = 4 * LEASE_MS
 IN_A_ROW = range(NOW_MS, NOW_MS + LIMIT_MS + LEASE_MS + 1, LEASE_MS)
 """When an order fails that is claimed again as soon as its lease has run out, until its time is up."""
@@ -55,8 +54,7 @@ class Place:
 
     def attempt(self, now_ms: int = NOW_MS, *, other: bool = False) -> bool:
         self.now_ms = now_ms
-        claim = self.claims.claim("w", now_ms, LEASE_MS)
-        assert claim is not None
+        claim = claimed(self.claims, now_ms)
         assert claim.order.id == "a"
         return (self.other if other else self.worker).work(claim)
 
@@ -181,8 +179,7 @@ def test_a_transaction_is_told_in_which_nothing_was_selected(
     steps: tuple[Step, ...] = SELECTS_NOTHING, WAITS_FOR_ITS_RATE, IS_ABORTED
     for number, step in enumerate(steps):
         alone.now_ms = now_ms = NOW_MS + number * LEASE_MS
-        claim = alone.claims.claim("w", now_ms, LEASE_MS)
-        assert claim is not None
+        claim = claimed(alone.claims, now_ms)
         lease = LeaseKeeper(alone.claims, claim, lambda: alone.now_ms, (LEASE_MS, 60_000))
         task = cast("OrderTask", Work(step))
         with pytest.raises(KafkaException):
@@ -202,9 +199,7 @@ def test_an_order_that_fails_with_every_worker_in_turn_has_its_time(alone: Place
 def test_failures_that_do_not_follow_one_another_pause_no_order(alone: Place, others: bool) -> None:
     alone.fails_at(NOW_MS)
     if others:
-        released = alone.claims.claim("v", NOW_MS + LEASE_MS, LEASE_MS)
-        assert released is not None
-        alone.claims.release(released)
+        alone.claims.release(claimed(alone.claims, NOW_MS + LEASE_MS, "v"))
     later_ms = NOW_MS + 10 * LIMIT_MS
     *before, last = [alone.fails_at(later_ms + now_ms) for now_ms in IN_A_ROW]
     assert (set(before), last) == ({Status.RUNNING}, Status.PAUSED)
@@ -246,8 +241,7 @@ def test_a_store_that_is_away_is_a_line_and_loses_the_claim_with_its_lease(
     engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = Place(engine)
-    claim = place.claims.claim("w", NOW_MS, LEASE_MS)
-    assert claim is not None
+    claim = claimed(place.claims, NOW_MS)
     with engine.begin() as connection:
         schema.metadata.drop_all(connection)
     lost = []
@@ -332,8 +326,7 @@ def test_an_order_that_was_cancelled_meanwhile_is_not_begun(
     alone: Place, fenced: list[str], *, had: bool
 ) -> None:
     assert not had or alone.next(0) == "a"
-    claim = alone.claims.claim("w", LEASE_MS, LEASE_MS)
-    assert claim is not None
+    claim = claimed(alone.claims, LEASE_MS)
     assert alone.book.cancel("a", "mistake", 1).status is Status.CANCELLING
     assert alone.worker.work(claim)
     assert (alone.book.get("a").status, fenced) == (Status.CANCELLED, ["a"] * had)

@@ -237,10 +237,6 @@ def test_a_filter_that_was_as_long_as_it_may_be_still_is() -> None:
     assert len(order.selection.filter) == MAX_CHARS
 
 
-def test_without_a_filter_its_orders_are_about_everything() -> None:
-    assert request().order("dlq.a").selection.all
-
-
 @pytest.mark.parametrize(
     ("changes", "why"),
     [

@@ -15,7 +15,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.creation import Bounds, OrderService, cut_off
 from redrive.plan.history import History
-from tests.unit.redrive.orders import order
+from tests.unit.redrive.orders import claimed, order
 
 HELD = Extents({0: 10, 1: 3}, {0: 20, 1: 8})
 CASES: dict[str, tuple[dict[int, int] | None, dict[int, int]]] = {
@@ -56,8 +56,7 @@ def test_while_another_order_is_active_what_it_has_moved_is_not_looked_up(
         return
     with pytest.raises(OrderOverlapError, match="redrive 1 is RUNNING"):
         service._before(later, kafka, rules)
-    claim = (claims := OrderClaims(engine)).claim("w", 500, 1_000)
-    assert claim is not None
-    claims.settle(claim, Status.FAILED, "", 500)
+    claims = OrderClaims(engine)
+    claims.settle(claimed(claims, 500), Status.FAILED, "", 500)
     with pytest.raises(UnreadHistoryError):
         service._before(later, kafka, rules)

@@ -31,7 +31,7 @@ from redrive.plan.creation import Bounds, CreateOrder, OrderService
 from redrive.plan.history import History
 from redrive.plan.plan import Plan
 from redrive.plan.policy_round import BACKOFF, PolicyRounds
-from tests.unit.redrive.orders import order
+from tests.unit.redrive.orders import claimed, order
 
 INTERVAL_MS = 5_000
 
@@ -106,9 +106,7 @@ def test_after_an_order_that_failed_it_rests_until_it_is_changed(engine: Engine,
     look = Look(engine, refused)
     begin(look, ahead_ms)
     claims = OrderClaims(engine)
-    claim = claims.claim("w", look.now_ms, 5_000)
-    assert claim is not None
-    claims.settle(claim, Status.FAILED, "deadlines", look.now_ms)
+    claims.settle(claimed(claims, look.now_ms), Status.FAILED, "deadlines", look.now_ms)
     for _ in range(2):
         assert "its order 1 has failed" in look.look().status_reason
     look.now_ms += 1
