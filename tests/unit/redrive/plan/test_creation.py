@@ -5,17 +5,15 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Engine
 
-from deadwatch.orders.errors import OrderOverlapError, RefusedOrderError, UnreadHistoryError
-from deadwatch.orders.order import Status
+from deadwatch.orders.errors import OrderOverlapError, RefusedOrderError
 from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.handled import HandledBook
-from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from redrive.plan.creation import Bounds, OrderService, cut_off
 from redrive.plan.history import History
-from tests.unit.redrive.orders import claimed, order
+from tests.unit.redrive.orders import order
 
 HELD = Extents({0: 10, 1: 3}, {0: 20, 1: 8})
 CASES: dict[str, tuple[dict[int, int] | None, dict[int, int]]] = {
@@ -41,22 +39,11 @@ def test_an_order_on_a_topic_that_was_made_anew_is_refused(latest: dict[int, int
         cut_off("dlq.t", HELD, latest)
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_while_another_order_is_active_what_it_has_moved_is_not_looked_up(
-    engine: Engine, *, dry_run: bool
-) -> None:
+def test_while_another_order_is_active_what_it_has_moved_is_not_looked_up(engine: Engine) -> None:
     """Its end, by a clock that may be behind ours, must not come between that and the new order."""
     OrderBook(engine).create(order({}, {0: 0}, {0: 9}), "{}")
     history = History(HandledBook(engine), "deadwatch.events", lambda: 0, lambda _: None)
     service = OrderService(KafkaConnection(), Bounds(1, 1), 1, lambda: 0, lambda: 0, str, history)
-    later = order({"dry_run": dry_run}, {0: 0}, {0: 9}, id="2", created_at_ms=1_000)
-    rules, kafka = TargetRules({"dlq.t": 1}, frozenset()), cast("Any", None)
-    if dry_run:
-        assert not service._before(later, kafka, rules).unread
-        return
+    rules, no_kafka = TargetRules({"dlq.t": 1}, frozenset()), cast("Any", None)
     with pytest.raises(OrderOverlapError, match="redrive 1 is RUNNING"):
-        service._before(later, kafka, rules)
-    claims = OrderClaims(engine)
-    claims.settle(claimed(claims, 500), Status.FAILED, "", 500)
-    with pytest.raises(UnreadHistoryError):
-        service._before(later, kafka, rules)
+        service._before(order({}, {0: 0}, {0: 9}, id="2"), no_kafka, rules)
