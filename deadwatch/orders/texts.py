@@ -81,11 +81,6 @@ def _seconds(length_ms: int) -> str:
     return f"{seconds}.{rest:03}".rstrip("0").rstrip(".")
 
 
-def _utc(text: str) -> str:
-    """The time, in UTC unless it names a zone."""
-    return text if _ZONE.search(text) else f"{text}Z"
-
-
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
 
@@ -152,28 +147,27 @@ def _once(pairs: Iterable[tuple[str, _Value]]) -> dict[str, _Value]:
     return found
 
 
-def _from_intervals(intervals: dict[str, list[int]]) -> str:
-    return "\n".join(f"{partition}:{first}-{end}" for partition, (first, end) in intervals.items())
-
-
-def _from_places(places: list[dict[str, int]]) -> str:
-    return "\n".join(f"{one['partition']}:{one['offset']}" for one in places)
-
-
 TEXT: Final = Kind("a text", str, str)
 NUMBER: Final = Kind("a number, as 50, or none", _number, _from_number)
 WHOLE: Final = Kind("a whole number, as 50", int, str)
 SECONDS: Final = Kind("a time in seconds, as 60", _milliseconds, _seconds)
-TIME: Final = Kind("a time, as 2026-11-21T12:00:00Z", _utc, str)
+TIME: Final = Kind(
+    "a time, as 2026-11-21T12:00:00Z", lambda text: text if _ZONE.search(text) else f"{text}Z", str
+)
 SWITCH: Final = choice({"true": True, "false": False})
 ENGINE: Final = choice({"local": "local", "spark": "spark"})
 LINES: Final = Kind("one a line", _lines, lambda lines: "\n".join(lines or ()), many=True)
 INTERVALS: Final = Kind(
     "PARTITION:FROM-TO, as 0:10-20 (20 is left out), each partition once",
     _intervals,
-    _from_intervals,
+    lambda value: "\n".join(f"{partition}:{first}-{end}" for partition, (first, end) in value.items()),
     many=True,
 )
-PLACES: Final = Kind("PARTITION:OFFSET, as 0:42", _places, _from_places, many=True)
+PLACES: Final = Kind(
+    "PARTITION:OFFSET, as 0:42",
+    _places,
+    lambda value: "\n".join(f"{one['partition']}:{one['offset']}" for one in value),
+    many=True,
+)
 PAIRS: Final = Kind("old=new, a pair a line, each topic once", _pairs, _from_pairs, many=True)
 TARGET: Final = Kind("origin, topic:NAME, map:OLD=NEW,OLD=NEW or retry:GROUP", _target, _from_target)

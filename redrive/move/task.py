@@ -1,6 +1,6 @@
 """The work of one claim: everything that it takes, opened in the order that fences the claim before first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,8 +36,8 @@ from redrive.move.transaction import TransactionalProducer
 from redrive.settings import RedriveSettings
 from redrive.telemetry import SILENT, Telemetry
 
-HandledBefore = Callable[[Order, str], Handled]
-"""What earlier orders have done with the records of an order's topic, which has this id."""
+HandledBefore = Callable[[str, str, Collection[int]], Handled]
+"""What earlier orders have done with the records of a topic, which has this id, in these partitions."""
 Note = Callable[[str, bool], None]
 """``redrive.plan.history.Notes.note``: called before an order of the topic is let go of."""
 
@@ -59,7 +59,7 @@ class WorkerContext:
     """How many tasks work on an order at the same time."""
     named_topics: Callable[[], frozenset[str]] = frozenset
     """Dead letter topics that configurations of others name."""
-    handled: HandledBefore = lambda _order, _topic_id: NOTHING
+    handled: HandledBefore = lambda _topic, _topic_id, _partitions: NOTHING
     counted: Callable[[str], int] = lambda _name: 0
     """How many offsets an order, or a part of it, has done by the events that streaming has counted."""
     note: Note = lambda _topic, _over: None
@@ -73,7 +73,7 @@ class WorkerContext:
             StoredReturns(engine),
             telemetry=telemetry,
             named_topics=partial(topics_named_in, engine),
-            handled=HandledBook(engine).before,
+            handled=HandledBook(engine).handled,
             counted=partial(counted_in, engine),
         )
 
@@ -144,10 +144,11 @@ class OrderTask:
         return Mover(order, event_fields, context, user_of(settings), self._context.clock())
 
     def _queue(self, reader: Reader, fetcher: Fetcher, dlq_topic_id: str) -> RecordQueue:
-        order, expression = self._claim.order, self._claim.order.request.selection.filter
+        order, request = self._claim.order, self._claim.order.request
+        expression, topic = request.selection.filter, request.dlq_topic
         matcher = None if expression is None else self._context.compile_filter(expression)
-        handled = NOTHING if order.request.again else self._context.handled(order, dlq_topic_id)
-        return RecordQueue(order.request.dlq_topic, reader, fetcher, selector(order, matcher), handled)
+        handled = NOTHING if request.again else self._context.handled(topic, dlq_topic_id, order.cut_off)
+        return RecordQueue(topic, reader, fetcher, selector(order, matcher), handled)
 
     def _router(self, admin: AdminClient) -> Router:
         rules = self._context.settings.target_rules(self._context.named_topics())

@@ -130,10 +130,6 @@ class HandledBook:
         with reading(self._engine) as connection:
             return Handled(_blocks(connection, (topic, topic_id), partitions))
 
-    def before(self, order: Order, topic_id: str) -> Handled:
-        """Which records of the order's partitions were moved or parked before."""
-        return self.handled(order.request.dlq_topic, topic_id, order.cut_off)
-
 
 def _parts(event: RedriveHandled) -> Iterable[tuple[Block, Run]]:
     for one in event.handled:

@@ -122,12 +122,6 @@ def test_a_worker_hears_of_a_pause_and_keeps_its_reason(place: Place, claim: Cla
     assert place.status("a") == (Status.PAUSED, "lunch")
 
 
-def test_a_cancel_of_a_dead_worker_s_order_is_settled_by_the_next(place: Place, claim: Claim) -> None:
-    del claim  # whose worker has died
-    assert place.book.cancel("a", "mistake", 1).status is Status.CANCELLING
-    assert place.claims.claim("w2", LEASE_MS, LEASE_MS) is not None
-
-
 def test_a_worker_that_pauses_what_was_cancelled_has_cancelled_it(place: Place, claim: Claim) -> None:
     place.book.cancel("a", "mistake", 1)
     place.claims.settle(claim, Status.PAUSED, "no progress", 9)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from deadwatch.contract.events import Event, Position, RedriveOutcome
 from deadwatch.deadletter.filter import Filter
-from deadwatch.orders.handled import NOTHING
+from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.order import Order
 from deadwatch.orders.selection import selector
 from deadwatch.orders.targets import TargetRules
@@ -107,12 +107,15 @@ class History:
         return whole_order(PARTITIONS, COUNT, request, str(self.orders))
 
     def plan(self, order: Order) -> Plan:
-        handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
         rules = TargetRules({DLQ: PARTITIONS, "orders": PARTITIONS}, own=frozenset())
-        builder = PlanBuilder(order, rules, matcher(order), handled=handled)
+        builder = PlanBuilder(order, rules, matcher(order), handled=self._before(order))
         for place in PLACES:
             builder.add(decoded(dead_letter(*place)))
         return builder.plan(cut=False)
+
+    def _before(self, order: Order) -> Handled:
+        again = order.request.again
+        return NOTHING if again else self.book.handled(DLQ, self.topic_id, order.cut_off)
 
     def carry_out(self, order: Order) -> Kafka:
         kafka = Kafka(self.rng, may_fail=3)
@@ -123,7 +126,7 @@ class History:
 
     def _task(self, order: Order, kafka: Kafka, *, kills: bool) -> bool:
         """Until it is done, or killed: all are of one claim, as those are that Spark runs again."""
-        handled = NOTHING if order.request.again else self.book.before(order, self.topic_id)
+        handled = self._before(order)
         reader = FakeReader(order, self.rng, dead_letter, kafka.offsets)
         assert reader.closed >= kafka.told_to.offset, "the worker would think that Kafka has forgotten it"
         queue = record_queue(reader, dead_letter, selects=selector(order, matcher(order)), handled=handled)

@@ -141,10 +141,8 @@ class UnparkedProducer(FakeProducer):
 
 
 def test_a_parked_topic_that_fails_keeps_no_record_from_its_target() -> None:
-    producer, limits = (
-        UnparkedProducer(Random(1), may_fail=1),
-        {"max_in_flight": 7, "records_per_second": None},
-    )
+    producer = UnparkedProducer(Random(1), may_fail=1)
+    limits = {"max_in_flight": 7, "records_per_second": None}
     moving, now_ms = mover(Random(2), producer, limits, found=to_park, router=ParkingRouter()), NOW_MS
     while now_ms < NOW_MS + 800:  # so long it is left alone at least
         step = moving.step(now_ms)

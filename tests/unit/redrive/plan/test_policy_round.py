@@ -274,16 +274,6 @@ def test_where_no_topic_tells_its_offsets_the_next_look_comes_later(looked_at: L
     assert after.next_at_ms >= look.now_ms + BACKOFF.initial_ms * 0.8
 
 
-def test_who_is_stopped_stores_no_reason_either(engine: Engine) -> None:
-    def stopped() -> TargetRules:
-        look.stop.set()
-        return refused()
-
-    look = Look(engine, stopped)
-    after = look.look()
-    assert (after.status_reason, after.failures) == ("", 0)
-
-
 def begin(look: Look, ahead_ms: int = 0) -> None:
     """Its first order."""
     made = order({}, {0: 0}, {0: 9}, policy="a", created_at_ms=look.now_ms + ahead_ms)
