@@ -65,6 +65,11 @@ class Batch:
         """How many dead letters have their outcome, written or not."""
         return len(self.decided) + len(self.fast)
 
+    @property
+    def moved(self) -> int:
+        """How many dead letters go to a target."""
+        return sum(map(len, self.sent.values()))
+
     def add_fast(self, message: ConsumerRecord, partition: int, offset: int, outcome: Outcome) -> None:
         """One more dead letter goes to its target by the fast path."""
         self.fast.append(message)

@@ -222,7 +222,7 @@ class Mover:
             return self._aborted(aborted, batch, now_ms)
         self._failures = 0
         self._queue.passed_over = False
-        self._limits.committed(batch.count, batch.size, sum(map(len, batch.sent.values())))
+        self._limits.committed(batch.count, batch.size, batch.moved)
         self._guard.wrote(batch.count)
         self._reader.expired.clear()
         self._targets.update(one.target_topic for one in batch.outcomes if one.result is Result.SENT)
