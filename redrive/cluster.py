@@ -36,6 +36,7 @@ TIMEOUT_S: Final = 10.0
 LAG_TIMEOUT_S: Final = 5.0
 COMMITTED: Final = IsolationLevel.READ_COMMITTED
 WRITTEN: Final = IsolationLevel.READ_UNCOMMITTED
+"""With what open transactions have written."""
 LIBRARY: Final = {"log_level": 0, "socket.timeout.ms": 10_000, "allow.auto.create.topics": False}
 """Options of librdkafka: errors are reported by us, and asking for a topic does not create it."""
 
@@ -133,10 +134,6 @@ class Cluster:
             except KafkaUnavailableError as error:
                 found[topic] = error
         return found
-
-    def written(self, topic: str, partitions: int) -> Extents:
-        """As ``extents``, where the end includes transactions that are not committed yet."""
-        return self.extents(topic, partitions, WRITTEN)
 
     def topic_ids(self, topics: Sequence[str]) -> dict[str, str]:
         """Kafka's ids of these topics; "" where its broker knows none. Raises ``KafkaUnavailableError``."""

@@ -22,7 +22,7 @@ from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store.write.audit import Witness, unwitnessed
 from deadwatch.store.write.orders import OrderBook, StoredOrder
-from redrive.cluster import LIBRARY, Cluster, asking
+from redrive.cluster import LIBRARY, WRITTEN, Cluster, asking
 from redrive.librdkafka import PARTITION_EOF, READ_COMMITTED, SEEK_BEYOND, ConsumerRecord, consume, decoded
 from redrive.plan.admission import KnownGroup, admit, check_plan
 from redrive.plan.history import Before, History
@@ -156,7 +156,7 @@ def _origins(cluster: Cluster, rules: TargetRules) -> Callable[[str], Extents]:
     @cache
     def extents(topic: str) -> Extents:
         partitions = rules.partitions.get(topic, 0)
-        return cluster.written(topic, partitions) if partitions else Extents({}, {})
+        return cluster.extents(topic, partitions, WRITTEN) if partitions else Extents({}, {})
 
     return extents
 

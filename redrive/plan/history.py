@@ -13,7 +13,7 @@ from typing import Final
 from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.handled import Handled
 from deadwatch.store.write.handled import HandledBook
-from redrive.cluster import Cluster
+from redrive.cluster import WRITTEN, Cluster
 
 WITHIN_MS: Final = 10_000
 """How long streaming is waited for."""
@@ -56,7 +56,7 @@ class History:
         events, begun, noted = self.events_topic, self.store.begun(topic), self.store.ends(topic)
         if events not in partitions:
             return f"topic {events} does not exist, or we may not see it (DESCRIBE)" if begun else ""
-        written = cluster.written(events, partitions[events])
+        written = cluster.extents(events, partitions[events], WRITTEN)
         if not self.first_ends:
             self.first_ends.update(written.end)
         needed: Mapping[int, int] = written.end if begun else {}
@@ -88,7 +88,7 @@ class Notes:
         if over:
             with suppress(KafkaUnavailableError):
                 count = self.cluster.partitions().get(self.events_topic, 0)
-                ends = self.cluster.written(self.events_topic, count).end if count else {}
+                ends = self.cluster.extents(self.events_topic, count, WRITTEN).end if count else {}
         self.store.note_ends(topic, ends)
 
 

@@ -9,6 +9,7 @@ import pytest
 from deadwatch.orders.errors import KafkaUnavailableError
 from deadwatch.orders.handled import NOTHING, Handled
 from deadwatch.orders.selection import Extents
+from redrive.cluster import WRITTEN
 from redrive.plan.history import LOOK_MS, WITHIN_MS, History, Notes
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class Place:
     noted: dict[int, int] = field(default_factory=dict)
     first: dict[int, int] = field(default_factory=dict)
 
-    def written(self, topic: str, partitions: int) -> Extents:
-        assert (topic, partitions) == (EVENTS, 1)
+    def extents(self, topic: str, partitions: int, isolation: object) -> Extents:
+        assert (topic, partitions, isolation) == (EVENTS, 1, WRITTEN)
         return Extents({0: 0}, {0: self.end})
 
     def partitions(self) -> dict[str, int]:
