@@ -98,9 +98,12 @@ class Mover:
         self._targets: set[str] = set()
         self._culprits = CulpritSearch()
         self._decider = Decider(order, self._router, self._deadlines, self._queue, self._culprits)
-        self._fast_path = self._open_fast_path()
+        limits = order.request.limits
+        unlimited = not (limits.records_per_second or limits.bytes_per_second)
+        fast = FastPath(self._decider, self._queue, self._producer)
+        self._fast_path = fast if unlimited and selects_all(order) else None
         moved = sum(state.offsets.moved for state in context.reader.partitions.values())
-        self._limits = OrderLimits(order.request.limits, moved, now_ms)
+        self._limits = OrderLimits(limits, moved, now_ms)
         self._number = self._failures = 0
 
     def step(self, now_ms: int) -> Step:
@@ -191,12 +194,6 @@ class Mover:
             if verdict is not Verdict.TAKEN:
                 return False
         return False
-
-    def _open_fast_path(self) -> FastPath | None:
-        limits = self._order.request.limits
-        if limits.records_per_second or limits.bytes_per_second or not selects_all(self._order):
-            return None
-        return FastPath(self._decider, self._queue, self._producer)
 
     def _nothing_moved(self, now_ms: int) -> Step:
         if self._queue.finished():

@@ -226,15 +226,12 @@ class RecordQueue:
 
     def _pending(self, dead_letters: list[DeadLetter], now_ms: int) -> list[PendingRecord]:
         """The records to decide; a dead letter whose origin cannot be read yet is put off."""
-        left_out = self._left_out(dead_letters) if self.handled else []
+        asked = dead_letters if self.handled else ()
+        reasons = ((one, self.handled.reason(one.partition, one.offset)) for one in asked)
+        left_out = [PendingRecord(one, one, reason) for one, reason in reasons if reason is not None]
         known = {place_of(pending.dead_letter) for pending in left_out}
         wanted = [one for one in dead_letters if place_of(one) not in known] if known else dead_letters
         pending, later = rehydrate(self._fetcher, wanted)
         for one in later:
             self._wait(DelayedRecord(one.partition, one.offset, now_ms + LATER_MS))
         return left_out + pending
-
-    def _left_out(self, dead_letters: list[DeadLetter]) -> list[PendingRecord]:
-        """Those that were moved or parked before, refused for that reason."""
-        reasons = ((one, self.handled.reason(one.partition, one.offset)) for one in dead_letters)
-        return [PendingRecord(one, one, reason) for one, reason in reasons if reason is not None]

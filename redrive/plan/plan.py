@@ -27,8 +27,6 @@ MAX_EXAMPLES: Final = 3
 MAX_NAMES: Final = 100
 """So many names of headers that go."""
 
-Destination = TargetPlace | Skip
-
 
 class Example(BaseModel, frozen=True):
     """One dead letter and what would become of it."""
@@ -176,7 +174,7 @@ class PlanBuilder:
             self._problems[verdict.problem] += 1
         return verdict.matches
 
-    def _destination(self, dead_letter: DeadLetter) -> Destination:
+    def _destination(self, dead_letter: DeadLetter) -> TargetPlace | Skip:
         before = self._handled.reason(dead_letter.partition, dead_letter.offset)
         if before is not None:
             return Skip(before)
@@ -213,7 +211,7 @@ def _without_payload(dead_letter: DeadLetter) -> bool:
     return dead_letter.dialect == SHARE_GROUP.name and dead_letter.key is None and dead_letter.value is None
 
 
-def _keep(examples: list[Example], dead_letter: DeadLetter, place: Destination) -> None:
+def _keep(examples: list[Example], dead_letter: DeadLetter, place: TargetPlace | Skip) -> None:
     if len(examples) >= MAX_EXAMPLES:
         return
     example = Example(
