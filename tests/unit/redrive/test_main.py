@@ -15,7 +15,6 @@ class StoreThatIsLocked:
     """A store whose first write fails as often as it is told to; after that it works."""
 
     failures = 0
-    error: type[DatabaseError] = OperationalError
 
     def __init__(self, url: str) -> None:
         del url
@@ -26,7 +25,7 @@ class StoreThatIsLocked:
     def forget_sources(self, *_what: object) -> None:
         if StoreThatIsLocked.failures:
             StoreThatIsLocked.failures -= 1
-            raise self.error("UPDATE", {}, sqlite3.OperationalError("database is locked"))
+            raise OperationalError("UPDATE", {}, sqlite3.OperationalError("database is locked"))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -1,6 +1,7 @@
 """Claims of orders in the store, by workers that race."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -97,6 +98,9 @@ def test_what_is_over_stays_over(place: Place, claim: Claim, status: Status) -> 
         place.claims.settle(claim, Status.COMPLETED, "", 78)
     with pytest.raises(OrderStateError, match=f"is {status} and cannot be resumed"):
         place.book.resume("a")
+    refused = pytest.raises(OrderStateError, match=f"is {status} and cannot be cancelled")
+    with nullcontext() if status is Status.CANCELLED else refused:
+        place.book.cancel("a", "late", 79)
 
 
 def test_a_worker_settles_nothing_into_a_state_that_goes_on(place: Place, claim: Claim) -> None:

@@ -8,7 +8,6 @@ import pytest
 from deadwatch.orders.errors import (
     IdempotencyError,
     OrderOverlapError,
-    OrderStateError,
     UnknownOrderError,
     UnreadHistoryError,
 )
@@ -92,14 +91,6 @@ def test_a_cancel_is_heard_by_the_worker_and_ends_what_nobody_holds(place: Place
     ended = place.book.cancel("b", "mistake", 3)
     assert (ended.status, ended.status_reason, ended.finished_at_ms) == (Status.CANCELLED, "mistake", 3)
     assert place.book.cancel("b", "again", 4).finished_at_ms == 3
-
-
-def test_what_is_completed_cannot_be_cancelled(place: Place) -> None:
-    place.add("a")
-    claim = place.claimed()
-    place.claims.settle(claim, Status.COMPLETED, "", 1)
-    with pytest.raises(OrderStateError, match="is COMPLETED and cannot be cancelled"):
-        place.book.cancel("a", "late", 2)
 
 
 def test_a_dry_run_is_over_and_nobody_s_work(place: Place) -> None:
