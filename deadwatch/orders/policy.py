@@ -191,9 +191,9 @@ class Backlog(NamedTuple):
     extents: Extents
 
 
-def rests(policy: Policy, latest: Latest | None, now_ms: int) -> bool:
+def rests(policy: Policy, latest: Latest | None) -> bool:
     """Whether the policy must not make an order now; the first rule that applies wins."""
-    if not policy.request.enabled or now_ms < policy.next_at_ms:
+    if not policy.request.enabled:
         return True
     if latest is None:
         return False
@@ -202,11 +202,9 @@ def rests(policy: Policy, latest: Latest | None, now_ms: int) -> bool:
     return latest.status is Status.FAILED and latest.created_at_ms >= policy.changed_at_ms
 
 
-def due(
-    policy: Policy, latest: Latest | None, backlog: Mapping[str, Backlog], now_ms: int, most: int
-) -> Due | None:
+def due(policy: Policy, latest: Latest | None, backlog: Mapping[str, Backlog], most: int) -> Due | None:
     """The order to make now, if any: topics take turns, and an order covers at most ``most`` offsets."""
-    if rests(policy, latest, now_ms):
+    if rests(policy, latest):
         return None
     for topic in sorted(backlog, key=lambda topic: (topic <= policy.last_topic, topic)):
         if policy.request.covers(topic):

@@ -21,13 +21,13 @@ from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest,
 from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
 from deadwatch.store.trouble import line
-from deadwatch.store.write.policies import PolicyBook
+from deadwatch.store.write.policies import LONGEST_REST_MS, PolicyBook
 from redrive.cluster import Cluster
 from redrive.plan.creation import CreateOrder, OrderService
 
 logger = logging.getLogger(__name__)
 
-BACKOFF: Final = Backoff(10_000, 300_000)
+BACKOFF: Final = Backoff(10_000, LONGEST_REST_MS)
 FAILED: Final = "its order {} has failed: see there, change the policy, and it goes on"
 
 
@@ -91,7 +91,7 @@ class PolicyRounds:
                 logger.warning("policy %s makes no order: %s", policy.id, error)
 
     def _carry_out(self, policy: Policy, latest: Latest | None, now_ms: int, stop: threading.Event) -> None:
-        if rests(policy, latest, now_ms):
+        if rests(policy, latest):
             reason = FAILED.format(latest.id) if latest and latest.status is Status.FAILED else ""
             if reason and policy.status_reason != reason:
                 self.book.rest(policy, reason, policy.failures, now_ms + self.interval_ms)
@@ -99,7 +99,7 @@ class PolicyRounds:
         rules = self.rules()
         held, silent = backlog(Cluster(self.orders.connection), policy.request, rules)
         reason = "; ".join(map(str, silent))
-        part = due(policy, latest, held, now_ms, self.most)
+        part = due(policy, latest, held, self.most)
         if stop.is_set():
             return
         if part is not None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, RowMapping, delete, insert, or_, select, update
 
 from deadwatch.orders.errors import PolicyChangedError, RefusedOrderError, UnknownPolicyError
 from deadwatch.orders.order import Order, Status
@@ -23,6 +23,7 @@ from deadwatch.store.write.audit import Witness, unwitnessed
 from deadwatch.store.write.orders import StoredOrder
 
 MAX_POLICIES: Final = 100
+LONGEST_REST_MS: Final = 300_000
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
 
 
@@ -85,8 +86,13 @@ class PolicyBook:
             also(connection, policy)
 
     def take(self, now_ms: int, until_ms: int) -> list[Policy]:
-        """Claim the enabled policies that are due; no other worker gets them before ``until_ms``."""
-        query = select(table).where(table.c.enabled, table.c.next_at_ms <= now_ms).order_by(table.c.id)
+        """Claim the enabled policies that are due; no other worker gets them before ``until_ms``.
+
+        One that rests for longer than any does was put off by a clock that was ahead, and is due.
+        """
+        longest_ms = max(until_ms, now_ms + LONGEST_REST_MS)
+        due = or_(table.c.next_at_ms <= now_ms, table.c.next_at_ms > longest_ms)
+        query = select(table).where(table.c.enabled, due).order_by(table.c.id)
         with self._engine.begin() as connection:
             rows = connection.execute(query.with_for_update(skip_locked=True)).mappings().all()
             for row in rows:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import pytest
@@ -15,8 +15,6 @@ from deadwatch.orders.order import Status
 from deadwatch.orders.policy import Backlog, Due, Latest, Policy, PolicyRequest, Position, covered, due
 from deadwatch.orders.selection import Extents
 from tests.dialect_headers import LISTENER_FAILED, SPRING_RETRIES
-
-NOW_MS = 1_000_000
 
 
 def request(**changes: object) -> PolicyRequest:
@@ -147,21 +145,19 @@ CASES = [
     Case(
         "it had failed before the change", part("dlq.a", p0=(0, 10)), latest=Latest("o", Status.FAILED, 499)
     ),
-    Case("after a failure it waits", None, replace(policy(), next_at_ms=NOW_MS + 1)),
-    Case("to the millisecond", part("dlq.a", p0=(0, 10)), replace(policy(), next_at_ms=NOW_MS)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_next_order(case: Case) -> None:
-    assert due(case.policy, case.latest, case.backlog, NOW_MS, case.most) == case.due
+    assert due(case.policy, case.latest, case.backlog, case.most) == case.due
 
 
 def test_order_after_order_covers_every_offset_once() -> None:
     backlog = {"dlq.a": holds(25, 7, 0), "dlq.b": holds(4)}
     seen: list[tuple[str, int, int]] = []
     one = policy()
-    while (found := due(one, DONE, backlog, NOW_MS, 6)) is not None:
+    while (found := due(one, DONE, backlog, 6)) is not None:
         for partition, end in found.extents.end.items():
             seen += [(found.topic, partition, at) for at in range(found.extents.begin[partition], end)]
         one = covered(one, found)

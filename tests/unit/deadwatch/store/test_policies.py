@@ -16,7 +16,7 @@ from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest, Position
 from deadwatch.orders.selection import Extents
 from deadwatch.store.write import orders, policies
 from deadwatch.store.write.orders import OrderBook
-from deadwatch.store.write.policies import MAX_POLICIES, PolicyBook
+from deadwatch.store.write.policies import LONGEST_REST_MS, MAX_POLICIES, PolicyBook
 from tests.unit.deadwatch.store import suite
 
 engine = suite.engine
@@ -109,7 +109,9 @@ def test_one_worker_at_a_time_looks_at_a_policy(book: PolicyBook) -> None:
     book.create(policy("c", enabled=False))
     assert [one.id for one in book.take(1_000, 2_000)] == ["a", "b"]
     assert book.take(1_999, 3_000) == []
-    assert [one.id for one in book.take(2_000, 3_000)] == ["a", "b"]
+    assert [one.id for one in book.take(2_000, 3_000 + LONGEST_REST_MS)] == ["a", "b"]
+    assert book.take(3_000, 4_000) == []
+    assert [one.id for one in book.take(2_999, 4_000)] == ["a", "b"], "the clock was set back"
 
 
 def test_order_and_position_are_kept_together_once(book: PolicyBook, engine: Engine) -> None:
