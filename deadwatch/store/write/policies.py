@@ -107,8 +107,9 @@ class PolicyBook:
     def carry_out(self, policy: Policy, one: Due, order: Order | None, plan: str) -> StoredOrder | None:
         """Add the next order of a policy, or note that none of these offsets is its own (``order`` is None).
 
-        Returns None as well when the policy has changed since it was read. The order is not made before
-        that, whatever the clocks say: where it fails, the policy rests.
+        Returns None as well when the policy has changed since it was read. The order is the latest, and not
+        made before the policy was changed, whatever the clocks say: while it is active, or where it fails,
+        the policy rests.
 
         Raises as ``refuse_overlap``.
         """
@@ -122,7 +123,9 @@ class PolicyBook:
                 return None
             made = None
             if order is not None:
-                made_ms = max(order.created_at_ms, now.changed_at_ms)
+                last = latest(connection, policy.id)
+                after_ms = max(now.changed_at_ms, last.created_at_ms + 1 if last else 0)
+                made_ms = max(order.created_at_ms, after_ms)
                 made = orders.add(connection, order.model_copy(update={"created_at_ms": made_ms}), plan)
             after = columns_of(covered(now, one))
             looked = {name: after[name] for name in ("positions", "topic_ids", "last_topic")}

@@ -124,6 +124,8 @@ def test_order_and_position_are_kept_together_once(book: PolicyBook, engine: Eng
     assert book.latest("a") == Latest("1", Status.RUNNING, 200)
     assert book.carry_out(seen, PART, order("2"), "{}") is None, "another worker was faster"
     assert book.latest("a") == Latest("1", Status.RUNNING, 200)
+    book.carry_out(kept(engine), Due("dlq.t", Extents({0: 9}, {0: 12}), "1"), order("2", begin=9), "{}")
+    assert book.latest("a") == Latest("2", Status.RUNNING, 201), "the clock was set back"
 
 
 def test_an_order_of_a_policy_that_has_changed_meanwhile_is_not_made(book: PolicyBook) -> None:
