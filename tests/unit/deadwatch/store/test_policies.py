@@ -112,6 +112,9 @@ def test_one_worker_at_a_time_looks_at_a_policy(book: PolicyBook) -> None:
     assert [one.id for one in book.take(2_000, 3_000 + LONGEST_REST_MS)] == ["a", "b"]
     assert book.take(3_000, 4_000) == []
     assert [one.id for one in book.take(2_999, 4_000)] == ["a", "b"], "the clock was set back"
+    longer_ms = 4_000 + 2 * LONGEST_REST_MS
+    assert [one.id for one in book.take(4_000, longer_ms)] == ["a", "b"]
+    assert book.take(4_001, longer_ms) == [], "they are looked at as seldom as this"
 
 
 def test_order_and_position_are_kept_together_once(book: PolicyBook, engine: Engine) -> None:
