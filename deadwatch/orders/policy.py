@@ -192,9 +192,7 @@ class Backlog(NamedTuple):
 
 
 def rests(policy: Policy, latest: Latest | None) -> bool:
-    """Whether the policy must not make an order now; the first rule that applies wins."""
-    if not policy.request.enabled:
-        return True
+    """Whether a policy that is enabled must not make an order now."""
     if latest is None:
         return False
     if not latest.status.final:
@@ -202,10 +200,8 @@ def rests(policy: Policy, latest: Latest | None) -> bool:
     return latest.status is Status.FAILED and latest.created_at_ms >= policy.changed_at_ms
 
 
-def due(policy: Policy, latest: Latest | None, backlog: Mapping[str, Backlog], most: int) -> Due | None:
+def due(policy: Policy, backlog: Mapping[str, Backlog], most: int) -> Due | None:
     """The order to make now, if any: topics take turns, and an order covers at most ``most`` offsets."""
-    if rests(policy, latest):
-        return None
     for topic in sorted(backlog, key=lambda topic: (topic <= policy.last_topic, topic)):
         if policy.request.covers(topic):
             topic_id, there = backlog[topic]

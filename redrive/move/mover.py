@@ -99,9 +99,8 @@ class Mover:
         self._culprits = CulpritSearch()
         self._decider = Decider(order, self._router, self._deadlines, self._queue, self._culprits)
         limits = order.request.limits
-        unlimited = not (limits.records_per_second or limits.bytes_per_second)
-        fast = FastPath(self._decider, self._queue, self._producer)
-        self._fast_path = fast if unlimited and selects_all(order) else None
+        plain = not (limits.records_per_second or limits.bytes_per_second) and selects_all(order)
+        self._fast_path = FastPath(self._decider, self._queue, self._producer) if plain else None
         moved = sum(state.offsets.moved for state in context.reader.partitions.values())
         self._limits = OrderLimits(limits, moved, now_ms)
         self._number = self._failures = 0

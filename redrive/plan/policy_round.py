@@ -99,7 +99,7 @@ class PolicyRounds:
         rules = self.rules()
         held, silent = backlog(Cluster(self.orders.connection), policy.request, rules)
         reason = "; ".join(map(str, silent))
-        part = due(policy, latest, held, self.most)
+        part = due(policy, held, self.most)
         if stop.is_set():
             return
         if part is not None:
