@@ -1,6 +1,4 @@
-"""An order for the tests of the redrive: of all records and no dry run, unless a test says otherwise; and who
-claims it.
-"""
+"""An order for the tests of the redrive, of all records and no dry run unless one says so; and its claim."""
 
 from typing import Any
 
