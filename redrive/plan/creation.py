@@ -94,18 +94,18 @@ class OrderService:
         rules = replace(rules, partitions=cluster.partitions())
         matcher, unwise = admit(wanted.request, rules, wanted.known_group)
         order = self._order(wanted, cluster, rules)
-        before = self._before(order, cluster, rules)
+        before = self._before(order, wanted.idempotency_key, cluster, rules)
         plan = PlanBuilder(order, rules, matcher, _origins(cluster, rules), before.handled)
         cut = scan(self.connection, order, plan, self.bounds, self.monotonic_ms)
         unread = (UNREAD.format(before.unread),) if before.unread else ()
         return order, plan.plan(cut=cut, warnings=unwise + unread)
 
-    def _before(self, order: Order, cluster: Cluster, rules: TargetRules) -> Before:
+    def _before(self, order: Order, key: str, cluster: Cluster, rules: TargetRules) -> Before:
         """What earlier orders have done; for a dry run as far as it is known."""
         request = order.request
         if request.again:
             return Before(NOTHING)
-        self.history.store.refuse_active(order)  # what is over when it is added was so before it is looked up
+        self.history.store.refuse_active(order, key)  # what is over later was so before it is looked up
         before = self.history.of(request.dlq_topic, order.dlq_topic_id, cluster, rules.partitions)
         if before.unread and not request.dry_run:
             raise UnreadHistoryError(request.dlq_topic, before.unread)

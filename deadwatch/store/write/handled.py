@@ -92,10 +92,10 @@ class HandledBook:
         with reading(self._engine) as connection:
             return any(connection.execute(query).first() is not None for query in queries)
 
-    def refuse_active(self, order: Order) -> None:
-        """Refuse an order while another one is active on its records: raises as ``refuse_overlap``."""
+    def refuse_active(self, order: Order, key: str) -> None:
+        """Refuse an order while one of another key is active on its records: raises as ``refuse_overlap``."""
         with reading(self._engine) as connection:
-            refuse_active(connection, order)
+            refuse_active(connection, order, key=key)
 
     def reached(self, topic: str) -> dict[int, int]:
         """How far streaming has read a topic, by partition."""

@@ -153,27 +153,25 @@ class OrderBook:
 
 
 def add(
-    connection: Connection,
-    order: Order,
-    plan: str,
-    idempotency_key: str = "",
-    max_making_ms: int = MAX_MAKING_MS,
+    connection: Connection, order: Order, plan: str, key: str = "", max_making_ms: int = MAX_MAKING_MS
 ) -> StoredOrder:
     """Add the order; the caller has called ``lock_creation``. Raises as ``refuse_overlap``."""
     refuse_active(connection, order, max_making_ms)
-    connection.execute(insert(connection, table), [_values(order, plan, idempotency_key)])
+    connection.execute(insert(connection, table), [_values(order, plan, key)])
     return find(connection, order.id)
 
 
-def refuse_active(connection: Connection, order: Order, making_ms: int = -1) -> None:
+def refuse_active(connection: Connection, order: Order, making_ms: int = -1, key: str = "") -> None:
     """Refuse an order that may overlap an active one, or one that was made within so long and has ended; a
-    dry run is nobody's rival. Raises as ``refuse_overlap``.
+    dry run, or one that the same key has made, is no rival. Raises as ``refuse_overlap``.
     """
     if order.request.dry_run:
         return
     made_ms = order.created_at_ms
     since = table.c.created_at_ms.between(made_ms, made_ms + making_ms) & (table.c.epoch > 0)
     query = select(table).where(table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False))
+    if key:
+        query = query.where(table.c.idempotency_key != key)
     for other in map(stored, connection.execute(query.where(table.c.status.in_(ACTIVE) | since)).mappings()):
         refuse_overlap(order, other.order, other.status)
 

@@ -41,9 +41,12 @@ def test_an_order_on_a_topic_that_was_made_anew_is_refused(latest: dict[int, int
 
 def test_while_another_order_is_active_what_it_has_moved_is_not_looked_up(engine: Engine) -> None:
     """Its end, by a clock that may be behind ours, must not come between that and the new order."""
-    OrderBook(engine).create(order({}, {0: 0}, {0: 9}), "{}")
+    OrderBook(engine).create(order({}, {0: 0}, {0: 9}), "{}", "key")
     history = History(HandledBook(engine), "deadwatch.events", lambda: 0, lambda _: None)
     service = OrderService(KafkaConnection(), Bounds(1, 1), 1, lambda: 0, lambda: 0, str, history)
     rules, no_kafka = TargetRules({"dlq.t": 1}, frozenset()), cast("Any", None)
-    with pytest.raises(OrderOverlapError, match="redrive 1 is RUNNING"):
-        service._before(order({}, {0: 0}, {0: 9}, id="2"), no_kafka, rules)
+    later = order({}, {0: 0}, {0: 9}, id="2")
+    assert not service._before(later, "key", no_kafka, rules).unread, "it is the one that was asked for"
+    for key in ("", "other"):
+        with pytest.raises(OrderOverlapError, match="redrive 1 is RUNNING"):
+            service._before(later, key, no_kafka, rules)
