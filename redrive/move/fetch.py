@@ -29,7 +29,7 @@ from redrive.librdkafka import (
     consume,
     headers_of,
 )
-from redrive.move.rewrite import PendingRecord, Place, origin_of, rehydrated
+from redrive.move.rewrite import AHEAD_MS, PendingRecord, Place, origin_of, rehydrated
 
 Partition = tuple[str, int]
 OffsetsByPartition = Mapping[Partition, Collection[int]]
@@ -38,8 +38,6 @@ RECORDS_PER_POLL: Final = 1_000
 TIMEOUT_S: Final = 10.0
 POLL_S: Final = 0.02
 POLLS: Final = round(TIMEOUT_S / POLL_S)
-AHEAD_MS: Final = 3_600_000
-"""Kafka takes no record that is further ahead of its clock (``message.timestamp.after.max.ms``)."""
 
 
 Found = dict[Place, ConsumerRecord | SkipReason | None]

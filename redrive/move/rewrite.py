@@ -23,6 +23,8 @@ DeadLetterId = tuple[int, int]
 Place = tuple[str, int, int]
 """Topic, partition and offset."""
 NOWHERE: Final = ("", -1, -1)
+AHEAD_MS: Final = 3_600_000
+"""Kafka takes no record that is further ahead of its clock (``message.timestamp.after.max.ms``)."""
 
 
 class ProducerRecord(NamedTuple):
@@ -69,11 +71,12 @@ class PendingRecord:
     def dead_since_ms(self, now_ms: int) -> int:
         """When it came to the dead letter topic, or a redrive moved it last, as far as is known.
 
-        A time that is not a number counts as 0, one in the future as now: its clock was ahead of ours.
+        A time in the future counts as now, for its clock may be ahead of ours; as 0 where no clock is so far.
         """
         headers = dict(self.original.headers) if self.original.cause.attempts else {}
         moved_ms = own_number(headers, names.REDRIVE_MOVED_AT_MS)
-        return min(max(self.dead_letter.timestamp_ms, moved_ms, 0), now_ms)
+        times_ms = (self.dead_letter.timestamp_ms, moved_ms, 0)
+        return min(max(one for one in times_ms if one <= now_ms + AHEAD_MS), now_ms)
 
     @property
     def origin(self) -> str:

@@ -16,6 +16,7 @@ from redrive.librdkafka import ConsumerRecord, decoded
 from redrive.move import fetch
 from redrive.move.fetch import Fetcher, OffsetsByPartition
 from redrive.move.record_queue import LATER_MS
+from redrive.move.rewrite import AHEAD_MS
 from tests.unit.redrive.move.fakes import (
     DLQ,
     FakeReader,
@@ -128,9 +129,9 @@ def test_an_origin_that_could_not_be_read_for_a_while_has_not_waited_for_its_bac
 
 SHARED = [("__dlq.errors.topic", b"t"), ("__dlq.errors.partition", b"0"), ("__dlq.errors.offset", b"4")]
 ANOTHER = [
-    (None, fetch.AHEAD_MS, ("", b"found")),
-    (None, fetch.AHEAD_MS + 1, (SkipReason.ORIGIN_MISSING, None)),
-    (b"found", fetch.AHEAD_MS, ("", b"found")),
+    (None, AHEAD_MS, ("", b"found")),
+    (None, AHEAD_MS + 1, (SkipReason.ORIGIN_MISSING, None)),
+    (b"found", AHEAD_MS, ("", b"found")),
     (b"copied", 0, ("", b"copied")),
 ]
 

@@ -120,6 +120,8 @@ def test_a_parked_record_that_was_found_at_its_origin_carries_both_stories() -> 
         (8_000, BEFORE, 8_000),
         (11_000, BEFORE, 10_000),
         (11_000, (), 10_000),
+        (10_000 + rewrite.AHEAD_MS, BEFORE, 10_000),
+        (10_001 + rewrite.AHEAD_MS, BEFORE, 5_000),
         (1_000, moved_at(b"11000"), 10_000),
         (-1, (), 0),
         (1_000, moved_at(b"soon"), 1_000),
