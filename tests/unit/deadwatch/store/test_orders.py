@@ -5,12 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deadwatch.orders.errors import (
-    IdempotencyError,
-    OrderOverlapError,
-    UnknownOrderError,
-    UnreadHistoryError,
-)
+from deadwatch.orders.errors import IdempotencyError, OrderOverlapError, UnknownOrderError, UnreadHistoryError
 from deadwatch.orders.order import Claim, Order, Status
 from deadwatch.store.engine import connect
 from deadwatch.store.write.order_claims import OrderClaims
