@@ -10,9 +10,10 @@ a key id.
 
 import json
 import logging
-import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, get_args
 from urllib.parse import urlencode
 
@@ -35,6 +36,8 @@ USABLE_MS: Final = 24 * 3_600_000
 """While the provider is away, the keys that were fetched last are used for so long."""
 ASKED_AGAIN_MS: Final = 10_000
 """The least time between two questions to the provider."""
+MAX_WAITING: Final = 8
+"""At one time, for keys, for the document and for a code each: anybody may ask, and it holds a thread."""
 MAX_BYTES: Final = 1_048_576
 UNREADABLE: Final = (
     *(httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError, AttributeError),
@@ -46,6 +49,17 @@ NO_COOKIES: Final = DefaultCookiePolicy(allowed_domains=())
 Jwk = dict[str, Any]
 """A key as RFC 7517 has it."""
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _place(places: BoundedSemaphore) -> Iterator[None]:
+    """A place among those who wait for the provider. Raises ``IdentityProviderError``: there is none left."""
+    if not places.acquire(blocking=False):
+        raise IdentityProviderError("too many wait for the identity provider: try again")
+    try:
+        yield
+    finally:
+        places.release()
 
 
 class _Cached(Generic[T]):
@@ -62,7 +76,7 @@ class _Cached(Generic[T]):
         self._answer: T | None = None
         self._fetched_ms, self._asked_ms = 0, -ASKED_AGAIN_MS
         self._away = ""
-        self._lock = threading.Lock()
+        self._asking, self._places = Lock(), BoundedSemaphore(MAX_WAITING)
 
     def get(self, is_enough: Callable[[T], bool] = lambda _: True) -> T:
         """The answer; who has enough of the last one does not wait for who asks meanwhile.
@@ -70,20 +84,28 @@ class _Cached(Generic[T]):
         Raises ``IdentityProviderError``.
         """
         known, age_ms = self._answer, self._now_ms() - self._fetched_ms
-        if self._lock.locked() and known is not None and age_ms < self._usable_ms and is_enough(known):
+        if known is None or age_ms >= self._usable_ms or not is_enough(known):
+            with _place(self._places), self._asking:
+                return self._newest(is_enough)
+        if not self._asking.acquire(blocking=False):
             return known
-        with self._lock:
-            now_ms, answer = self._now_ms(), self._answer
-            fresh = answer is not None and now_ms - self._fetched_ms < FRESH_MS and is_enough(answer)
-            if not fresh and now_ms - self._asked_ms >= ASKED_AGAIN_MS:
-                self._asked_ms = now_ms
-                try:
-                    self._answer, self._fetched_ms = self._ask(), now_ms
-                except UNREADABLE as error:
-                    self._away = type(error).__name__
-            if self._answer is None or now_ms - self._fetched_ms >= self._usable_ms:
-                raise IdentityProviderError(f"the identity provider {self._complaint}: {self._away}")
-            return self._answer
+        try:
+            return self._newest(is_enough)
+        finally:
+            self._asking.release()
+
+    def _newest(self, is_enough: Callable[[T], bool]) -> T:
+        now_ms, answer = self._now_ms(), self._answer
+        fresh = answer is not None and now_ms - self._fetched_ms < FRESH_MS and is_enough(answer)
+        if not fresh and now_ms - self._asked_ms >= ASKED_AGAIN_MS:
+            self._asked_ms = now_ms
+            try:
+                self._answer, self._fetched_ms = self._ask(), now_ms
+            except UNREADABLE as error:
+                self._away = type(error).__name__
+        if self._answer is None or now_ms - self._fetched_ms >= self._usable_ms:
+            raise IdentityProviderError(f"the identity provider {self._complaint}: {self._away}")
+        return self._answer
 
 
 class IdentityProvider:
@@ -96,6 +118,7 @@ class IdentityProvider:
         self._settings, self._away = settings, False
         self._client = client(settings.timeout_ms, MAX_BYTES)
         self._client.cookies = CookieJar(NO_COOKIES)
+        self._places = BoundedSemaphore(MAX_WAITING)
         self._document = _Cached(self.discover, now_ms, FRESH_MS, "does not answer")
         self._keys = _Cached(self._ask_keys, now_ms, USABLE_MS, "does not tell its keys")
 
@@ -132,9 +155,13 @@ class IdentityProvider:
         headers: Mapping[str, str],
         auth: Any,  # noqa: ANN401 -- Authlib's
     ) -> httpx2.Response:
-        """Send a form, as the session of an Authlib client. Raises ``httpx2.HTTPError``."""
+        """Send a form, as the session of an Authlib client.
+
+        Raises ``httpx2.HTTPError``; ``IdentityProviderError``: too many wait for an answer.
+        """
         target, prepared, body = auth.prepare("POST", url, dict(headers), urlencode(data))
-        return self._client.post(target, headers=prepared, content=body)
+        with _place(self._places):
+            return self._client.post(target, headers=prepared, content=body)
 
     def close(self) -> None:
         """Close its connections."""

@@ -11,7 +11,6 @@ lasts as long as the settings say, or until they name another provider.
 import hmac
 import json
 import secrets
-import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final, Self
@@ -26,8 +25,6 @@ from api.auth.settings import OidcSettings
 from api.errors import IdentityProviderError, UnauthenticatedError
 
 CHANCE_BYTES: Final = 32
-MAX_EXCHANGES: Final = 8
-"""At one time: anybody may bring a code, and it holds a thread until the provider answers."""
 POST: Final = "client_secret_post"
 BASIC: Final = "client_secret_basic"
 
@@ -80,7 +77,6 @@ class SignIn:
 
     def __init__(self, settings: OidcSettings, jwts: JwtVerifier, provider: IdentityProvider) -> None:
         self._settings, self._jwts, self._provider = settings, jwts, provider
-        self._exchanges = threading.BoundedSemaphore(MAX_EXCHANGES)
 
     def begin(self, redirect_uri: str, place: str) -> tuple[str, Attempt]:
         """The address to send the browser to, and what to remember until it comes back.
@@ -101,7 +97,7 @@ class SignIn:
         """Who has signed in; ``back`` is the query that the browser came back with.
 
         Raises ``SignInError``: the provider refused, or the answer does not belong to the attempt;
-        ``IdentityProviderError``: the provider does not answer, or too many are signing in.
+        ``IdentityProviderError``: the provider does not answer, or too many wait for it.
         """
         if not attempt.is_answered(back):
             raise SignInError("this is no answer to the sign-in that was begun here: begin again")
@@ -115,8 +111,6 @@ class SignIn:
             raise SignInError(f"what the identity provider says is not taken: {error.invalid}") from None
 
     def _exchanged(self, attempt: Attempt, code: str) -> Mapping[str, Any]:
-        if not self._exchanges.acquire(blocking=False):
-            raise IdentityProviderError("too many are signing in at the identity provider: try again")
         try:
             tokens = self._client(attempt).fetch_token(
                 self._provider.address("token_endpoint"),
@@ -130,8 +124,6 @@ class SignIn:
             raise IdentityProviderError(
                 f"the identity provider does not exchange its code: {type(error).__name__}"
             ) from None
-        finally:
-            self._exchanges.release()
         return dict(tokens)
 
     def _client(self, attempt: Attempt) -> OAuth2Client:

@@ -238,7 +238,7 @@ def test_a_known_key_does_not_wait_for_a_question_about_another(provider: Provid
     now = [1_000_000]
     asked = IdentityProvider(oidc(provider, timeout_ms=30_000), lambda: now[0])
     asked.key("k1", "RS256")
-    now[0] += ASKED_AGAIN_MS
+    now[0] += FRESH_MS
     with ThreadPoolExecutor(1) as threads, provider.held:
         other = threads.submit(asked.key, "made-up", "RS256")
         assert provider.waiting.acquire(timeout=60)

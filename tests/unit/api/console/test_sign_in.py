@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,10 +13,10 @@ import pytest
 from pydantic import SecretStr
 
 from api.app import create_app
-from api.auth.identity_provider import IdentityProvider
+from api.auth.identity_provider import FRESH_MS, MAX_WAITING, IdentityProvider
 from api.auth.oidc import JwtVerifier
 from api.auth.settings import OidcSettings
-from api.auth.sign_in import MAX_EXCHANGES, SignIn, SignInError
+from api.auth.sign_in import SignIn, SignInError
 from api.console.sessions import COOKIE, CookieCipher
 from api.console.views import administration
 from api.console.views.sign_in import ATTEMPT_COOKIE
@@ -236,19 +236,27 @@ def test_no_discovery_document_is_an_error_of_the_server(
     assert visit().get("/sign-in/oidc").status_code in {303, 503}
 
 
-def test_a_provider_that_hangs_holds_no_more_threads_than_a_few(provider: Provider) -> None:
+@pytest.mark.parametrize("needed", ["a code", "the document", "a key"])
+def test_a_provider_that_hangs_holds_no_more_threads_than_a_few(provider: Provider, needed: str) -> None:
+    now = [0]
     settings = OidcSettings.model_validate(provider.settings(timeout_ms=30_000))
-    asked = IdentityProvider(settings, lambda: 0)
+    asked = IdentityProvider(settings, lambda: now[0])
     signing_in = SignIn(settings, JwtVerifier(settings, asked), asked)
     attempt = signing_in.begin("", "/")[1]
-    finish = partial(signing_in.finish, attempt, {"state": attempt.state, "code": "a"})
-    with ThreadPoolExecutor(MAX_EXCHANGES) as threads, provider.held:
-        others = [threads.submit(finish) for _ in range(MAX_EXCHANGES)]
-        assert all(provider.waiting.acquire(timeout=60) for _ in others)
-        with pytest.raises(IdentityProviderError, match="too many are signing in"):
-            finish()
-    with pytest.raises(SignInError, match="invalid_grant"):
-        finish()
+    now[0] += FRESH_MS if needed == "the document" else 0
+    calls: dict[str, Callable[[], object]] = {
+        "a code": partial(signing_in.finish, attempt, {"state": attempt.state, "code": "a"}),
+        "the document": partial(signing_in.begin, "", "/"),
+        "a key": partial(asked.key, "made-up", "RS256"),
+    }
+    with ThreadPoolExecutor(MAX_WAITING + 1) as threads, provider.held:
+        waiting = [threads.submit(calls[needed]) for _ in range(MAX_WAITING + 1)]
+        (refused,), others = wait(waiting, 60, FIRST_COMPLETED)
+        with pytest.raises(IdentityProviderError, match="too many wait"):
+            refused.result()
+    assert IdentityProviderError not in {type(other.exception()) for other in others}
+    with suppress(SignInError):
+        calls[needed]()
 
 
 def test_without_the_provider_a_token_still_signs_in(visit: Visit, provider: Provider) -> None:
