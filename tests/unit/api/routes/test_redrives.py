@@ -13,8 +13,10 @@ from deadwatch.orders.order import Status
 from deadwatch.store import schema, series
 from deadwatch.store.write import orders
 from deadwatch.store.write.order_claims import OrderClaims
-from deadwatch.store.write.orders import OrderBook
+from deadwatch.store.write.orders import MAX_MAKING_MS, OrderBook
+from redrive.plan import creation
 from redrive.plan.plan import Plan
+from tests.caller import Caller
 from tests.tables import named
 from tests.unit.api.answers import pages, problem
 from tests.unit.api.conftest import Add
@@ -199,6 +201,20 @@ def test_what_is_over_stays_over(client: httpx2.Client, make: Callable[..., str]
     answer = client.post(f"{PATH}/a/{wish}")
     assert problem(answer) == "409 redrive-state"
     assert f"redrive a is {Status.CANCELLED} and cannot be {wish}d" in answer.json()["detail"]
+
+
+def test_an_order_that_ends_while_a_long_scan_makes_another_one_is_in_its_way(
+    client: Caller, make: Callable[..., str], store: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = OrderBook(store).get(make("a")).order
+    ended_ms = order.created_at_ms + MAX_MAKING_MS + client.app.state.service.settings.redrive_scan_timeout_ms
+    with store.begin() as connection:
+        ended = {"epoch": 1, "status": Status.COMPLETED, "finished_at_ms": ended_ms}
+        connection.execute(schema.redrive_orders.update().values(ended))
+    made = order.model_copy(update={"id": "b"}), Plan(to_move=1)
+    monkeypatch.setattr(creation.OrderService, "read", lambda *_: made)
+    answer = client.post(PATH, json=order.request.model_dump(mode="json", exclude_unset=True))
+    assert problem(answer) == "503 redrive-history-unread"
 
 
 INVALID: list[tuple[str, dict[str, object], str]] = [
