@@ -112,7 +112,7 @@ class Registry:
         except (SchemaParseException, ValueError, TypeError, KeyError, RecursionError) as error:
             raise RegistryError(f"schema {schema_id} is no Avro schema: {type(error).__name__}") from error
         if endless:
-            raise RegistryError(f"schema {schema_id} has arrays or many fields without bytes: not decoded")
+            raise RegistryError(f"schema {schema_id} makes too many values of few bytes: not decoded")
         return Schema("AVRO", parsed)
 
     def _references(self, answer: _Answer, named: dict[str, Any], seen: set[tuple[str, int]]) -> None:
@@ -153,8 +153,10 @@ class Registry:
 
 
 MOST_DEPTH: Final = 64
-MOST_FREE: Final = 8
-"""Fields of a schema that may take no bytes: seldom has one any."""
+MOST_VALUES: Final = 8
+"""For each byte of a datum: what takes no byte is a value too."""
+MOST_FREE: Final = 32
+"""Values of a record beyond those of its bytes."""
 MIN_LONG, MAX_LONG = -(1 << 63), (1 << 63) - 1
 """Avro's numbers; the decoder reads longer ones, which Python may refuse to write down."""
 
@@ -198,13 +200,12 @@ def _plain(datum: object, levels: int) -> object:
 def may_be_endless(schema: object, named: Mapping[str, Any]) -> bool:
     """Whether a few bytes may stand for more values than any memory holds.
 
-    So may an array of items that may take no bytes, and records in records of which each has several fields
-    that may: more than ``MOST_FREE`` such fields are taken for them.
+    So may an array whose items are more values than their bytes allow, and a record that is many more.
     """
-    free = partial(_is_free, named, {"null": True})
+    surplus = partial(_surplus, named, {"null": 1})
     arrays = (one for one in _types([schema, *named.values()]) if one.get("type") == "array")
-    fields = (field["type"] for one in named.values() for field in one.get("fields", ()))
-    return any(free(one["items"]) for one in arrays) or sum(map(free, fields)) > MOST_FREE
+    bounds = [*((one["items"], 0) for one in arrays), *((name, MOST_FREE) for name in named)]
+    return any(surplus(one) > most for one, most in bounds)
 
 
 def _types(schema: object) -> Iterator[Mapping[str, Any]]:
@@ -218,18 +219,22 @@ def _types(schema: object) -> Iterator[Mapping[str, Any]]:
         yield from _types([*fields, schema.get("items"), schema.get("values")])
 
 
-def _is_free(named: Mapping[str, Any], known: dict[str, bool], schema: object) -> bool:
-    """Whether a datum of the schema may be written as no byte at all; a union has its branch at least.
+def _surplus(named: Mapping[str, Any], known: dict[str, int], schema: object) -> int:
+    """How many values a datum of the schema may be beyond ``MOST_VALUES`` for each byte, its arrays empty.
 
-    ``known`` holds it of names; of one that is being looked at it is true.
+    ``known`` holds it of names; of one that is being looked at it is that of a value without bytes.
     """
+    surplus = partial(_surplus, named, known)
     if isinstance(schema, str):
         if schema not in known:
-            known[schema] = True
-            known[schema] = _is_free(named, known, named.get(schema))
+            known[schema] = 1
+            known[schema] = surplus(named.get(schema))
         return known[schema]
+    if isinstance(schema, list):
+        return max(map(surplus, schema), default=0) - MOST_VALUES
     if not isinstance(schema, Mapping):
-        return False
+        return 1 - MOST_VALUES
     if schema["type"] in {"record", "error"}:
-        return all(_is_free(named, known, field["type"]) for field in schema["fields"])
-    return schema["type"] == "null" or bool(schema["type"] == "fixed" and schema["size"] == 0)
+        return 1 + sum(surplus(field["type"]) for field in schema["fields"])
+    least_bytes: int = schema["size"] if schema["type"] == "fixed" else schema["type"] != "null"
+    return 1 - MOST_VALUES * least_bytes

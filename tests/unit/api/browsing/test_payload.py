@@ -35,6 +35,11 @@ ENDLESS = {"type": "array", "items": {"type": "record", "name": "Nothing", "fiel
 DEEP = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
 
+def record(*fields: Any) -> Any:  # noqa: ANN401
+    fields_ = [{"name": f"f{number}", "type": field} for number, field in enumerate(fields)]
+    return {"type": "record", "name": "Row", "fields": fields_}
+
+
 def halves(levels: int) -> Any:  # noqa: ANN401
     """A record of two records of two records..., the last of which holds nothing: 2**levels of them."""
     whole: Any = {"type": "record", "name": "r", "fields": []}
@@ -253,9 +258,15 @@ def test_a_number_of_64_bits_is_shown(number: int) -> None:
         ({"type": "map", "values": ENDLESS}, True),
         ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, True),
         ({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", ENDLESS]}]}, True),
-        (halves(1), False),
+        (halves(4), False),
+        (halves(5), True),
         (halves(40), True),
         ({"type": "array", "items": ["null", halves(40)]}, True),
+        ({"type": "array", "items": record("long", "int", *["null"] * 13)}, False),
+        ({"type": "array", "items": record("long", "int", *["null"] * 14)}, True),
+        (record("long", *["null"] * 38), False),
+        (record("long", *["null"] * 39), True),
+        (record("long", *[["null", {"type": "null"}]] * 40), False),
     ],
 )
 def test_a_schema_by_which_a_few_bytes_could_claim_any_length_is_found(
