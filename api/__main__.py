@@ -1,8 +1,8 @@
 """``python -m api``: metrics and answers over HTTP until a signal asks for the end.
 
 Connections are bounded in number, and each in the time and the size of the headers it sends. A client that
-sends its request slowly, or none at all, holds a connection and no more, and not for long. When there are too
-many connections, the one that has waited longest without a whole request makes room.
+sends its request slowly, or none at all, or takes nothing of its answer, holds a connection and no more, and
+not for long. When there are too many, the one that has waited longest without a whole request makes room.
 """
 
 import asyncio
@@ -126,6 +126,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     headers_s: ClassVar[float] = 10
     body_s: ClassVar[float] = 60
+    unread_s: ClassVar[float] = 60
     max_header_bytes: ClassVar[int] = 131_072
     max_connections: ClassVar[int] = most_connections()
 
@@ -133,6 +134,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """Connections that have not sent the whole headers of a request, the oldest first."""
 
     _timer: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle
     _header_bytes = _named_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -181,6 +183,16 @@ class BoundedProtocol(HttpToolsProtocol):
         """The request has come whole."""
         self._wait_no_more()
         super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Begin to wait until the client takes more of its answer."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.unread_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has taken it."""
+        super().resume_writing()
+        self._unread.cancel()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read as a request: with a problem, as everything else that is refused."""

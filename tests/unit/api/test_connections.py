@@ -22,7 +22,7 @@ HEAD = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n"
 
 @pytest.fixture
 def port(store_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    for name, bound in (("headers_s", 0.3), ("body_s", 0.3), ("max_connections", 20)):
+    for name, bound in (("headers_s", 0.3), ("body_s", 0.3), ("unread_s", 0.3), ("max_connections", 20)):
         monkeypatch.setattr(BoundedProtocol, name, bound)
     config = server_config(ApiSettings(store_url=store_url))
     config.timeout_keep_alive = 1
@@ -126,6 +126,16 @@ def test_half_open_connections_make_room_for_others(port: int, monkeypatch: pyte
             held.enter_context(opened(port, HEAD))
         assert httpx2.get(f"http://127.0.0.1:{port}/livez", timeout=WITHIN_S).status_code == 200
         assert rest(first) == b""
+
+
+def test_who_does_not_read_answers_makes_room_for_others(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def alive() -> bool:
+        with opened(port, HEAD + b"Connection: close\r\n\r\n") as connection:
+            return rest(connection).startswith(b"HTTP/1.1 200 OK")
+
+    monkeypatch.setattr(BoundedProtocol, "max_connections", 1)
+    with opened(port, b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100):
+        until(alive, "its connection is closed")
 
 
 def test_a_flood_of_what_is_no_request_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
