@@ -39,7 +39,8 @@ from deadwatch.runtime.hosts import host_name, is_loopback
 SCHEME: Final = "bearer"
 LOCAL: Final = "local"
 """The id of the local token."""
-FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+FORWARDED: Final = ("forwarded", "via", "x-forwarded-", "x-real-ip")
+"""How headers begin that a proxy adds to what it forwards."""
 MAX_CREDENTIALS_CHARS: Final = 16_384
 JWT_DOTS: Final = 2
 MAX_FAILURES: Final = 10
@@ -126,8 +127,8 @@ def on_this_machine(request: Request) -> bool:
     """
     peer = request.client.host if request.client else ""
     named = is_loopback(host_name(request.headers.getlist("host")) or "")
-    forwarded = request.scope["http_version"] == "1.0" or any(name in request.headers for name in FORWARDED)
-    return is_loopback(peer) and named and not forwarded
+    forwarded = any(name.startswith(FORWARDED) for name in request.headers)
+    return is_loopback(peer) and named and not forwarded and request.scope["http_version"] != "1.0"
 
 
 def _local(file: Path | None) -> Credential | None:

@@ -219,6 +219,7 @@ def test_a_refusal_says_what_to_do(door: Opens, caller: str, refusal: str, chall
 STRANGERS: dict[str, tuple[dict[str, str], str]] = {
     "a name of a foreign site that resolves to us": ({"Host": "evil.example"}, "127.0.0.1"),
     "a proxy on this machine": ({"X-Forwarded-For": "203.0.113.9"}, "127.0.0.1"),
+    "a proxy that tells the scheme alone": ({"X-Forwarded-Proto": "https"}, "127.0.0.1"),
     "a proxy that says so as it should": ({"Forwarded": "for=203.0.113.9"}, "127.0.0.1"),
     "another machine": ({}, "192.0.2.7"),
     "a name of nothing": ({"Host": ""}, "127.0.0.1"),
