@@ -66,7 +66,7 @@ class _Cached(Generic[T]):
     """What the provider was asked for last; used by many threads, one of which at a time asks.
 
     It is asked again when the answer is five minutes old, or not enough for the caller, and not more often
-    than every ten seconds. ``complaint`` says what is wrong once the last answer is not usable any more.
+    than every ten seconds. ``complaint`` says what is wrong, in the log and to who has no usable answer.
     """
 
     def __init__(
@@ -101,7 +101,12 @@ class _Cached(Generic[T]):
             self._asked_ms = now_ms
             try:
                 self._answer, self._fetched_ms = self._ask(), now_ms
+                if self._away:
+                    log.info("the identity provider answers again")
+                self._away = ""
             except UNREADABLE as error:
+                if not self._away:
+                    log.warning("the identity provider %s: %s", self._complaint, type(error).__name__)
                 self._away = type(error).__name__
         if self._answer is None or now_ms - self._fetched_ms >= self._usable_ms:
             raise IdentityProviderError(f"the identity provider {self._complaint}: {self._away}")
@@ -115,7 +120,7 @@ class IdentityProvider:
     """
 
     def __init__(self, settings: OidcSettings, now_ms: Callable[[], int]) -> None:
-        self._settings, self._away = settings, False
+        self._settings = settings
         self._client = client(settings.timeout_ms, MAX_BYTES)
         self._client.cookies = CookieJar(NO_COOKIES)
         self._places = BoundedSemaphore(MAX_WAITING)
@@ -171,22 +176,9 @@ class IdentityProvider:
         return dict(json.loads(self._client.get(url).raise_for_status().content))
 
     def _ask_keys(self) -> Mapping[object, Jwk]:
-        """The keys by their ids; one line of the log at each change. Raises one of ``UNREADABLE``."""
-        try:
-            found = self._fetch(self._settings.jwks_url or _address(self.discover(), "jwks_uri"))
-            keys = {key.get("kid"): key for key in found["keys"] if key.get("use") in {None, "sig"}}
-        except UNREADABLE as error:
-            if not self._away:
-                why = type(error).__name__
-                log.warning(
-                    "the keys of the identity provider cannot be had (%s); those known are used on", why
-                )
-            self._away = True
-            raise
-        if self._away:
-            log.info("the keys of the identity provider can be had again")
-        self._away = False
-        return keys
+        """The keys by their ids. Raises one of ``UNREADABLE``."""
+        found = self._fetch(self._settings.jwks_url or _address(self.discover(), "jwks_uri"))
+        return {key.get("kid"): key for key in found["keys"] if key.get("use") in {None, "sig"}}
 
 
 def _address(document: Mapping[str, Any], name: str) -> str:

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from api.auth.limits import Shares
 from api.auth.role import Role
-from api.auth.roles import Calling
+from api.auth.roles import Calling, caller
 from api.errors import ApiError, LiveBusyError, ThrottledError, UnauthenticatedError
 from api.service import NoParameters
 
@@ -153,12 +153,9 @@ async def watching(request: Request, who: Calling) -> AsyncIterator[Live]:
 
 async def _is_admitted(request: Request) -> bool:
     """Whether the credentials of the request are still valid; what cannot be checked now is."""
-    authenticator = request.app.state.service.authenticator
+    request.scope["state"].pop("caller", None)
     try:
-        if "authorization" in request.headers or hasattr(request.state, "session"):  # the store may be asked
-            who = await to_thread.run_sync(authenticator.caller, request)
-        else:
-            who = authenticator.caller(request)
+        who = await caller(request)
     except (UnauthenticatedError, ThrottledError):
         return False
     except ApiError:

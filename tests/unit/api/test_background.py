@@ -29,25 +29,22 @@ class Reading:
         await asyncio.Event().wait()
 
 
-@bounded
-async def test_the_end_waits_for_the_thread_of_what_is_cancelled() -> None:
-    reading = Reading()
-    async with beside_requests(reading.work):
-        await asyncio.to_thread(reading.begun.wait)
-        asyncio.get_running_loop().call_later(0.01, reading.released.set)
-    assert reading.done
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_the_end_waits_for_the_thread_of_what_is_cancelled(*, cancelled: bool) -> None:
+    """Also where that is cancelled itself, as anyio cancels the app with the group that it runs in."""
 
+    @bounded
+    async def scene() -> None:
+        reading = Reading()
+        with CancelScope() as group:
+            async with beside_requests(reading.work):
+                await asyncio.to_thread(reading.begun.wait)
+                asyncio.get_running_loop().call_later(0.01, reading.released.set)
+                if cancelled:
+                    group.cancel()
+        assert reading.done
 
-@bounded
-async def test_an_end_that_is_cancelled_waits_all_the_same() -> None:
-    """As anyio cancels the app with the group that it runs in."""
-    reading = Reading()
-    with CancelScope() as group:
-        async with beside_requests(reading.work):
-            await asyncio.to_thread(reading.begun.wait)
-            asyncio.get_running_loop().call_later(0.01, reading.released.set)
-            group.cancel()
-    assert reading.done
+    scene()
 
 
 @bounded

@@ -32,23 +32,22 @@ ORDER = {
     ],
 }
 ENDLESS = {"type": "array", "items": {"type": "record", "name": "Nothing", "fields": []}}
-DEEP = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
 
-def record(*fields: Any) -> Any:  # noqa: ANN401
-    fields_ = [{"name": f"f{number}", "type": field} for number, field in enumerate(fields)]
-    return {"type": "record", "name": "Row", "fields": fields_}
+def record(*fields: Any, name: str = "R") -> Any:  # noqa: ANN401
+    named = [{"name": f"f{number}", "type": field} for number, field in enumerate(fields)]
+    return {"type": "record", "name": name, "fields": named}
 
 
 def halves(levels: int) -> Any:  # noqa: ANN401
     """A record of two records of two records..., the last of which holds nothing: 2**levels of them."""
-    whole: Any = {"type": "record", "name": "r", "fields": []}
+    whole = record()
     for level in range(levels):
-        fields = [{"name": "a", "type": whole}, {"name": "b", "type": whole["name"]}]
-        whole = {"type": "record", "name": f"r{level}", "fields": fields}
+        whole = record(whole, whole["name"], name=f"R{level}")
     return whole
 
 
+DEEP = record(["null", "R"])
 renderer = Renderer(LIMIT, None)
 
 
@@ -257,7 +256,7 @@ def test_a_number_of_64_bits_is_shown(number: int) -> None:
         ({"type": "array", "items": ["null"]}, False),
         ({"type": "map", "values": ENDLESS}, True),
         ({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, True),
-        ({"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", ENDLESS]}]}, True),
+        (record(["null", ENDLESS]), True),
         (halves(4), False),
         (halves(5), True),
         (halves(40), True),

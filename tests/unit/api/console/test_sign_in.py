@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from api.app import create_app
-from api.auth.identity_provider import FRESH_MS, MAX_WAITING, IdentityProvider
+from api.auth.identity_provider import ASKED_AGAIN_MS, FRESH_MS, MAX_WAITING, IdentityProvider
 from api.auth.oidc import JwtVerifier
 from api.auth.settings import OidcSettings
 from api.auth.sign_in import SignIn, SignInError
@@ -236,24 +236,30 @@ def test_no_discovery_document_is_an_error_of_the_server(
     assert visit().get("/sign-in/oidc").status_code in {303, 503}
 
 
-@pytest.mark.parametrize("needed", ["a code", "the document", "a key"])
-def test_a_provider_that_hangs_holds_no_more_threads_than_a_few(provider: Provider, needed: str) -> None:
+@pytest.mark.parametrize("needed", ["a code", "the document", "another key"])
+def test_a_provider_that_hangs_holds_few_threads_and_none_whose_key_is_known(
+    provider: Provider, needed: str
+) -> None:
     now = [0]
     settings = OidcSettings.model_validate(provider.settings(timeout_ms=30_000))
     asked = IdentityProvider(settings, lambda: now[0])
     signing_in = SignIn(settings, JwtVerifier(settings, asked), asked)
     attempt = signing_in.begin("", "/")[1]
-    now[0] += FRESH_MS if needed == "the document" else 0
+    now[0] = FRESH_MS - ASKED_AGAIN_MS
+    asked.key("k1", "RS256")
+    now[0] += 0 if needed == "a code" else ASKED_AGAIN_MS
     calls: dict[str, Callable[[], object]] = {
         "a code": partial(signing_in.finish, attempt, {"state": attempt.state, "code": "a"}),
         "the document": partial(signing_in.begin, "", "/"),
-        "a key": partial(asked.key, "made-up", "RS256"),
+        "another key": partial(asked.key, "made-up", "RS256"),
     }
     with ThreadPoolExecutor(MAX_WAITING + 1) as threads, provider.held:
         waiting = [threads.submit(calls[needed]) for _ in range(MAX_WAITING + 1)]
         (refused,), others = wait(waiting, 60, FIRST_COMPLETED)
         with pytest.raises(IdentityProviderError, match="too many wait"):
             refused.result()
+        assert asked.key("k1", "RS256")
+        assert not any(other.done() for other in others)
     assert IdentityProviderError not in {type(other.exception()) for other in others}
     with suppress(SignInError):
         calls[needed]()
