@@ -173,19 +173,16 @@ REFERENCE: Final = "#/components/schemas/"
 
 def _page(request: Request) -> HTMLResponse:
     """The document as a page."""
-    text = _rendered(request.app, str(request.scope.get("root_path", "")))
-    return HTMLResponse(text, headers={"Content-Security-Policy": PAGE_POLICY})
+    return HTMLResponse(_rendered(request.app), headers={"Content-Security-Policy": PAGE_POLICY})
 
 
 @lru_cache(maxsize=4)
-def _rendered(app: FastAPI, root: str) -> str:
-    """The page, for the prefix of a proxy before our paths."""
+def _rendered(app: FastAPI) -> str:
     spec = app.openapi()
     templates = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     return templates.get_template("api.html").render(
         spec=spec,
         operations=[*operations(spec)],
-        root=root,
         version=app.version,
         kind=_kind,
         command=_command,

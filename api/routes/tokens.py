@@ -17,7 +17,7 @@ from api.audit import Acting
 from api.auth.role import Role
 from api.auth.roles import ADMIN, OPERATOR, Calling
 from api.cursor import PageQuery
-from api.errors import ApiError, UnauthenticatedError
+from api.errors import ApiError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
 from deadwatch.store.write import audit, tokens
@@ -106,9 +106,7 @@ def revoke(action: Acting, token: TokenId) -> None:
 @token_routes.get("/me", dependencies=[NoParameters])
 def me(who: Calling) -> Me:
     """Who the caller is."""
-    if who.role is None:
-        raise UnauthenticatedError(Role.VIEWER)
-    return Me(name=who.name, role=who.role, token=who.token or None)
+    return answer_of(Me, who)
 
 
 def token_answer(row: tokens.Token, now_ms: int) -> Token:

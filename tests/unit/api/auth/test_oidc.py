@@ -6,7 +6,6 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import httpx2
 import pytest
@@ -31,24 +30,15 @@ EC_384 = ECKey.generate_key("P-384", {"kid": "e2"})
 ED = OKPKey.generate_key("Ed25519", {"kid": "d1"})
 
 
-@contextmanager
 def running() -> Iterator[Provider]:
     with identity_provider.provider() as provider:
         provider.public = [key.as_dict(private=False) for key in (KEY, EC, EC_384, ED)]
         yield provider
 
 
-@pytest.fixture(scope="module")
-def unchanged() -> Iterator[Provider]:
-    """For tests that only ask it."""
-    with running() as provider:
-        yield provider
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with running() as provider:
-        yield provider
+unchanged = pytest.fixture(running, scope="module")
+"""For tests that only ask it."""
+provider = pytest.fixture(running)
 
 
 def oidc(provider: Provider, **changes: object) -> OidcSettings:
