@@ -49,11 +49,12 @@ WHILE_UP: Final[Mapping[str, object]] = {
 def known_now(rows: Iterable[StoredRow], sources: Iterable[StoredRow], moment: Moment) -> list[StoredRow]:
     """The rows as they are known now: without their state, and whether they stall, where a source is down."""
     silent = {source.name for source in sources if not moment.is_up(source)}
-    return [_withheld(row) if row.source in silent else row for row in rows]
-
-
-def _withheld(row: StoredRow) -> StoredRow:
-    return row._replace(**{name: value for name, value in WHILE_UP.items() if name in row._fields})
+    return [
+        row._replace(**{name: WHILE_UP[name] for name in WHILE_UP.keys() & row._fields})
+        if row.source in silent
+        else row
+        for row in rows
+    ]
 
 
 def failed(connection: Connection, sources: Iterable[StoredRow], moment: Moment) -> list[StoredRow]:
