@@ -130,12 +130,8 @@ def bars(points: Sequence[SeriesPoint], now_ms: int) -> list[Bar]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A header or a size, with its value in each sample in order; None where a sample lacks the header."""
-
-    name: str
-    values: tuple[str | None, ...]
+Values = tuple[str | None, ...]
+"""Of a header or a size in each sample, in order; None where a sample lacks the header."""
 
 
 @router.get("/{fingerprint}")
@@ -189,7 +185,7 @@ def unarchive(action: Acting, fingerprint: Fingerprint) -> Response:
     return redirect(action.request, f"/groups/{fingerprint}")
 
 
-def _differences(samples: Sequence[Sample]) -> list[Difference]:
+def _differences(samples: Sequence[Sample]) -> list[tuple[str, Values]]:
     """The headers and sizes that differ among unmasked samples, sizes first.
 
     A header that is masked on pages shows only which samples have the same value.
@@ -199,14 +195,14 @@ def _differences(samples: Sequence[Sample]) -> list[Difference]:
     headers = [{header.name: header.value for header in sample.headers} for sample in samples]
     names = dict.fromkeys(name for sample in headers for name in sample)
     rows = [
-        Difference("key size", tuple(rendering.size(sample.key_bytes) for sample in samples)),
-        Difference("value size", tuple(rendering.size(sample.value_bytes) for sample in samples)),
-        *(Difference(name, _shown(name, tuple(sample.get(name) for sample in headers))) for name in names),
+        ("key size", tuple(rendering.size(sample.key_bytes) for sample in samples)),
+        ("value size", tuple(rendering.size(sample.value_bytes) for sample in samples)),
+        *((name, _shown(name, tuple(sample.get(name) for sample in headers))) for name in names),
     ]
-    return [row for row in rows if len(set(row.values)) > 1]
+    return [(name, values) for name, values in rows if len(set(values)) > 1]
 
 
-def _shown(name: str, values: tuple[str | None, ...]) -> tuple[str | None, ...]:
+def _shown(name: str, values: Values) -> Values:
     if describes_failure(name):
         return values
     numbers = {value: number for number, value in enumerate(dict.fromkeys(values), 1)}

@@ -27,7 +27,6 @@ from deadwatch.store.write.dead_letters import HOUR_S, HOURS, first_hour_s, read
 
 router = APIRouter()
 
-HOUR_MS: Final = 3_600_000
 MAX_CAUSES: Final = 5
 MAX_OF_A_KIND: Final = 8
 """How many changes of one kind the page lists at most."""
@@ -131,7 +130,7 @@ class Change:
 @router.get("/")
 def first_page(request: Request, service: Serving) -> HTMLResponse:
     """What waits, the causes that grow, every other signal, what happened in the last hour, and Deadwatch."""
-    now, since = overview.overview(service), instant(service.now_ms() - HOUR_MS)
+    now, since = overview.overview(service), instant(service.now_ms() - group_lists.HOUR_MS)
     with service.store.read() as connection:
         cards = _signals(connection, service, now)
         growing = list(_growing(connection, service))

@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api import cursor
@@ -45,6 +45,7 @@ REFUSED = {
     "a NUL": raw([1, "a\0"]),
     "half of a surrogate pair": packed(b'[1,"\\ud800"]'),
     "padded by hand": raw([1, "ab"]) + "=",
+    "half a character of base64": "A",
     "deeper than any stack": packed(b"[" * 60_000),
 }
 
@@ -53,14 +54,3 @@ REFUSED = {
 def test_what_we_did_not_give_out_is_refused(text: str) -> None:
     with pytest.raises(InvalidCursorError):
         cursor.decode(text, names=1)
-
-
-@settings(max_examples=30)
-@given(st.text())
-@example(cursor.encode((1, "a")))
-def test_a_text_is_a_cursor_of_ours_or_refused(text: str) -> None:
-    try:
-        key = cursor.decode(text, names=1)
-    except InvalidCursorError:
-        return
-    assert cursor.encode(key) == text
