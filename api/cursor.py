@@ -70,11 +70,8 @@ def decode(cursor: str, names: int, numbers: int = 1) -> Key:
         canonical = encode(key) == cursor
     except (ValueError, TypeError, RecursionError):
         raise InvalidCursorError from None
-    if not canonical or len(key) != numbers + names or not _is_key(key, numbers):
+    bounded = all(type(number) is int and abs(number) <= MAX_TIME_MS for number in key[:numbers])
+    plain = all(isinstance(name, str) and "\0" not in name for name in key[numbers:])
+    if not (canonical and bounded and plain and len(key) == numbers + names):
         raise InvalidCursorError
     return key
-
-
-def _is_key(key: Key, numbers: int) -> bool:
-    bounded = all(type(number) is int and abs(number) <= MAX_TIME_MS for number in key[:numbers])
-    return bounded and all(isinstance(name, str) and "\0" not in name for name in key[numbers:])

@@ -71,14 +71,13 @@ class JwtVerifier:
         except MALFORMED:
             raise UnauthenticatedError(invalid="the ID token was not made for this sign-in") from None
         who = self._caller(verified.claims)
-        return who if who.role is not None else replace(who, role=self._role_by_access_token(access, who))
-
-    def _role_by_access_token(self, access: object, who: Caller) -> Role | None:
+        if who.role is not None:
+            return who
         try:
-            caller = self.caller(str(access))
+            other = self.caller(str(access))
         except UnauthenticatedError:  # the access token may be opaque, or for another audience
-            return None
-        return caller.role if caller.token == who.token else None
+            return who
+        return replace(who, role=other.role) if other.token == who.token else who
 
     def _caller(self, claims: Claims) -> Caller:
         subject = _name(claims["sub"])
