@@ -8,7 +8,7 @@ from typing import Any, Final
 from api.metrics import catalog
 from api.metrics.catalog import Metric
 from dashboards.boards import ALL
-from dashboards.promql import Expr, PromqlError, Scope, Value
+from dashboards.promql import INSTALLATION, Expr, PromqlError, Scope, Value
 from dashboards.rules.values import AlertValues, Values
 from deadwatch.contract.signals.signal import Severity, Signal
 from deadwatch.store.series import CLUSTER
@@ -53,20 +53,17 @@ Expression = Callable[[Scope, Alert], Expr]
 
 
 def growth(metric: Metric, *by: str, **only: Value) -> Expression:
-    """A counter that has grown by more than the threshold within the window, added up by these labels."""
+    """A counter that has grown by more than the threshold within the window, added up by these labels of each
+    installation.
+    """
     return lambda scope, alert: (
-        scope.grown(metric, alert.window, (), "", **only).sum(*by).above(alert.threshold)
+        scope.grown(metric, alert.window, (), "", **only).sum(*INSTALLATION, *by).above(alert.threshold)
     )
 
 
 def level(metric: Metric, *by: str, **only: Value) -> Expression:
-    """A gauge that is above the threshold, added up by these labels."""
-    return lambda scope, alert: scope.gauge(metric, "", **only).sum(*by).above(alert.threshold)
-
-
-def highest(metric: Metric, *by: str, **only: Value) -> Expression:
-    """A gauge whose largest value by these labels is above the threshold."""
-    return lambda scope, alert: scope.gauge(metric, "", **only).max(*by).above(alert.threshold)
+    """A gauge that is above the threshold, added up by these labels of each installation."""
+    return lambda scope, alert: scope.gauge(metric, "", **only).sum(*INSTALLATION, *by).above(alert.threshold)
 
 
 def of(signal: Signal) -> tuple[Alert, ...]:

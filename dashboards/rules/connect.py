@@ -6,30 +6,30 @@ from typing import Final
 from api.metrics import catalog
 from api.metrics.catalog import Metric
 from dashboards import abandoned as board
-from dashboards.promql import Expr, Scope, Value
+from dashboards.promql import INSTALLATION, Expr, Scope, Value
 from dashboards.rules.alert import Alert, Expression, level
 from deadwatch.contract.events import THREADLESS
 from deadwatch.contract.signals.signal import Severity
 
-_CONNECTOR: Final = ("kafka_cluster", "connector")
-
 
 def _growing(scope: Scope, given: Alert) -> Expr:
     """Over all workers: log lines that name none move between the series of workers as more become known."""
-    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, given.window, (*_CONNECTOR, "task"))
-    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, given.window, _CONNECTOR)
-    return tasks.beside(connectors, *_CONNECTOR).above(given.threshold)
+    by = (*INSTALLATION, "kafka_cluster", "connector")
+    tasks = scope.grown(catalog.ABANDONED_TASKS_TOTAL, given.window, (*by, "task"))
+    connectors = scope.grown(catalog.ABANDONED_CONNECTORS_TOTAL, given.window, by)
+    return tasks.beside(connectors, *by).above(given.threshold)
 
 
 _SILENCE: Final = "3m"
 
 
-def _state(metric: Metric, *by: str, **only: Value) -> Expression:
+def _state(metric: Metric, *labels: str, **only: Value) -> Expression:
     """A gauge of what Connect's REST tells; where it has no value now, its last one, for a while.
 
     Nothing is known while streaming is silent, as over its restart. A state that was left has a successor,
     and is over at once.
     """
+    by = (*INSTALLATION, *labels)
 
     def made(scope: Scope, given: Alert) -> Expr:
         now, any_now = (scope.gauge(metric, "", **wanted).max(*by) for wanted in (only, {}))

@@ -7,15 +7,16 @@ from api.metrics import catalog
 from api.metrics.catalog import Metric
 from dashboards import dead_letters as board
 from dashboards import figures
-from dashboards.promql import Expr, Scope, Value
+from dashboards.figures import BY_TOPIC
+from dashboards.promql import INSTALLATION, Expr, Scope, Value
 from dashboards.rules.alert import Alert, Expression, growth, of
 from deadwatch.contract import signals
 from deadwatch.contract.signals.signal import Severity
 
-TOPIC: Final = ("kafka_cluster", "dlq_topic")
 GROUP: Final = ("kafka_cluster", "consumergroup")
+BY_GROUP: Final = (*INSTALLATION, *GROUP)
 CONNECTOR: Final = ("kafka_cluster", "connector")
-CAUSE: Final = (*TOPIC, "error_class")
+CAUSE: Final = (*BY_TOPIC, "error_class")
 
 
 def _new_class(scope: Scope, given: Alert) -> Expr:
@@ -27,21 +28,24 @@ def _too_old(scope: Scope, given: Alert) -> Expr:
     """Where something waits, unless all that had arrived before the threshold is handled: then it is young,
     and the oldest record on the topic is one that was put back or parked.
     """
-    age = scope.gauge(catalog.DEAD_LETTER_OLDEST).age().max(*TOPIC).above(given.threshold)
+    age = scope.gauge(catalog.DEAD_LETTER_OLDEST).age().above(given.threshold)
     before = f"{max(given.threshold, 1):.0f}s"  # Prometheus takes no offset of 0
-    young = figures.outstanding(scope, before).sum(*TOPIC).is_("==", 0)
-    return age.and_(figures.unhandled(scope).sum(*TOPIC).above(0), *TOPIC).unless(young, *TOPIC)
+    young = figures.outstanding(scope, before).is_("==", 0)
+    return age.and_(figures.unhandled(scope).above(0), *BY_TOPIC).unless(young, *BY_TOPIC)
 
 
 def _nobody(scope: Scope, given: Alert) -> Expr:
-    waiting = figures.unhandled(scope).sum(*TOPIC).above(given.threshold)
-    waited = figures.unhandled(scope, given.window).sum(*TOPIC).above(0)
-    moved = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome=figures.HANDLED).sum(*TOPIC).above(0)
-    return waiting.and_(waited, *TOPIC).unless(moved, *TOPIC)
+    waiting = figures.unhandled(scope).above(given.threshold)
+    waited = figures.unhandled(scope, given.window).above(0)
+    moved = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome=figures.HANDLED).sum(*BY_TOPIC)
+    return waiting.and_(waited, *BY_TOPIC).unless(moved.above(0), *BY_TOPIC)
 
 
-def _more(metric: Metric, than: Metric, *by: str, **only: Value) -> Expression:
-    """A counter that has grown by more than the threshold more than another one, added up by these labels."""
+def _more(metric: Metric, than: Metric, *labels: str, **only: Value) -> Expression:
+    """A counter that has grown by more than the threshold more than another one, added up by these labels of
+    each installation.
+    """
+    by = (*INSTALLATION, *labels)
 
     def made(scope: Scope, given: Alert) -> Expr:
         grown = scope.grown(metric, given.window).sum(*by)
@@ -55,22 +59,22 @@ def newly_read(scope: Scope, window: str) -> Expr:
     """Share groups whose brokers were not read before the window, and that say no more than has ever arrived:
     they count since before.
     """
-    written = scope.total(catalog.SHARE_RECORDS).sum(*GROUP)
-    arrived = scope.total(catalog.DEAD_LETTERS, dialect="share_group").sum(*GROUP)
-    before = scope.total(catalog.SHARE_RECORDS, window).sum(*GROUP)
-    return arrived.minus(written).is_(">=", 0).unless(before, *GROUP)
+    written = scope.total(catalog.SHARE_RECORDS).sum(*BY_GROUP)
+    arrived = scope.total(catalog.DEAD_LETTERS, dialect="share_group").sum(*BY_GROUP)
+    before = scope.total(catalog.SHARE_RECORDS, window).sum(*BY_GROUP)
+    return arrived.minus(written).is_(">=", 0).unless(before, *BY_GROUP)
 
 
 def _disagree(scope: Scope, given: Alert) -> Expr:
     more = _more(catalog.SHARE_RECORDS, catalog.DEAD_LETTERS, *GROUP, dialect="share_group")
-    return more(scope, given).unless(newly_read(scope, given.window), *GROUP)
+    return more(scope, given).unless(newly_read(scope, given.window), *BY_GROUP)
 
 
 alert: Final = partial(Alert, board=board.BOARD.uid)
 ALERTS: Final = (
     alert(
         "DeadwatchDeadLetters",
-        growth(catalog.DEAD_LETTERS, *TOPIC),
+        growth(catalog.DEAD_LETTERS, "kafka_cluster", "dlq_topic"),
         "{count} new dead letters on {dlq_topic}",
         "A consumer gives up records of cluster {kafka_cluster}. Find the cause in the groups "
         "of dead letters, mend it, then put them back.",

@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from api.metrics import catalog
-from dashboards import overview, redrive, task_timeouts
+from dashboards import figures, overview, redrive, task_timeouts
 from dashboards.promql import Expr, Scope
 from dashboards.rules import connect, dead_letters, objective, self_monitoring
-from dashboards.rules.alert import Alert, RulesError, growth, highest, level, of, rule
+from dashboards.rules.alert import Alert, RulesError, growth, level, of, rule
 from dashboards.rules.values import Values
 from deadwatch.contract import signals
 from deadwatch.contract.events.findings import FindingKind
@@ -30,13 +30,13 @@ _CLIENTS: Final = (
 )
 """Alerts on Kafka Streams and producers: patience that ends, deliveries that expire."""
 
-_TOPIC: Final = ("kafka_cluster", "dlq_topic")
-
 
 def _bounce(scope: Scope, given: Alert) -> Expr:
-    back = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome="bounced").sum(*_TOPIC)
-    sent = scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome="sent").sum(*_TOPIC).above(0)
-    return back.over(sent).above(given.threshold)
+    back, sent = (
+        scope.grown(catalog.REDRIVE_RECORDS, given.window, outcome=outcome).sum(*figures.BY_TOPIC)
+        for outcome in ("bounced", "sent")
+    )
+    return back.over(sent.above(0)).above(given.threshold)
 
 
 _REDRIVE: Final = (
@@ -53,7 +53,7 @@ _REDRIVE: Final = (
     ),
     Alert(
         "DeadwatchRedriveStuck",
-        level(catalog.REDRIVE_STUCK, "job", "status"),
+        level(catalog.REDRIVE_STUCK, "status"),
         "{count} redrives are {status} and move nothing",
         "PAUSED: it waits for somebody, its status_reason says for what. CANCELLING or RUNNING: no worker "
         "takes it, or its target is away.",
@@ -62,7 +62,7 @@ _REDRIVE: Final = (
     ),
     Alert(
         "DeadwatchRecordsParked",
-        growth(catalog.REDRIVE_RECORDS, *_TOPIC, outcome="parked"),
+        growth(catalog.REDRIVE_RECORDS, "kafka_cluster", "dlq_topic", outcome="parked"),
         "{count} records of {dlq_topic} were parked",
         "Their attempts on cluster {kafka_cluster} are used up; no redrive takes them again by "
         "itself. A person decides: mend and put back, or let go.",
@@ -87,7 +87,7 @@ _STRANDS: Final = (
 _FINDINGS: Final = (
     Alert(
         "DeadwatchRecordsWillBeLost",
-        highest(catalog.FINDINGS, *_FINDING, kind=[kind for kind in FindingKind if kind not in _STRANDS]),
+        level(catalog.FINDINGS, *_FINDING, kind=[kind for kind in FindingKind if kind not in _STRANDS]),
         "{subject}: dead letters will be lost ({kind})",
         "A configuration of cluster {kafka_cluster} loses what fails next. The findings of the "
         "api say what would be lost and exactly what to change.",
@@ -97,7 +97,7 @@ _FINDINGS: Final = (
     ),
     Alert(
         "DeadwatchFinding",
-        highest(catalog.FINDINGS, *_FINDING, kind=_STRANDS),
+        level(catalog.FINDINGS, *_FINDING, kind=_STRANDS),
         "{subject}: records are at risk ({kind})",
         "A configuration of cluster {kafka_cluster} strands records or makes dead letters easy to "
         "lose. The findings of the api say what to change.",

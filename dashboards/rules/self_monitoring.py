@@ -102,7 +102,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchBatchFailing",
-        growth(catalog.BATCH_FAILURES, *INSTALLATION, "cause"),
+        growth(catalog.BATCH_FAILURES, "cause"),
         "Batches of Deadwatch failed {count} times ({cause})",
         "The query of job {job} begins again and again. Nothing is lost or counted twice, but "
         "figures are late; streaming's log has a line for each.",
@@ -110,7 +110,7 @@ ALERTS: Final = (
     ),
     alert(
         "DeadwatchInputPutAside",
-        growth(catalog.QUARANTINED, *INSTALLATION, "source", "reason"),
+        growth(catalog.QUARANTINED, "source", "reason"),
         "{count} entries of {source} could not be read ({reason})",
         "They are on the topic dlq.deadwatch, with the reason in a header, and in no other figure.",
         window="1h",

@@ -15,8 +15,10 @@ DLQ = 'kafka_cluster="c", dlq_topic="dlq.a"'
 SENT = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="sent"}}'
 PARKED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a.parked", outcome="parked"}}'
 TASK = 'kafka_cluster="c", worker="w", connector="n", task="0"'
-ON_TOPIC = {"kafka_cluster": "c", "dlq_topic": "dlq.a"}
 OURS = {"job": "deadwatch"}
+ON_CLUSTER = {**OURS, "kafka_cluster": "c"}
+ON_TOPIC = {**ON_CLUSTER, "dlq_topic": "dlq.a"}
+OF_CONNECTOR = {**ON_CLUSTER, "connector": "n"}
 
 
 @dataclass(frozen=True)

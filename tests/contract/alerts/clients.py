@@ -2,11 +2,11 @@
 
 from deadwatch.contract import signals
 from deadwatch.contract.signals.signal import Signal
-from tests.contract.alerts.case import Case, Firing, counter, gauge
+from tests.contract.alerts.case import ON_CLUSTER, OURS, Case, Firing, counter, gauge
 
 STREAMS = 'kafka_cluster="c", application="words"'
 TIMERS = f"deadwatch_task_timers{{{STREAMS}}}"
-OF_APPLICATION = {"kafka_cluster": "c", "application": "words"}
+OF_APPLICATION = {**ON_CLUSTER, "application": "words"}
 
 
 def of(signal: Signal) -> dict[str, list[Case]]:
@@ -15,14 +15,14 @@ def of(signal: Signal) -> dict[str, list[Case]]:
         return {}
     labels = {label: label for label in ("kafka_cluster", *signal.labels)}
     series = ", ".join(f'{label}="{value}"' for label, value in labels.items())
-    firing = {label: labels[label] for label in ("kafka_cluster", *signal.alert.by)}
+    firing = {**OURS, **{label: label for label in ("kafka_cluster", *signal.alert.by)}}
     summary = signal.alert.summary.format(count=5, **firing)
     nobody = signal.alert.summary.format(count=5, **dict.fromkeys(signal.alert.by, "(unnamed)"))
-    grows, of_cluster = f'{signal.metric}{{kafka_cluster="c"}}', {"kafka_cluster": "c"}
+    grows = f'{signal.metric}{{kafka_cluster="c"}}'
     return {
         signal.alert.name: [
             *counter(f"{signal.metric}{{{series}}}", Firing(firing, summary)),
-            Case("says that labels have no value", {grows: "0x9 5x60"}, "11m", of_cluster, "5", nobody),
+            Case("says that labels have no value", {grows: "0x9 5x60"}, "11m", ON_CLUSTER, "5", nobody),
         ]
     }
 

@@ -1,6 +1,6 @@
 """Connect: what was abandoned, what is stalled."""
 
-from tests.contract.alerts.case import TASK, Case, Firing, counter, gauge
+from tests.contract.alerts.case import OF_CONNECTOR, TASK, Case, Firing, counter, gauge
 
 CONNECTOR = 'kafka_cluster="c", worker="w", connector="n"'
 ABANDONED = f"deadwatch_connect_abandoned_tasks{{{TASK}}}"
@@ -15,7 +15,6 @@ THREADLESS = f'deadwatch_connect_task_state{{{TASK}, state="RUNNING_WITHOUT_THRE
 UNASSIGNED = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="UNASSIGNED"}}'
 RESTARTING = f'deadwatch_connect_task_state{{{TASK}, state="RESTARTING"}}'
 CONNECTOR_STATE = f'deadwatch_connect_connector_state{{{CONNECTOR}, state="FAILED"}}'
-OF_CONNECTOR = {"kafka_cluster": "c", "connector": "n"}
 ONE_TASK = {**OF_CONNECTOR, "task": "0"}
 GROWING = Firing(OF_CONNECTOR, "{} instances of connector n were abandoned within the hour")
 

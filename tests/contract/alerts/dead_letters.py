@@ -1,6 +1,16 @@
 """Dead letters: they arrive, they wait, they are lost."""
 
-from tests.contract.alerts.case import DLQ, ON_TOPIC, SENT, TASK, Case, Firing, counter
+from tests.contract.alerts.case import (
+    DLQ,
+    OF_CONNECTOR,
+    ON_CLUSTER,
+    ON_TOPIC,
+    SENT,
+    TASK,
+    Case,
+    Firing,
+    counter,
+)
 
 LETTERS = f'deadwatch_dead_letter_queue_records_total{{{DLQ}, error_class="E"}}'
 POD_A, POD_B = (LETTERS.replace("}", f', instance="{pod}"}}') for pod in "ab")
@@ -24,8 +34,7 @@ SHARE_SEEN = (
 DLQ_FAILED = f"deadwatch_connect_task_deadletterqueue_produce_failures_total{{{TASK}}}"
 DLQ_WRITTEN = f"deadwatch_connect_task_deadletterqueue_produce_requests_total{{{TASK}}}"
 SKIPPED = f"deadwatch_connect_task_records_skipped_total{{{TASK}}}"
-OF_GROUP = {"kafka_cluster": "c", "consumergroup": "g"}
-OF_CONNECTOR = {"kafka_cluster": "c", "connector": "n"}
+OF_GROUP = {**ON_CLUSTER, "consumergroup": "g"}
 NEW = Firing(ON_TOPIC, "{} new dead letters on dlq.a")
 NEW_CLASS = Firing({**ON_TOPIC, "error_class": "E"}, "E is new on dlq.a")
 TOO_OLD = Firing(ON_TOPIC, "A dead letter on dlq.a waits for too long, up to {}")
@@ -64,7 +73,7 @@ CASES: dict[str, list[Case]] = {
             store="_x60",
         ),
         NEW.case(
-            "adds up the same topic of two installations", {HERE: "0x9 3x60", THERE: "0x9 4x60"}, "14m", "7"
+            "tells two installations apart", {HERE: "3x60", THERE: "0x9 4x60"}, "14m", "4", namespace="b"
         ),
     ],
     "DeadwatchShareGroupWritesFail": counter(

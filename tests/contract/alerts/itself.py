@@ -1,6 +1,15 @@
 """Configurations that would lose records, and Deadwatch itself."""
 
-from tests.contract.alerts.case import OTHER_STORE, OTHER_TARGET, OURS, Case, Firing, counter, gauge
+from tests.contract.alerts.case import (
+    ON_CLUSTER,
+    OTHER_STORE,
+    OTHER_TARGET,
+    OURS,
+    Case,
+    Firing,
+    counter,
+    gauge,
+)
 
 LOSES = 'deadwatch_findings{kafka_cluster="c", kind="connect_silent_loss", subject="connector:n"}'
 STRANDS = 'deadwatch_findings{kafka_cluster="c", kind="dlq_not_read", subject="topic:t"}'
@@ -37,19 +46,19 @@ CASES: dict[str, list[Case]] = {
     "DeadwatchRecordsMissed": counter(
         MISSED,
         Firing(
-            {"kafka_cluster": "c", "topic": "t", "reason": "deleted_unread"},
+            {**ON_CLUSTER, "topic": "t", "reason": "deleted_unread"},
             "5 records of t were gone before they were read",
         ),
     ),
     "DeadwatchCollectorLosesDeadLetters": counter(
         OWN_LOST,
-        Firing({"kafka_cluster": "c", "collector": "k"}, "Collector k gave up 5 dead letters of its own"),
+        Firing({**ON_CLUSTER, "collector": "k"}, "Collector k gave up 5 dead letters of its own"),
     ),
     "DeadwatchRecordsWillBeLost": [
         *gauge(
             LOSES,
             Firing(
-                {"kafka_cluster": "c", "kind": "connect_silent_loss", "subject": "connector:n"},
+                {**ON_CLUSTER, "kind": "connect_silent_loss", "subject": "connector:n"},
                 "connector:n: dead letters will be lost (connect_silent_loss)",
             ),
         ),
@@ -59,7 +68,7 @@ CASES: dict[str, list[Case]] = {
         *gauge(
             STRANDS,
             Firing(
-                {"kafka_cluster": "c", "kind": "dlq_not_read", "subject": "topic:t"},
+                {**ON_CLUSTER, "kind": "dlq_not_read", "subject": "topic:t"},
                 "topic:t: records are at risk (dlq_not_read)",
             ),
         ),
