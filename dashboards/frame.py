@@ -31,7 +31,7 @@ REFRESH: Final = "30s"
 SINCE: Final = "now-6h"
 LOCAL_API: Final = "http://127.0.0.1:8000"
 
-SCOPE: Final = Scope({"job": "$job", "kafka_cluster": "$kafka_cluster"})
+SCOPE: Final = Scope({"job": "$job", "namespace": "$namespace", "kafka_cluster": "$kafka_cluster"})
 """What the variables of every dashboard choose."""
 RANGE: Final = "$__range"
 """The time that is chosen in Grafana."""
@@ -133,10 +133,12 @@ def _variables(choices: Sequence[Choice]) -> list[Builder[VariableModel]]:
         .default_value(LOCAL_API)
         .current(VariableOption(selected=True, text=LOCAL_API, value=LOCAL_API))
     )
-    ours = '{__name__=~"deadwatch_.+", job=~"$job"}'
+    of_job = Scope({"job": "$job"}).selector(catalog.BUILD_INFO)
+    ours = '{__name__=~"deadwatch_.+", job=~"$job", namespace=~"$namespace"}'
     return [
         source,
         _values_of("job", "Job", catalog.BUILD_INFO.name, "job"),
+        _values_of("namespace", "Namespace", of_job, "namespace", UNNAMED_TOO),
         _values_of("kafka_cluster", "Kafka cluster", ours, "kafka_cluster"),
         *(
             _values_of(c.name, c.title, SCOPE.selector(c.metric), c.label, UNNAMED_TOO if c.unnamed else ALL)

@@ -17,9 +17,7 @@ from typing import Final
 from api.metrics import catalog
 from api.metrics.catalog import Kind, Metric
 
-JOB: Final = "job"
-NAMESPACE: Final = "namespace"
-INSTALLATION: Final = (JOB, NAMESPACE)
+INSTALLATION: Final = ("job", "namespace")
 """What tells two installations apart; outside of Kubernetes there is no namespace, which is one as well."""
 RATE_INTERVAL: Final = "$__rate_interval"
 
@@ -230,11 +228,11 @@ class Scope:
         return Expr(f"{name}{{{', '.join(matchers)}}}", frozenset(labels))
 
     def or_zero(self, expression: Expr) -> Expr:
-        """0 instead of nothing, as long as the service is read whole: no news is good news only then."""
+        """0 instead of nothing, while every installation is read whole: no news is good news only then."""
         if expression.labels:
             raise PromqlError(f"{expression.text!r} has labels: a single number can be 0")
-        whole = self._anywhere.gauge(catalog.STORE_UP).max(JOB).is_("==", 1)
-        return expression.or_(Expr(f"0 * max({whole.text})"))
+        whole = self._anywhere.gauge(catalog.STORE_UP).min().is_("==", 1)
+        return expression.or_(whole.times(0))
 
     def _compared(self, metric: Metric, series: str, operator: str, window: str, offset: str = "") -> str:
         """Compare in how many scrapes of the window a series is with how many read the whole store.

@@ -22,6 +22,7 @@ from dashboards.panels import (
     ranking,
     rows,
 )
+from dashboards.promql import INSTALLATION
 
 LATE: Final = ((10, ORANGE), (60, RED))
 BEHIND: Final = ((1_000, ORANGE), (100_000, RED))
@@ -119,8 +120,8 @@ BOARD: Final = Board(
         rows(
             "Versions",
             "Which version answers; two for long: a deployment is half done.",
-            ("job", "version"),
-            Column("Answers", SCOPE.gauge(catalog.BUILD_INFO).max("job", "version")),
+            (*INSTALLATION, "version"),
+            Column("Answers", SCOPE.gauge(catalog.BUILD_INFO).max(*INSTALLATION, "version")),
             page=Page.READINESS,
         ),
     ),

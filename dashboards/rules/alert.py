@@ -109,7 +109,7 @@ def rule(alert: Alert, values: Values) -> dict[str, Any] | None:
 
 def _choices(uid: str, expression: Expr) -> str:
     """The dashboard's variables set to what the alert is about."""
-    variables = {"kafka_cluster": "kafka_cluster"}
+    variables = {label: label for label in (*INSTALLATION, CLUSTER)}
     variables |= {choice.label: choice.name for choice in _BOARDS[uid].choices}
     found: Sequence[str] = [
         f"var-{name}={{{{ $labels.{label} | urlquery }}}}"

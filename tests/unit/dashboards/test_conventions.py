@@ -118,16 +118,20 @@ def test_a_dashboard_keeps_the_conventions(board: dict[str, Any]) -> None:
     assert "deadwatch" in board["tags"]
     rows = [panel["title"] for panel in board["panels"] if panel["type"] == "row"]
     assert rows == list(ROWS)
-    first, job, cluster, *more, address = board["templating"]["list"]
+    first, job, namespace, cluster, *more, address = board["templating"]["list"]
     assert (first["name"], first["type"], first["query"]) == ("datasource", "datasource", "prometheus")
     assert address["name"] == "deadwatch_url"
-    for variable in (job, cluster, *more):
-        every = ".*" if variable["name"] == "application" else ".+"  # a thread may not name its application
+    for variable in (job, namespace, cluster, *more):
+        # outside of Kubernetes there is none, and a thread may not name its application
+        every = ".*" if variable["name"] in {"namespace", "application"} else ".+"
         assert (variable["multi"], variable["includeAll"], variable["allValue"]) == (True, True, every)
         assert variable["datasource"]["uid"] == "${datasource}"
-    assert "$job" in cluster["query"]["query"]
+    assert "$job" in namespace["query"]["query"]
+    assert "$namespace" in cluster["query"]["query"]
     for variable in more:
-        assert {"$job", "$kafka_cluster"} <= set(re.findall(r"\$\w+", variable["query"]["query"]))
+        assert {"$job", "$namespace", "$kafka_cluster"} <= set(
+            re.findall(r"\$\w+", variable["query"]["query"])
+        )
     (link,) = board["links"]
     assert (link["includeVars"], link["keepTime"], link["tags"]) == (True, True, ["deadwatch"])
     assert {each["name"] for each in board["annotations"]["list"]} == {"Redrives", "Deployments of Deadwatch"}
