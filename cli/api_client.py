@@ -6,7 +6,7 @@
   * NoAnswerError      nobody answers, or the service cannot answer now
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -110,15 +110,20 @@ class Api:
         """The answer of a route to GET. Raises ``RefusedError``."""
         return self._answer("GET", path, params=parameters)
 
-    def pages(self, path: str, limit: int, **parameters: Parameter) -> dict[str, Any]:
-        """The first ``limit`` rows of a list, page by page, as one. Raises ``RefusedError``."""
-        items: list[Any] = []
+    def pages(
+        self, path: str, limit: int, lists: Sequence[str] = ("items",), **parameters: Parameter
+    ) -> dict[str, Any]:
+        """The first ``limit`` rows of each list, page by page, as one. Raises ``RefusedError``."""
+        found: dict[str, list[Any]] = {name: [] for name in lists}
         after: dict[str, str] = {}
+        longest = 0
         while True:
-            page = self.get(path, limit=min(MAX_PAGE, limit - len(items)), **parameters, **after)
-            items += page["items"]
-            if page["next"] is None or len(items) >= limit:
-                return {"items": items, "next": page["next"]}
+            page = self.get(path, limit=min(MAX_PAGE, limit - longest), **parameters, **after)
+            for name, rows in found.items():
+                rows.extend(page[name])
+            longest = max(map(len, found.values()))
+            if page["next"] is None or longest >= limit:
+                return {**found, "next": page["next"]}
             after = {"after": page["next"]}
 
     def lines(self, path: str, **parameters: Parameter) -> Iterator[str]:

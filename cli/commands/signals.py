@@ -3,12 +3,13 @@
 from functools import partial
 from typing import Any, Final
 
-from cli.api_client import MAX_PAGE, Api
+from cli.api_client import Api
 from cli.commands import tables
 from cli.commands.api import Limit, Output
 from cli.commands.output import Answer, Format, shown
 
 OVERVIEW_HEADINGS: Final = ("what", "now", "since or last")
+TASK_LISTS: Final = ("task_timeouts", "timers", "connect")
 TASK_HEADINGS: Final = ("task", "state", "since", "worker", "why")
 FINDING_COLUMNS: Final = "subject kind message change first_seen"
 FINDINGS_OPTIONAL: Final = ("first_seen", "kind")
@@ -24,12 +25,12 @@ def overview(api: Api, *, output: Output = Format.TABLE) -> int:
     return shown(api.get("/overview"), output, _overview)
 
 
-def tasks(api: Api, *, output: Output = Format.TABLE) -> int:
+def tasks(api: Api, *, limit: Limit = 500, output: Output = Format.TABLE) -> int:
     """Show the connectors and tasks of Connect, dead ones first, and tasks of Streams that timed out.
 
-    deadwatch tasks
+    deadwatch tasks --limit 1000 (of each of these)
     """
-    return shown(api.get("/tasks", limit=MAX_PAGE), output, _tasks)
+    return shown(api.pages("/tasks", limit, TASK_LISTS), output, _tasks)
 
 
 def findings(api: Api, *, limit: Limit = 50, output: Output = Format.TABLE) -> int:
@@ -88,8 +89,9 @@ def _tasks(found: Answer) -> tables.FittedTable:
         (_named(one["application"], one["task"]), "TIMED OUT", one["last_seen"], "", one["message"])
         for one in found["task_timeouts"]
     ]
-    title = tables.of_page("Tasks", found)
-    return tables.FittedTable(title, TASK_HEADINGS, rows, optional=("worker", "since"))
+    return tables.FittedTable(
+        tables.of_page("Tasks", found), TASK_HEADINGS, rows, optional=("worker", "since")
+    )
 
 
 def _named(owner: str, task: Any) -> str:  # noqa: ANN401 -- text or null of JSON

@@ -120,12 +120,12 @@ def of_items(
     """A table of a list of the api, or of one item alone."""
     items = answer.get("items", [answer])
     rows = [[item[of] if isinstance(of, str) else of(item) for of in columns.values()] for item in items]
-    return FittedTable(of_page(title, answer, ": --limit"), list(columns), rows, optional)
+    return FittedTable(of_page(title, answer), list(columns), rows, optional)
 
 
-def of_page(title: str, answer: Mapping[str, Any], shown_by: str = "") -> str:
+def of_page(title: str, answer: Mapping[str, Any]) -> str:
     """The title of a list, which says where it is cut, and what shows the rest."""
-    return f"{title}, and there are more{shown_by}" if answer.get("next") else title
+    return f"{title}, and there are more: --limit" if answer.get("next") else title
 
 
 def named(fields: str) -> Columns:

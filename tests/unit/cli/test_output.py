@@ -19,6 +19,7 @@ from typer.testing import Result
 from cli.commands import tables
 from cli.commands.dead_letters import records
 from cli.commands.output import Format
+from cli.commands.signals import tasks
 from cli.main import app
 from deadwatch.contract.events import THREADLESS
 from deadwatch.orders.order import Status
@@ -170,6 +171,23 @@ def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixtu
     assert [one.url.params["filter"] for one in asked] == ["attempts > 0"] * 2
 
 
+def test_tasks_beyond_a_page_are_asked_for_as_far_as_their_longest_list_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def page(timers: int, instances: int, following: str | None) -> dict[str, object]:
+        return {"task_timeouts": [], "timers": [0] * timers, "connect": [0] * instances, "next": following}
+
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.query.decode())
+        return httpx2.Response(200, json=page(2, 500, "a") if len(asked) == 1 else page(0, 100, "b"))
+
+    assert tasks(api_that(answer), limit=600, output=Format.JSON) == 0
+    assert json.loads(capsys.readouterr().out) == page(2, 600, "b")
+    assert asked == ["limit=500", "limit=100&after=a"]
+
+
 @pytest.mark.parametrize("command", ["groups", "topics", "jobs"])
 def test_a_list_that_is_cut_says_so(full: Served, command: str) -> None:
     more = ", and there are more: --limit"
@@ -184,6 +202,7 @@ def test_what_is_dead_comes_first_among_tasks(full: Served, add_row: Callable[..
     shown = [line.split()[3] for line in lines if "late-" in line]
     assert sorted(shown[:2]) == ["FAILED", THREADLESS]
     assert shown[2] == "RUNNING"
+    assert ok(full.run("tasks", "--limit", "1")).startswith("Tasks, and there are more: --limit\n")
 
 
 def test_only_what_has_failed_has_a_time_since_when(served: Served, add_row: Callable[..., None]) -> None:
