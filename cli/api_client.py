@@ -24,8 +24,8 @@ MAX_PAGE: Final = 500
 TIMEOUT_S: Final = 60
 """Longer than the dry run of a redrive takes to read its selection."""
 
-DONE, UNDONE, NOT_ALLOWED, NO_ANSWER, INTERRUPTED = 0, 1, 3, 4, 130
-"""Exit codes; that of a wrong command line is ``REFUSED``."""
+DONE, UNDONE, NOT_ALLOWED, NO_ANSWER = 0, 1, 3, 4
+"""Exit codes; that of a wrong command line is ``REFUSED``, of an interrupted one 130."""
 
 Body = Mapping[str, Any]
 Parameter = str | int

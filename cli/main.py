@@ -19,7 +19,6 @@ from cli.commands.api import (
     AT,
     EXIT_CODES,
     TOKEN_FILE,
-    OneLine,
     Token,
     TokenFile,
     Url,
@@ -33,10 +32,11 @@ from cli.commands.redrives import cancel, jobs, pause, redrive, resume
 from cli.commands.signals import findings, overview, tasks
 from cli.commands.tokens import audit
 from cli.options import DATA, Bootstrap, Config, Data, Options
+from deadwatch.runtime.one_line import OneLine
 from deadwatch.runtime.process import Interrupted, configure_logging, interruptible
 from deadwatch.store.maintenance import Work
 
-app = typer.Typer(cls=OneLine, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(name="deadwatch", cls=OneLine, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)

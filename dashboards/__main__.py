@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 import yaml
@@ -15,12 +15,15 @@ from dashboards.publish import publish
 from dashboards.rules.alert import RulesError
 from dashboards.rules.groups import rules as all_rules
 from dashboards.rules.values import Duration, Values
+from deadwatch.runtime.one_line import OneLine
 from deadwatch.runtime.process import REFUSED
 
 TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
 PASSWORD: Final = "GRAFANA_PASSWORD"  # noqa: S105 -- the name of a variable
 
-app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    name="python -m dashboards", cls=OneLine, pretty_exceptions_enable=False, rich_markup_mode=None
+)
 
 
 @app.command("generate")
@@ -46,12 +49,15 @@ def rules(
     """
     try:
         given = yaml.safe_load(values.read_text()) if values else {}
-        print(generate.as_yaml(all_rules(Values.model_validate(given or {}))), end="")
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RulesError) as error:
+        made = all_rules(Values.model_validate(given or {}))
+    except OSError as error:
+        _refuse(f"{values}: {error.strerror}")
+    except (UnicodeDecodeError, yaml.YAMLError, RulesError) as error:
         _refuse(f"{values}: {error}")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         _refuse(f"{values}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    print(generate.as_yaml(made), end="")
 
 
 def _duration(text: str) -> str:
@@ -122,7 +128,7 @@ def _credentials(user: str) -> str | tuple[str, str]:
     return (user, secret) if user else secret
 
 
-def _refuse(line: str) -> None:
+def _refuse(line: str) -> NoReturn:
     sys.stderr.write(f"dashboards: {line}\n")
     raise typer.Exit(REFUSED)
 

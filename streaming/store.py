@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from deadwatch.contract.backoff import Backoff
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.runtime.health import unheard
-from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging
+from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging, written
 from deadwatch.runtime.settings_file import load
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.heartbeat import STORE, Heartbeat
@@ -204,7 +204,8 @@ def main() -> None:
     configure_logging("store")
     try:
         settings = load(StreamingSettings, arguments.config)
-        print(commands.run(arguments.work, settings.store_url, arguments.file, clock_ms()))
+        with written("store"):
+            print(commands.run(arguments.work, settings.store_url, arguments.file, clock_ms()))
     except DamagedError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(DAMAGED)

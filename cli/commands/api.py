@@ -4,18 +4,14 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from functools import wraps
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from typer import TyperException
-from typer.core import TyperGroup
 
 from cli import local_token
-from cli.api_client import ANONYMOUS, INTERRUPTED, UNDONE, Credential, RefusedError, UsageError, connect
+from cli.api_client import ANONYMOUS, Credential, RefusedError, UsageError, connect
 from cli.commands.output import Format, text_of
 from cli.options import DATA
 from deadwatch.runtime.process import REFUSED, SettingsError
@@ -43,45 +39,8 @@ EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 refused or not completed, 2 wrong command line, 3 token missing or not enough, "
     "4 no answer, 130 interrupted."
 )
-UNWRITABLE: Final = frozenset({EDQUOT, EFBIG, EIO, ENOSPC, EPIPE})
-"""Errors of an output that takes no more, as on a full disk."""
 COMPLETION_TIMEOUT_S: Final = 1.0
 COMPLETION_LIMIT: Final = 100
-
-
-class OneLine(TyperGroup):
-    """A group of commands whose usage errors are one line on standard error and exit code 2."""
-
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 -- Typer's own
-        """Run; with ``standalone_mode`` the process ends here."""
-        for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
-            if getattr(sys, name) is None:  # a process may be started without one
-                setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 -- for its whole life
-        if isinstance(sys.stdout, TextIOWrapper):  # what its encoding has not is escaped
-            sys.stdout.reconfigure(errors="backslashreplace")
-        try:
-            code = super().main(*args, **{"prog_name": "deadwatch"} | extra | {"standalone_mode": False})
-            sys.stdout.flush()
-        except TyperException as error:
-            wrong, told = " ".join(error.format_message().split()).rstrip("."), getattr(error, "ctx", None)
-            sys.stderr.write(f"deadwatch: {wrong}; see {told.command_path if told else 'deadwatch'} --help\n")
-            code = REFUSED
-        except OSError as error:
-            if error.errno not in UNWRITABLE:
-                raise
-            code = _unwritten(error)
-        if standalone_mode:
-            sys.exit(code)
-        return code
-
-
-def _unwritten(error: OSError) -> int:
-    """The exit code where the output cannot be written; a reader that goes, as ``head``, is told nothing."""
-    if error.errno != EPIPE:
-        sys.stderr.write(f"deadwatch: cannot write {error.filename or 'the output'}: {error.strerror}\n")
-    # what is left is written once more at the end of the process, and would fail again
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return UNDONE
 
 
 def credential_of(text: str, file: Path, url: str) -> Credential:
@@ -143,7 +102,7 @@ def option(name: str, kind: object, default: object) -> inspect.Parameter:
 
 def group(about: str, commands: Mapping[str, Callable[..., int]]) -> typer.Typer:
     """Commands of the api under one name."""
-    made = typer.Typer(cls=OneLine, help=about)
+    made = typer.Typer(help=about)
     for name, command in commands.items():
         made.command(name, epilog=EXIT_CODES)(of_api(command))
     return made
@@ -156,8 +115,6 @@ def end(command: Callable[[], int]) -> None:
     except (RefusedError, SettingsError) as error:
         sys.stderr.write(f"deadwatch: {error}\n")
         code = error.code if isinstance(error, RefusedError) else REFUSED
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     raise typer.Exit(code)
 
 

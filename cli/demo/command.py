@@ -25,17 +25,7 @@ from typing import Final
 
 from rich.console import Console
 
-from cli.api_client import (
-    DONE,
-    INTERRUPTED,
-    UNDONE,
-    Api,
-    Credential,
-    RefusedError,
-    UsageError,
-    connect,
-    http_client,
-)
+from cli.api_client import DONE, UNDONE, Api, Credential, RefusedError, UsageError, connect, http_client
 from cli.commands.following import PATH, follow
 from cli.commands.ready import TIMEOUT_S, look
 from cli.commands.redrives import plan
@@ -47,6 +37,7 @@ from cli.supervisor import Supervisor, running
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.orders.options import next_step
 from deadwatch.runtime import process
+from deadwatch.runtime.one_line import INTERRUPTED
 from jars import JarsError, JavaError
 from lab import Lab, LabError, share
 from lab.connect import FILESINK_DLQ

@@ -2,10 +2,13 @@
 
 import gc
 import logging
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from typing import Final
 
 from deadwatch.runtime.logs import LogFormat, add_context, formatter
@@ -18,6 +21,8 @@ OTHERS = 0o077
 """The umask: nobody but the owner may read what a process writes, since it holds payloads."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """What asks for the end; the last one says that the terminal was closed."""
+UNWRITABLE: Final = frozenset({EDQUOT, EFBIG, EIO, ENOSPC, EPIPE})
+"""Errors of an output that takes no more, as on a full disk."""
 
 QUIET = {
     "kafka": logging.CRITICAL,  # logs each attempt; our callers log each change
@@ -117,3 +122,23 @@ def leave_records_alone() -> None:
     """
     gc.freeze()
     gc.set_threshold(OBJECTS, 10, 10)
+
+
+@contextmanager
+def written(program: str) -> Iterator[None]:
+    """Inside, an output that takes no more ends the process with exit code 1.
+
+    It is one line on standard error, and none where the reader has gone, as ``head`` does.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        if error.errno != EPIPE:
+            what = error.filename or "the output"
+            sys.stderr.write(f"{program}: cannot write {what}: {error.strerror}\n")
+        # what is left is written once more at the end of the process, and would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

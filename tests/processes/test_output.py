@@ -8,21 +8,25 @@ import pytest
 from tests.command_line import ended
 from tests.paths import ROOT
 
-FULL = "deadwatch: cannot write the output: No space left on device\n"
+FULL = "cannot write the output: No space left on device\n"
 CASES = {
-    "a full disk, help": ("--help", ">/dev/full", 1, FULL),
-    "a full disk, version": ("--version", ">/dev/full", 1, FULL),
-    "no output": ("--version", ">&-", 0, ""),
-    "nothing at all": ("--bogus", "<&- >&- 2>&-", 2, ""),
+    "a full disk, help": ("cli --help", ">/dev/full", 1, f"deadwatch: {FULL}"),
+    "a full disk, version": ("cli --version", ">/dev/full", 1, f"deadwatch: {FULL}"),
+    "a full disk, rules": ("dashboards rules", ">/dev/full", 1, f"dashboards: {FULL}"),
+    "a full disk, store": ("streaming.store status", ">/dev/full", 1, f"store: {FULL}"),
+    "no output": ("cli --version", ">&-", 0, ""),
+    "nothing at all": ("cli --bogus", "<&- >&- 2>&-", 2, ""),
 }
-"""An argument, what the shell does with the output, and what becomes of it; /dev/full takes nothing."""
+"""A module with its argument, what the shell does with the output, and what becomes of it; /dev/full takes
+nothing.
+"""
 
 
-@pytest.mark.parametrize(("argument", "output", "code", "said"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("command", "output", "code", "said"), CASES.values(), ids=CASES)
 def test_an_output_that_takes_no_more_is_one_line_and_none_is_needed(
-    argument: str, output: str, code: int, said: str
+    command: str, output: str, code: int, said: str
 ) -> None:
-    command = ["/bin/sh", "-c", f'exec "$@" {output}', "sh", sys.executable, "-m", "cli", argument]
+    shell = ["/bin/sh", "-c", f'exec "$@" {output}', "sh", sys.executable, "-m", *command.split()]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = ended(*command, cwd=ROOT, env=environment)
+    done = ended(*shell, cwd=ROOT, env=environment)
     assert (done.returncode, done.stderr) == (code, said)
