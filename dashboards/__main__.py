@@ -17,6 +17,7 @@ from dashboards.rules.groups import rules as all_rules
 from dashboards.rules.values import Duration, Values
 from deadwatch.runtime.one_line import OneLine
 from deadwatch.runtime.process import REFUSED
+from deadwatch.runtime.settings_file import parse_yaml
 
 TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
 PASSWORD: Final = "GRAFANA_PASSWORD"  # noqa: S105 -- the name of a variable
@@ -48,12 +49,12 @@ def rules(
     python -m dashboards rules --values values.yaml > deadwatch-rules.yaml
     """
     try:
-        given = yaml.safe_load(values.read_text()) if values else {}
+        given = parse_yaml(values.read_text()) if values else {}
         made = all_rules(Values.model_validate(given or {}))
     except OSError as error:
         _refuse(f"{values}: {error.strerror}")
     except (UnicodeDecodeError, yaml.YAMLError, RulesError) as error:
-        _refuse(f"{values}: {error}")
+        _refuse(f"{values}: {' '.join(str(error).split())}")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         _refuse(f"{values}: {'.'.join(map(str, first['loc']))}: {first['msg']}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, FiniteFloat, StringConstraints
 
 from dashboards.promql import Scope
 from deadwatch.contract.signals.signal import Severity
@@ -21,7 +21,7 @@ class AlertValues(_Model):
 
     enabled: bool = True
     severity: Severity | None = None
-    threshold: float | None = Field(None, description="The value above which it fires.")
+    threshold: FiniteFloat | None = Field(None, description="The value above which it fires.")
     window: Duration | None = Field(None, description="How far back it looks.")
     wait: Duration | None = Field(None, alias="for", description="How long it must hold.")
     keep_firing_for: Duration | None = Field(None, description="How long it goes on after it is over.")

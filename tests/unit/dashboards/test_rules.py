@@ -15,6 +15,7 @@ from dashboards.rules.groups import ALERTS, NAMES, rules
 from dashboards.rules.values import AlertValues, Objective, Values
 from deadwatch.contract.signals.signal import Severity
 from tests.paths import ROOT
+from tests.tables import named
 
 
 def rule_of(name: str, made: dict[str, Any]) -> dict[str, Any]:
@@ -37,22 +38,28 @@ def test_thresholds_and_switches_are_values() -> None:
     assert "DeadwatchWatchdog" not in as_yaml(made)
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"alerts: [", "while parsing"),
-        (b"\xff\xfe", "can't decode byte"),
-        (b"- 1", "a valid dictionary"),
-        (b"alert: {}", "alert: Extra inputs are not permitted"),
-        (
-            b"alerts: {DeadwatchDown: {for: 5 minutes}}",
-            "alerts.DeadwatchDown.for: String should match pattern",
-        ),
-        (b"objective: {target: 1}", "objective.target: Input should be less than 1"),
-        (b"alerts: {DeadwatchTypo: {}}", "no alert is called DeadwatchTypo; there are DeadwatchDeadLetters"),
-    ],
-    ids=["no YAML", "no text", "a list", "no such value", "no duration", "no share", "no such alert"],
-)
+BAD_VALUES = [
+    ("no YAML", b"alerts: [", "while parsing"),
+    ("a key twice", b"alerts: {}\nalerts: {}", "alerts stands twice in"),
+    ("no text", b"\xff\xfe", "can't decode byte"),
+    ("a list", b"- 1", "a valid dictionary"),
+    ("no such value", b"alert: {}", "alert: Extra inputs are not permitted"),
+    (
+        "no duration",
+        b"alerts: {DeadwatchDown: {for: 5 minutes}}",
+        "alerts.DeadwatchDown.for: String should",
+    ),
+    (
+        "no number",
+        b"alerts: {DeadwatchDown: {threshold: .nan}}",
+        "threshold: Input should be a finite",
+    ),
+    ("no share", b"objective: {target: 1}", "objective.target: Input should be less than 1"),
+    ("no such alert", b"alerts: {Typo: {}}", "no alert is called Typo; there are DeadwatchDeadLetters"),
+]
+
+
+@pytest.mark.parametrize(("content", "complaint"), named(BAD_VALUES))
 def test_a_file_of_values_that_cannot_be_used_is_refused(
     content: bytes, complaint: str, tmp_path: Path
 ) -> None:
@@ -61,6 +68,7 @@ def test_a_file_of_values_that_cannot_be_used_is_refused(
     refused = CliRunner().invoke(app, ["rules", "--values", str(file)])
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"dashboards: {file}: ")
+    assert refused.stderr.count("\n") == 1
     assert complaint in refused.stderr
 
 
