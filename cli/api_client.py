@@ -6,6 +6,7 @@
   * NoAnswerError      nobody answers, or the service cannot answer now
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -113,17 +114,25 @@ class Api:
     def pages(
         self, path: str, limit: int, lists: Sequence[str] = ("items",), **parameters: Parameter
     ) -> dict[str, Any]:
-        """The first ``limit`` rows of each list, page by page, as one. Raises ``RefusedError``."""
+        """The first ``limit`` rows of each list, page by page, as one, and what the pages count by name.
+
+        Raises:
+            RefusedError: the service refuses a page.
+        """
         found: dict[str, list[Any]] = {name: [] for name in lists}
+        counted: dict[str, Counter[str]] = {}
         after: dict[str, str] = {}
         longest = 0
         while True:
             page = self.get(path, limit=min(MAX_PAGE, limit - longest), **parameters, **after)
-            for name, rows in found.items():
-                rows.extend(page[name])
+            for name, value in page.items():
+                if name in found:
+                    found[name] += value
+                elif isinstance(value, dict):
+                    counted.setdefault(name, Counter()).update(value)
             longest = max(map(len, found.values()))
             if page["next"] is None or longest >= limit:
-                return {**found, "next": page["next"]}
+                return {**found, "next": page["next"], **{name: dict(all_) for name, all_ in counted.items()}}
             after = {"after": page["next"]}
 
     def lines(self, path: str, **parameters: Parameter) -> Iterator[str]:

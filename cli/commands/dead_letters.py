@@ -1,5 +1,6 @@
 """``deadwatch topics``, ``groups`` and ``show``: dead letter topics, causes, and the records of one cause."""
 
+import sys
 from functools import partial
 from typing import Annotated, Final
 
@@ -97,6 +98,8 @@ def records(
     chosen = {"topic": topic, "filter": text, "from": since, "to": until}
     given = {name: value for name, value in chosen.items() if value}
     found = api.pages(RECORDS, limit, order="oldest" if oldest else "newest", **given)
+    for problem, count in found.get("filter_problems", {}).items():
+        sys.stderr.write(f"deadwatch: the filter says nothing of {count} records: {problem}\n")
     table = partial(tables.of_items, f"Records of {topic}", RECORD_COLUMNS, optional=RECORDS_OPTIONAL)
     return shown(found, output, table)
 

@@ -159,7 +159,10 @@ def test_groups_are_found_by_words_and_ordered(full: Served) -> None:
 
 
 def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixture[str]) -> None:
-    pages = {None: {"items": [], "next": "a"}, "a": {"items": [{"offset": 7}], "next": None}}
+    def page(items: list[dict[str, int]], following: str | None, problems: int) -> dict[str, object]:
+        return {"items": items, "next": following, "filter_problems": {"no such key": problems}}
+
+    pages = {None: page([], "a", 1), "a": page([{"offset": 7}], None, 2)}
     asked: list[httpx2.Request] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -167,7 +170,9 @@ def test_records_are_looked_for_until_some_are_found(capsys: pytest.CaptureFixtu
         return httpx2.Response(200, json=pages[request.url.params.get("after")])
 
     assert records(api_that(answer), "dlq.t", text="attempts > 0", output=Format.JSON) == 0
-    assert json.loads(capsys.readouterr().out) == {"items": [{"offset": 7}], "next": None}
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == page([{"offset": 7}], None, 3)
+    assert shown.err == "deadwatch: the filter says nothing of 3 records: no such key\n"
     assert [one.url.params["filter"] for one in asked] == ["attempts > 0"] * 2
 
 
