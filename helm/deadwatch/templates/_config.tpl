@@ -115,7 +115,3 @@ postgresql://{{ $pg.username | urlquery | replace "+" "%20" }}@{{ $pg.host }}:{{
 {{ toYaml . }}
 {{- end }}
 {{- end }}
-
-{{- define "deadwatch.checksum" -}}
-checksum/config: {{ include "deadwatch.config" . | sha256sum }}
-{{- end }}

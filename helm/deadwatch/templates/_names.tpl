@@ -55,15 +55,14 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
+{{/* Each label once; selectors and Helm need theirs. Takes: root, component, labels beside the common ones. */}}
 {{- define "deadwatch.labels" -}}
-{{ include "deadwatch.selector" . }}
-app.kubernetes.io/part-of: deadwatch
-app.kubernetes.io/version: {{ .root.Values.image.tag | default .root.Chart.AppVersion | trunc 63 | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $version := .root.Values.image.tag | default .root.Chart.AppVersion | trunc 63 -}}
+{{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" -}}
+{{- $usual := dict "app.kubernetes.io/part-of" "deadwatch" "app.kubernetes.io/version" $version "helm.sh/chart" $chart -}}
+{{- $needed := include "deadwatch.selector" . | fromYaml -}}
+{{- $_ := set $needed "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- toYaml (merge $needed (.labels | default dict) .root.Values.commonLabels $usual) }}
 {{- end }}
 
 {{/* metadata of an object. Takes: root, component, suffix, labels and annotations beside the common ones. */}}
@@ -72,9 +71,6 @@ name: {{ include "deadwatch.fullname" .root }}{{ with .suffix }}-{{ . }}{{ end }
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "deadwatch.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

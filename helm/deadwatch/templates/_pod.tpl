@@ -120,19 +120,15 @@ volumeMounts:
 {{/* metadata of a pod. Takes: root, component. */}}
 {{- define "deadwatch.podMetadata" -}}
 {{- $process := index .root.Values .component -}}
+{{- $together := dict -}}
+{{- if and (eq .root.Values.store.kind "sqlite") (ne .component "collector") -}}
+{{- $together = dict "deadwatch/store" (include "deadwatch.fullname" .root) -}}
+{{- end -}}
+{{- $checksum := dict "checksum/config" (include "deadwatch.config" . | sha256sum) -}}
 labels:
-  {{- include "deadwatch.labels" . | nindent 2 }}
-  {{- if and (eq .root.Values.store.kind "sqlite") (ne .component "collector") }}
-  deadwatch/store: {{ include "deadwatch.fullname" .root }}
-  {{- end }}
-  {{- with $process.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "deadwatch.labels" (merge (dict "labels" (merge $together $process.podLabels)) .) | nindent 2 }}
 annotations:
-  {{- include "deadwatch.checksum" . | nindent 2 }}
-  {{- with merge (dict) $process.podAnnotations .root.Values.commonAnnotations }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- toYaml (merge $checksum $process.podAnnotations .root.Values.commonAnnotations) | nindent 2 }}
 {{- end }}
 
 {{/* What all pods share beside their container and volumes. Takes: root, component. */}}
