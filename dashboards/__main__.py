@@ -16,8 +16,8 @@ from dashboards.rules.alert import RulesError
 from dashboards.rules.groups import rules as all_rules
 from dashboards.rules.values import Duration, Values
 from deadwatch.runtime.one_line import OneLine
-from deadwatch.runtime.process import REFUSED
-from deadwatch.runtime.settings_file import parse_yaml
+from deadwatch.runtime.process import REFUSED, SettingsError
+from deadwatch.runtime.settings_file import read_yaml
 
 TOKEN: Final = "GRAFANA_TOKEN"  # noqa: S105 -- the name of a variable
 PASSWORD: Final = "GRAFANA_PASSWORD"  # noqa: S105 -- the name of a variable
@@ -49,8 +49,10 @@ def rules(
     python -m dashboards rules --values values.yaml > deadwatch-rules.yaml
     """
     try:
-        given = parse_yaml(values.read_text()) if values else {}
+        given = read_yaml(values) if values else {}
         made = all_rules(Values.model_validate(given or {}))
+    except SettingsError as error:
+        _refuse(str(error))
     except OSError as error:
         _refuse(f"{values}: {error.strerror}")
     except (UnicodeDecodeError, yaml.YAMLError, RulesError) as error:

@@ -49,27 +49,24 @@ NOT_YAML = (
 S = TypeVar("S", bound=ProcessSettings)
 
 
-class RepeatedKeyError(yaml.MarkedYAMLError):
-    """A mapping of YAML has a key twice."""
-
-
-class _Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):
     """Refuses a key that stands twice: what the first one says would be lost without a word."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 -- as the stubs have it
-        """The mapping as it is written, before what ``<<`` takes over."""
+        """The mapping as it is written, before what ``<<`` takes over. Raises ``SettingsError``."""
         node = super().compose_mapping_node(anchor)
-        seen: set[tuple[str, str]] = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if (key.tag, key.value) in seen:
-                raise RepeatedKeyError(problem=f"{key.value} stands twice", problem_mark=key.start_mark)
-            seen.add((key.tag, key.value))
+        names = [key.value for key, _ in node.value]
+        for place, (key, _) in enumerate(node.value):
+            if key.value in names[:place]:
+                at = key.start_mark
+                raise SettingsError(f"{at.name}: line {at.line + 1}: {key.value} stands twice")
         return node
 
 
-def parse_yaml(text: str) -> Any:  # noqa: ANN401 -- what YAML holds
-    """What the text says. Raises ``yaml.YAMLError``, ``ValueError``."""
-    return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
+def read_yaml(file: Path) -> Any:  # noqa: ANN401 -- what YAML holds
+    """What the file says. Raises ``SettingsError``, ``OSError``, ``yaml.YAMLError``, ``ValueError``."""
+    with file.open() as opened:
+        return yaml.load(opened, Loader)  # noqa: S506 -- it is a SafeLoader
 
 
 def load(settings: type[S], file: Path | None = None) -> S:
@@ -111,14 +108,13 @@ def _read(file: Path | None) -> Mapping[str, Any]:
     if file is None:
         return {}
     try:
-        content = parse_yaml(file.read_text())
+        content = read_yaml(file)
     except OSError as error:
         raise SettingsError(f"cannot read {file}: {error.strerror}") from None
     except (yaml.YAMLError, ValueError) as error:  # of what is no date, too; its text may show a value
         mark = getattr(error, "problem_mark", None)
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        wrong = error.problem if isinstance(error, RepeatedKeyError) else NOT_YAML
-        raise SettingsError(f"{file} is not YAML{place}: {wrong}") from None
+        raise SettingsError(f"{file} is not YAML{place}: {NOT_YAML}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -7,20 +7,7 @@ from typing import Any
 
 import pytest
 
-from deadwatch.runtime.settings_file import parse_yaml
-from tests.chart.tools import (
-    CASES,
-    CHART,
-    MINIMAL,
-    OPERATED,
-    ROOT,
-    Manifest,
-    helm,
-    one,
-    pods,
-    rendered,
-    template,
-)
+from tests.chart.tools import CASES, CHART, MINIMAL, OPERATED, ROOT, Manifest, helm, one, pods, rendered
 
 cases = pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 PROCESSES = ("collector", "streaming", "redrive", "api")
@@ -159,18 +146,6 @@ def test_a_changed_setting_starts_its_own_pods_anew(process: str) -> None:
     setting = {"api": "source_stale_ms"}.get(process, "retry_backoff_max_ms")
     before, after = sums({}), sums({f"{process}.settings": {setting: 20_000}})
     assert {name for name in before if before[name] != after[name]} == {process}
-
-
-def test_a_label_or_annotation_that_is_said_twice_stands_once_and_selectors_keep_theirs() -> None:
-    mine = {"app.kubernetes.io/name": "x", "app.kubernetes.io/part-of": "x", "deadwatch/store": "x"}
-    noted = {"checksum/config": "x"}
-    names = ("commonLabels", "api.podLabels", "serviceMonitor.labels", "prometheusRule.labels")
-    values = {**dict.fromkeys(names, mine), "commonAnnotations": noted, "api.podAnnotations": noted}
-    text = template(MINIMAL, values=values, apis=OPERATED).stdout
-    made = [parse_yaml(document) for document in text.split("---\n") if document]
-    pod = one(made, "Deployment", "api")["spec"]["template"]["metadata"]
-    assert [pod["labels"][name] for name in mine] == ["deadwatch", "x", "dw-deadwatch"]
-    assert pod["annotations"]["checksum/config"] != "x"
 
 
 def test_pods_that_share_a_file_share_a_node() -> None:

@@ -4,8 +4,10 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.chart.tools import CHART, MINIMAL, OPERATED, helm, template
+from deadwatch.runtime.settings_file import Loader
+from tests.chart.tools import CHART, MINIMAL, OPERATED, helm, one, template
 from tests.tables import named
 
 POSTGRESQL = {"store.kind": "postgresql", "store.postgresql": {"existingSecret": "pg", "host": "db"}}
@@ -197,3 +199,15 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("values", named(RIGHT))
 def test_what_is_right_is_rendered(values: dict[str, Any]) -> None:
     assert template(MINIMAL, values=values).returncode == 0
+
+
+def test_a_label_or_annotation_that_is_said_twice_stands_once_and_selectors_keep_theirs() -> None:
+    mine = {"app.kubernetes.io/name": "x", "app.kubernetes.io/part-of": "x", "deadwatch/store": "x"}
+    noted = {"checksum/config": "x"}
+    names = ("commonLabels", "api.podLabels", "serviceMonitor.labels", "prometheusRule.labels")
+    values = {**dict.fromkeys(names, mine), "commonAnnotations": noted, "api.podAnnotations": noted}
+    text = template(MINIMAL, values=values, apis=OPERATED).stdout
+    made = list(yaml.load_all(text, Loader))
+    pod = one(made, "Deployment", "api")["spec"]["template"]["metadata"]
+    assert [pod["labels"][name] for name in mine] == ["deadwatch", "x", "dw-deadwatch"]
+    assert pod["annotations"]["checksum/config"] != "x"

@@ -4,7 +4,6 @@ from tests.contract.alerts.case import DLQ, ON_TOPIC, OURS, PARKED, SENT, Case, 
 
 BOUNCED = f'deadwatch_redrive_records_total{{{DLQ}, target_topic="a", outcome="bounced"}}'
 STUCK = 'deadwatch_redrive_stuck_jobs{status="RUNNING"}'
-OTHER_STUCK = STUCK.replace("}", ', instance="b", namespace="other"}')
 PAUSED = 'deadwatch_redrive_stuck_jobs{status="PAUSED"}'
 BOUNCES = Firing(ON_TOPIC, "{} of what is put back from dlq.a comes back")
 STANDS = Firing({**OURS, "status": "RUNNING"}, "{} redrives are RUNNING and move nothing")
@@ -19,13 +18,6 @@ CASES: dict[str, list[Case]] = {
             {STUCK: "1x60", PAUSED: "0x60", SENT: "7+1x60"},
             "40m",
             "1",
-        ),
-        STANDS.case(
-            "fires for one of two that have one name, beside one that waits",
-            {PAUSED: "0x60", STUCK: "0x60", OTHER_STUCK: "1x60"},
-            "40m",
-            "1",
-            namespace="other",
         ),
         Case("is silent while each moves or waits", {STUCK: "0x60", PAUSED: "0x60", SENT: "7x60"}, "40m"),
     ],

@@ -40,7 +40,7 @@ def test_thresholds_and_switches_are_values() -> None:
 
 BAD_VALUES = [
     ("no YAML", b"alerts: [", "while parsing"),
-    ("a key twice", b"alerts: {}\nalerts: {}", "alerts stands twice in"),
+    ("a key twice", b"alerts: {}\nalerts: {}", "line 2: alerts stands twice"),
     ("no text", b"\xff\xfe", "can't decode byte"),
     ("a list", b"- 1", "a valid dictionary"),
     ("no such value", b"alert: {}", "alert: Extra inputs are not permitted"),
