@@ -66,6 +66,7 @@ class Grafana:
             protocol=parts.scheme,
             timeout=TIMEOUT_S,
         )
+        self.face.api.s.max_redirects = 0  # behind one a POST is a GET, and what it was to make is not made
 
     def __enter__(self) -> Self:
         return self
@@ -106,6 +107,8 @@ class Grafana:
             raise self._refused(error, what) from None
         except requests.exceptions.JSONDecodeError:
             raise GrafanaError(f"{self._url} is no Grafana: its answer is no JSON") from None
+        except requests.exceptions.TooManyRedirects:
+            raise GrafanaError(f"{self._url} leads to another address: give that one, as https://…") from None
         except requests.exceptions.RequestException as error:
             reason = type(error).__name__
             raise _TransientError(

@@ -84,7 +84,7 @@ class _Handler(QuietHandler):
             self.held.lost_answers -= 1
             self.close_connection = True
             return
-        self.send(status, json.dumps(told).encode(), content_type="application/json; charset=UTF-8")
+        self.send(status, json.dumps(told).encode(), content_type="application/json", location="/elsewhere")
 
     def _answer(self, body: Json) -> Answer:
         if self.held.failures:

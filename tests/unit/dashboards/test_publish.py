@@ -204,9 +204,16 @@ def test_what_may_be_over_in_a_moment_is_tried_again_with_growing_pauses(double:
     assert pauses[0] == pytest.approx(0.2, rel=0.21)
 
 
-def test_it_gives_up_in_the_end(double: Double) -> None:
-    double.state.failures += [503] * ATTEMPTS
-    with pytest.raises(GrafanaError, match=r"cannot read folders now \(503\): later"):
+@pytest.mark.parametrize(
+    ("failures", "complaint"),
+    [
+        ([503] * ATTEMPTS, r"cannot read folders now \(503\): later"),
+        ([301], "leads to another address: give that one"),  # behind which nothing would be made
+    ],
+)
+def test_it_gives_up_in_the_end(double: Double, failures: list[int], complaint: str) -> None:
+    double.state.failures += failures
+    with pytest.raises(GrafanaError, match=complaint):
         published(double.url)
     assert double.state.failures == []
 
