@@ -34,7 +34,7 @@ class OneLine(TyperGroup):
             try:
                 code = super().main(*args, **{"prog_name": called} | extra | {"standalone_mode": False})
             except TyperException as error:
-                wrong = " ".join(error.format_message().split()).rstrip(".")
+                wrong = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
                 told = getattr(error, "ctx", None)
                 sys.stderr.write(f"{line}: {wrong}; see {told.command_path if told else called} --help\n")
                 code = REFUSED
