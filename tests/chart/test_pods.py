@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,15 +62,11 @@ def test_every_pod_is_restricted(case: Path) -> None:
 
 def test_driver_and_executors_are_restricted_too() -> None:
     spark = one(rendered(named("operator"), apis=OPERATED), "SparkApplication", "streaming")["spec"]
+    amounts = dict.fromkeys(("cpu", "memory", "ephemeral-storage"), "1")
     for role in ("driver", "executor"):
-        container = spark[role] | {"name": role, "resources": _enough()}
+        container = spark[role] | {"name": role, "resources": {"limits": amounts, "requests": amounts}}
         as_pod = {"securityContext": spark[role]["podSecurityContext"], "volumes": spark["volumes"]}
         assert violations(as_pod | {"containers": [container]}) == []
-
-
-def _enough() -> dict[str, Any]:
-    amounts = dict.fromkeys(("cpu", "memory", "ephemeral-storage"), "1")
-    return {"limits": amounts, "requests": amounts}
 
 
 @pytest.mark.parametrize(

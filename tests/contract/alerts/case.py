@@ -61,7 +61,7 @@ def counter(series: str, firing: Firing) -> list[Case]:
         Case("is silent while idle", {series: f"{first}x300"}, "11m"),
         Case("is silent on a reset", {series: f"{first}x9 0x300"}, "11m"),
         Case("is silent when all is counted anew", {series: f"200x9 {100 + first}x300"}, "11m"),
-        firing.case("fires on growth since", {series: f"200x8 100 {100 + first}x300"}, "11m", str(first)),
+        firing.case("fires on growth since", {series: f"200x8 100 {100 + first}x300"}, "20m", str(first)),
         Case("is silent without series", {}, "11m"),
         Case(
             "is silent when a long-lived service is first scraped",

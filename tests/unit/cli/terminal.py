@@ -46,4 +46,6 @@ class Served:
         return CliRunner().invoke(app, [*arguments], env={**environment, "COLUMNS": str(columns)})
 
     def on_store(self, *arguments: str) -> Result:
-        return self.run("token", *arguments, "--on-store", "--data", str(self.data))
+        """Without a token, which nothing on the store needs: a file of one that is not there is not read."""
+        store = ("--on-store", "--data", str(self.data), "--token-file", "/nowhere")
+        return self.run("token", *arguments, *store)

@@ -38,7 +38,6 @@ BAD_INPUT = {
     "policies enable": "Missing argument 'ID'; see deadwatch policies enable --help",
     "store": "Choose from: status, upgrade, check, backup, restore; see deadwatch store --help",
     "up --port http": "Invalid value for '--port'",
-    "groups --shelf x": "Invalid value for '--shelf': 'x' is not one of 'active', 'archived', 'all'; see",
     "up": "which Kafka? give --bootstrap-servers HOST:PORT",
     "up --config gone.yaml": "cannot read gone.yaml",
     "doctor --config bad.yaml": "bad.yaml is not YAML",

@@ -204,11 +204,6 @@ def _hang_up(server: socket.socket) -> None:
             return
 
 
-def test_a_port_that_somebody_else_has_taken_fails(mute_server: int, tmp_path: Path) -> None:
-    taken = ApiSettings(port=mute_server)
-    told(doctor.port(service(tmp_path, api=taken)), "FAIL  port: .*is taken")
-
-
 def test_a_kafka_that_is_not_there_is_told_from_one_that_speaks_no_tls(
     mute_server: int, tmp_path: Path
 ) -> None:

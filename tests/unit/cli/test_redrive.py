@@ -36,10 +36,8 @@ ALL: Given = {"selection_all": True, **WHY}
         ({"selection_offsets": ["0:10-20", "3:0-1"]}, {"offsets": {"0": [10, 20], "3": [0, 1]}}),
         ({"selection_records": ["0:42"]}, {"records": [{"partition": 0, "offset": 42}]}),
         ({"selection_from": "2026-11-21T12:00:00Z"}, {"from": "2026-11-21T12:00:00Z"}),
-        (
-            {"selection_all": True, "selection_group": "f1"},
-            {"all": True, "group": "f1"},
-        ),  # the api refuses it
+        # the api refuses it
+        ({"selection_all": True, "selection_group": "f1"}, {"all": True, "group": "f1"}),
     ],
 )
 def test_flags_become_a_selection(given: Given, selection: dict[str, Any]) -> None:

@@ -162,13 +162,6 @@ def test_no_variable_of_the_service_survives_forgetting() -> None:
     assert not [name for name in os.environ if name.startswith(PREFIXES)]
 
 
-def test_dead_letter_topics_are_set_once_for_all_processes(tmp_path: Path) -> None:
-    file = write(tmp_path, f"{SERVERS}\ndlq_topics: [errors]\ndlq_topics_deny: [errors-old]\n")
-    service = configure(Options(config=file, data=tmp_path))
-    assert service.collector.dlq_topics == service.streaming.dlq_topics == ("errors",)
-    assert service.collector.dlq_topics_deny == service.streaming.dlq_topics_deny == ("errors-old",)
-
-
 def test_the_local_user_is_admitted_below_the_data_directory(tmp_path: Path) -> None:
     service = configure(Options(bootstrap_servers="127.0.0.1:1", data=tmp_path))
     assert not service.local_token

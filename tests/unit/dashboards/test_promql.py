@@ -12,7 +12,6 @@ from dashboards.promql import Expr, PromqlError, Scope
 
 SCOPE = Scope({"job": "$job", "kafka_cluster": "$kafka_cluster"})
 STATE = 'deadwatch_source_up{job=~"$job"}'
-DEAD_LETTERS = 'deadwatch_dead_letter_queue_records_total{job=~"$job", kafka_cluster=~"$kafka_cluster"}'
 
 
 def test_a_gauge_is_read_once_for_all_replicas() -> None:
@@ -25,19 +24,6 @@ def test_a_matcher_is_used_where_the_metric_has_its_label() -> None:
         'deadwatch_dead_letter_queue_backlog_records{job=~"$job", kafka_cluster="c", dlq_topic=~"$topic"}'
     )
     assert SCOPE.selector(catalog.REDRIVE_JOBS, status=("A", "B")).endswith('status=~"A|B"}')
-
-
-def test_growth_is_exact_and_counts_a_series_that_first_appears() -> None:
-    once = f"max by (job, namespace, {', '.join(catalog.DEAD_LETTERS.labels)})"
-    own = ", ".join(catalog.DEAD_LETTERS.labels)
-    whole = 'sum_over_time(deadwatch_store_up{job=~"$job"}[5m])'
-    assert SCOPE.grown(catalog.DEAD_LETTERS, "5m").text == (
-        f"((({once} ({DEAD_LETTERS})"
-        f" - {once} ({DEAD_LETTERS} offset 5m)) >= 0)"
-        f" or {once} ({DEAD_LETTERS} and (count_over_time({DEAD_LETTERS}[5m])"
-        f" < ignoring ({own}) group_left () {whole})))"
-        f" or {once} ({DEAD_LETTERS} - min_over_time({DEAD_LETTERS}[5m]))"
-    )
 
 
 def test_growth_of_a_window_that_has_ended_is_read_with_all_its_parts_as_of_then() -> None:
