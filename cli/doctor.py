@@ -16,11 +16,10 @@ from pathlib import Path
 
 import httpx2
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import jars
 from api.checks import Check, Finding, Level, api_checks, fail, kafka, ok, redrive, short, warn
+from cli.commands.tables import FittedTable
 from cli.commands.up import require_free
 from cli.service import Service
 from collector.settings import ConnectSettings
@@ -28,7 +27,6 @@ from deadwatch.runtime.http_client import client
 from deadwatch.runtime.process import SettingsError
 from jars.cache import Manifest, present
 
-COLOURS = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 LITTLE_DISK_BYTES = 1 << 30
 WITHIN_S = 5
 CLOCKS_APART_MS = 5_000
@@ -83,13 +81,10 @@ def line(finding: Finding) -> str:
     return f"{finding.level:4}  {finding.subject}: {finding.seen}{advice}"
 
 
-def table(found: Sequence[Finding]) -> Table:
+def table(found: Sequence[Finding]) -> FittedTable:
     """All findings as a table for a terminal."""
-    grid = Table("", "what", "seen", "what to do", box=None, pad_edge=False)
-    for finding in found:
-        level = Text(finding.level, style=COLOURS[finding.level])
-        grid.add_row(level, Text(finding.subject), Text(finding.seen), Text(finding.advice))
-    return grid
+    rows = [(one.level, one.subject, one.seen, one.advice) for one in found]
+    return FittedTable("What Deadwatch would meet", ("", "what", "seen", "what to do"), rows)
 
 
 def java() -> Iterator[Finding]:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 COPIED: Final = frozenset({"id", "fingerprint"})
 """Columns that people copy from: they are broken last."""
 COLOURS: Final = {
-    **dict.fromkeys(("RUNNING", "enabled", "valid"), "green"),
-    **dict.fromkeys(("PAUSED", "CANCELLING", "disabled", "expired"), "yellow"),
-    **dict.fromkeys(("FAILED", "revoked"), "red"),
+    **dict.fromkeys(("RUNNING", "enabled", "valid", "ok"), "green"),
+    **dict.fromkeys(("PAUSED", "CANCELLING", "disabled", "expired", "warn"), "yellow"),
+    **dict.fromkeys(("FAILED", "revoked", "FAIL"), "red"),
     **dict.fromkeys(("CANCELLED",), "dim"),
 }
 """Colours of cells that show a state; a terminal without colours, or NO_COLOR, shows none."""

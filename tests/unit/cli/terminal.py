@@ -25,9 +25,9 @@ def api_that(answers: Callable[[httpx2.Request], httpx2.Response]) -> Api:
     return Api(httpx2.Client(transport=transport, base_url="http://ann:s3cret@x"))
 
 
-def printed(shown: RenderableType) -> str:
-    """What a wide terminal shows of it."""
-    console = Console(width=200)
+def printed(shown: RenderableType, width: int = 200) -> str:
+    """What a terminal shows of it, a wide one unless said."""
+    console = Console(width=width)
     with console.capture() as captured:
         console.print(shown)
     return captured.get()

@@ -81,6 +81,7 @@ def test_what_answers_and_is_not_connect_fails(body: bytes, serve: Serve, tmp_pa
 def test_the_table_shows_everything() -> None:
     shown = printed(table(FINDINGS))
     assert all(text in shown for text in ("FAIL", "none to follow", "check --bootstrap-servers"))
+    assert "\u2026" not in printed(table(FINDINGS), 40), "a path or an option is cut"
 
 
 @pytest.mark.parametrize(("found", "code"), [(FINDINGS[:2], 0), (FINDINGS, 1), ([], 0)])

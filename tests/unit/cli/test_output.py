@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx2
 import pytest
 import yaml
-from rich.console import Console
 from sqlalchemy import Engine, NullPool, create_engine
 from typer.testing import Result
 
@@ -29,7 +28,7 @@ from deadwatch.store.write import audit
 from deadwatch.store.write.order_claims import OrderClaims
 from deadwatch.store.write.orders import OrderBook
 from tests import console_store
-from tests.unit.cli.terminal import Served, api_that
+from tests.unit.cli.terminal import Served, api_that, printed
 
 # jobs tell of the present moment, which is another one in the next answer
 LISTS = ("topics", "groups", "findings", "policies list")
@@ -236,14 +235,9 @@ def test_the_overview_says_that_no_worker_runs_where_one_is_needed(
 def test_an_id_is_broken_last_and_leaves_room_for_the_others(width: int, whole: str) -> None:
     order = {"id": ID, "state": "COMPLETED", "topic": "dlq.connect.orders.parked"}
     table = tables.of_items("Redrives", tables.named(" ".join(order)), {"items": [order]})
-    console = Console(width=width)
-    with console.capture() as captured:
-        console.print(table)
-    assert whole in captured.get()
+    assert whole in printed(table, width)
 
 
 def test_a_title_is_one_line_above_a_narrow_table() -> None:
-    console = Console(width=80)
-    with console.capture() as captured:
-        console.print(tables.FittedTable("Dry run on dlq.connect.orders.parked", ("", ""), [("read", 7)]))
-    assert captured.get().startswith("Dry run on dlq.connect.orders.parked\n")
+    shown = printed(tables.FittedTable("Dry run on dlq.connect.orders.parked", ("", ""), [("read", 7)]), 80)
+    assert shown.startswith("Dry run on dlq.connect.orders.parked\n")
