@@ -1,7 +1,7 @@
 """``deadwatch overview``, ``tasks`` and ``findings``: what is wrong now, in a terminal."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from cli.api_client import Api
 from cli.commands import tables
@@ -78,21 +78,20 @@ def _count(found: Answer, figure: str = "total") -> tuple[object, object]:
 
 def _tasks(found: Answer) -> tables.FittedTable:
     rows: list[tuple[object, ...]] = [
-        (_named(one["connector"], one["task"]), one["state"], one["state_since"], one["worker"], one["trace"])
+        (_named(one, "connector"), one["state"] or "unknown", one["state_since"], one["worker"], one["trace"])
         for one in found["connect"]
     ]
     rows += [
-        (_named(one["application"], one["task"]), "TIMER RUNS", one["since"], one["thread"], one["message"])
+        (_named(one, "application"), "TIMER RUNS", one["since"], one["thread"], one["message"])
         for one in found["timers"]
     ]
     rows += [
-        (_named(one["application"], one["task"]), "TIMED OUT", one["last_seen"], "", one["message"])
+        (_named(one, "application"), "TIMED OUT", one["last_seen"], "", one["message"])
         for one in found["task_timeouts"]
     ]
-    return tables.FittedTable(
-        tables.of_page("Tasks", found), TASK_HEADINGS, rows, optional=("worker", "since")
-    )
+    title = tables.of_page("Tasks", found)
+    return tables.FittedTable(title, TASK_HEADINGS, rows, optional=("worker", "since"))
 
 
-def _named(owner: str, task: Any) -> str:  # noqa: ANN401 -- text or null of JSON
-    return owner if task is None else f"{owner}-{task}"
+def _named(one: Answer, owner: str) -> str:
+    return one[owner] if one["task"] is None else f"{one[owner]}-{one['task']}"

@@ -15,7 +15,7 @@ from dashboards.rules.groups import ALERTS, rules
 from dashboards.rules.values import AlertValues, Objective, Values
 from tests.command_line import succeeded
 from tests.contract.alerts import clients, connect, dead_letters, itself, redrive
-from tests.contract.alerts.case import ON_TOPIC, OTHER_STORE, STORE, Case
+from tests.contract.alerts.case import ON_TOPIC, STORE, Case
 from tests.contract.alerts.dead_letters import ARCHIVED, LETTERS, WAITING
 from tests.unit.dashboards.test_rules import rule_of
 
@@ -126,26 +126,6 @@ def test_the_alert_does_what_its_cases_say(name: str, tmp_path: Path) -> None:
         tests = [group(case, rule) for case in cases if case.window == window]
         made = {"groups": [{"name": "one", "rules": [rule]}]}
         promtool(tmp_path, made, tests, EVERY.get(name, "1m"))
-
-
-def test_rules_of_a_namespace_leave_others_alone_but_not_what_has_none(tmp_path: Path) -> None:
-    rule = rule_of("DeadwatchStoreUnreadable", rules(Values(namespace="mine")))
-    series = [with_job(OTHER_STORE).replace("other", where) for where in ("mine", "other")]
-    fired = [{"job": "deadwatch"}, {"job": "deadwatch", "namespace": "mine"}]
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": one, "values": "0x60"} for one in (STORE, *series)],
-        "alert_rule_test": [
-            {
-                "eval_time": "9m",
-                "alertname": rule["alert"],
-                "exp_alerts": [
-                    alert for labels in fired for alert in expected(Case("", {}, "9m", labels, "0"), rule)
-                ],
-            }
-        ],
-    }
-    promtool(tmp_path, {"groups": [{"name": "one", "rules": [rule]}]}, [test])
 
 
 @pytest.mark.parametrize(

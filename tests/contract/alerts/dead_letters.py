@@ -58,7 +58,6 @@ CASES: dict[str, list[Case]] = {
             "14m",
             window="10m",
         ),
-        NEW.case("counts two replicas once", {POD_A: "0x9 3x60", POD_B: "0x9 3x60"}, "14m", "3"),
         NEW.case(
             "counts two replicas once, whatever else Prometheus knows of them",
             {NODE_A: "0x9 3x60", NODE_B: "0x9 3x60"},

@@ -206,6 +206,7 @@ def test_what_is_dead_comes_first_among_tasks(full: Served, add_row: Callable[..
     shown = [line.split()[3] for line in lines if "late-" in line]
     assert sorted(shown[:2]) == ["FAILED", THREADLESS]
     assert shown[2] == "RUNNING"
+    assert any("pipe-0" in line and "unknown" in line for line in lines)  # its source is down
     assert ok(full.run("tasks", "--limit", "1")).startswith("Tasks, and there are more: --limit\n")
 
 

@@ -165,6 +165,10 @@ def test_a_rule_keeps_the_conventions(rule: dict[str, Any]) -> None:
     uid = re.match(r"/d/([a-z-]+)", annotations["dashboard_url"])
     assert uid
     assert uid[1] in {board.uid for board in ALL}
+    about = set(
+        re.findall(r"var-(\w+)=", annotations["dashboard_url"])
+    )  # else one hides that of another place
+    assert about >= {"job", "namespace"} or rule["alert"] in {"DeadwatchDown", "DeadwatchWatchdog"}
     known(rule["expr"])
     assert raw_counters(rule["expr"], *IN_RULES) == []
 

@@ -9,9 +9,7 @@ from typer.testing import CliRunner
 
 from dashboards.__main__ import app
 from dashboards.generate import as_yaml
-from dashboards.promql import INSTALLATION
-from dashboards.rules.alert import Alert
-from dashboards.rules.groups import ALERTS, NAMES, rules
+from dashboards.rules.groups import NAMES, rules
 from dashboards.rules.values import AlertValues, Objective, Values
 from deadwatch.contract.signals.signal import Severity
 from tests.paths import ROOT
@@ -82,13 +80,6 @@ def test_severities_are_those_that_routes_know_and_only_the_watchdog_asks_nobody
     quiet = [rule["alert"] for rule in made if rule["labels"]["severity"] == Severity.NONE]
     assert quiet == ["DeadwatchWatchdog"]
     assert len(NAMES) == len(set(NAMES))
-
-
-@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_an_alert_says_which_installation_it_is_about(alert: Alert) -> None:
-    """Else one that fires in one namespace hides the same one of another namespace."""
-    labels = alert.expression(Values().scope, alert).labels
-    assert labels.issuperset(INSTALLATION) != (alert.name in {"DeadwatchDown", "DeadwatchWatchdog"})
 
 
 def test_every_rule_of_a_namespace_reads_that_namespace() -> None:
