@@ -114,25 +114,24 @@ class Api:
     def pages(
         self, path: str, limit: int, lists: Sequence[str] = ("items",), **parameters: Parameter
     ) -> dict[str, Any]:
-        """The first ``limit`` rows of each list, page by page, as one, and what the pages count by name.
+        """The first ``limit`` rows of each list, page by page, as one, and all problems of a filter.
 
         Raises:
             RefusedError: the service refuses a page.
         """
-        found: dict[str, list[Any]] = {name: [] for name in lists}
-        counted: dict[str, Counter[str]] = {}
+        found: dict[str, Any] = {name: [] for name in lists}
+        problems: Counter[str] = Counter()
         after: dict[str, str] = {}
         longest = 0
         while True:
             page = self.get(path, limit=min(MAX_PAGE, limit - longest), **parameters, **after)
-            for name, value in page.items():
-                if name in found:
-                    found[name] += value
-                elif isinstance(value, dict):
-                    counted.setdefault(name, Counter()).update(value)
-            longest = max(map(len, found.values()))
+            for name in lists:
+                found[name] += page[name]
+            problems.update(page.get("filter_problems", {}))
+            longest = max(len(found[name]) for name in lists)
             if page["next"] is None or longest >= limit:
-                return {**found, "next": page["next"], **{name: dict(all_) for name, all_ in counted.items()}}
+                told = {"filter_problems": dict(problems)} if problems else {}
+                return {**found, "next": page["next"], **told}
             after = {"after": page["next"]}
 
     def lines(self, path: str, **parameters: Parameter) -> Iterator[str]:

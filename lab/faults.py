@@ -18,7 +18,6 @@ class Api(IntEnum):
 
     PRODUCE = 0
     METADATA = 3
-    INIT_PRODUCER_ID = 22
     ADD_PARTITIONS_TO_TXN = 24
     ADD_OFFSETS_TO_TXN = 25
     END_TXN = 26
