@@ -1,6 +1,7 @@
 """``python -m jars [--verify | --lock]``: make the jars, compare each with its SHA-256, or lock them anew."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -75,14 +76,21 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         if arguments.lock:
-            return _lock()
-        return _verify() if arguments.verify else _make(arguments.conf or cache.CONFS)
+            code = _lock()
+        else:
+            code = _verify() if arguments.verify else _make(arguments.conf or cache.CONFS)
+        print(end="", flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left is written once more at the end
+        print(f"jars: {error.filename or 'the output'}: {error.strerror}", file=sys.stderr)
+        return 1
     except (JarsError, JavaError) as error:
         print(f"jars: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("jars: interrupted; the next run goes on from here", file=sys.stderr)
         return 130
+    return code
 
 
 if __name__ == "__main__":

@@ -132,7 +132,8 @@ def written(program: str) -> Iterator[None]:
     """
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a process may be started without one
+            sys.stdout.flush()
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise

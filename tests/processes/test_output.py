@@ -14,7 +14,10 @@ CASES = {
     "a full disk, version": ("cli --version", ">/dev/full", 1, f"deadwatch: {FULL}"),
     "a full disk, rules": ("dashboards rules", ">/dev/full", 1, f"dashboards: {FULL}"),
     "a full disk, store": ("streaming.store status", ">/dev/full", 1, f"store: {FULL}"),
+    "a full disk, jars": ("jars --verify", ">/dev/full", 1, "jars: the output: No space left on device\n"),
     "no output": ("cli --version", ">&-", 0, ""),
+    "no output, store": ("streaming.store status", ">&-", 0, ""),
+    "no output, jars": ("jars --verify", ">&-", 0, ""),
     "nothing at all": ("cli --bogus", "<&- >&- 2>&-", 2, ""),
 }
 """A module with its argument, what the shell does with the output, and what becomes of it; /dev/full takes
