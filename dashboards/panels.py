@@ -175,9 +175,7 @@ def rows(
     panel = _described(table.Panel(), TABLE_HEIGHT, title, text, **look).no_value(NOTHING)
     panel.filterable(True)
     for ref, column in zip("ABCDEFGH", columns, strict=False):
-        expression = column.expression
-        by_row = expression if expression.labels == set(labels) else expression.sum(*labels)
-        panel.with_target(_query(by_row, ref).instant().format(PromQueryFormat.TABLE))
+        panel.with_target(_query(column.expression.sum(*labels), ref).instant().format(PromQueryFormat.TABLE))
         panel.override_by_name(column.name, _column_looks(column))
     values = {"Value": columns[0].name}  # so Grafana calls it; several have the letters of their queries
     if len(columns) > 1:

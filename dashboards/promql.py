@@ -53,6 +53,8 @@ class Expr:
 
     def _aggregated(self, function: str, *by: str) -> "Expr":
         self.require(by)
+        if self.labels == set(by) and function != "count":
+            return self  # each series is alone with its labels
         text = f"{function} by ({', '.join(by)}) ({self.text})" if by else f"{function}({self.text})"
         return replace(self, text=text, labels=frozenset(by), operand=True)
 
@@ -120,11 +122,13 @@ class Expr:
             raise PromqlError(
                 f"{self.text!r} and {other.text!r} have the same labels: one would hide the other"
             )
+        self.require(by)
         other.require(by)
-        return replace(self, text=f"{self.grouped} or {other.grouped}", operand=False).sum(*by)
+        text, labels = f"{self.grouped} or {other.grouped}", self.labels | other.labels
+        return replace(self, text=text, labels=labels, operand=False).sum(*by)
 
     def or_others(self, other: "Expr") -> "Expr":
-        """Both kinds of series; only a label that both have can be named."""
+        """Both kinds of series, to be aggregated no more; only a label that both have can be named."""
         text = f"{self.grouped} or {other.grouped}"
         return replace(self, text=text, labels=self.labels & other.labels, operand=False)
 
@@ -220,7 +224,7 @@ class Scope:
 
     def targets(self) -> Expr:
         """What Prometheus scrapes or tries to, whether it answers or not."""
-        return self.of_rule("up", INSTALLATION).max(*INSTALLATION)
+        return self.of_rule("up", (*INSTALLATION, "instance")).max(*INSTALLATION)
 
     def of_rule(self, name: str, labels: Sequence[str]) -> Expr:
         """What a recording rule has made of series in this scope."""
@@ -252,7 +256,7 @@ class Scope:
     @staticmethod
     def _over_replicas(metric: Metric, text: str) -> Expr:
         kept = (*INSTALLATION, *metric.labels)
-        return Expr(text, frozenset(kept)).max(*kept)
+        return Expr(f"max by ({', '.join(kept)}) ({text})", frozenset(kept))
 
     def selector(self, metric: Metric, **only: Value) -> str:
         """The metric with its matchers."""
