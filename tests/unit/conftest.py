@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, NullPool, Table, create_engine
 
+from deadwatch.store import engine as engines
 from deadwatch.store import schema, upgrades
 from deadwatch.store.series import Series
 from tests import console_store
@@ -20,10 +21,25 @@ from tests.http_server import Serve, served
 NOW_MS = 1_800_000_000_000
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _disks_are_not_waited_for() -> Iterator[None]:
+    """No test cuts the power."""
+    with pytest.MonkeyPatch.context() as patched:
+        pragmas = tuple(pragma.replace("=FULL", "=OFF") for pragma in engines.PRAGMAS)
+        patched.setattr(engines, "PRAGMAS", pragmas)
+        yield
+
+
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """Where the suites of the store make theirs; ``tests/contract`` runs them on PostgreSQL."""
-    return f"sqlite:///{tmp_path / 'data' / 'store.db'}"
+def url(request: pytest.FixtureRequest, tmp_path: Path, empty_store: Path) -> str:
+    """A store with its tables; a suite about the tables themselves (``MAKES_TABLES``) begins without.
+
+    ``tests/contract`` runs the suites of the store on PostgreSQL.
+    """
+    file = tmp_path / "store.db"
+    if not getattr(request.module, "MAKES_TABLES", False):
+        shutil.copyfile(empty_store, file)
+    return f"sqlite:///{file}"
 
 
 @pytest.fixture

@@ -120,10 +120,8 @@ def stop() -> threading.Event:
 
 
 @pytest.fixture
-def rebuild(tmp_path: Path, stop: threading.Event) -> Iterator[Rebuild]:
-    settings = StreamingSettings(
-        store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}", checkpoint=tmp_path / "c", retry_backoff_ms=0
-    )
+def rebuild(url: str, tmp_path: Path, stop: threading.Event) -> Iterator[Rebuild]:
+    settings = StreamingSettings(store_url=url, checkpoint=tmp_path / "c", retry_backoff_ms=0)
     with RetryingStore(settings, stop, Random()) as store:
         yield Rebuild(settings, store, stop, clock_ms, Random())
 

@@ -56,12 +56,9 @@ def stop() -> threading.Event:
 
 
 @pytest.fixture
-def job(tmp_path: Path, stop: threading.Event) -> Iterator[Job]:
+def job(url: str, stop: threading.Event) -> Iterator[Job]:
     settings = StreamingSettings(retry_backoff_ms=1, retry_backoff_max_ms=1)
-    with (
-        Store(f"sqlite:///{tmp_path}/store.db") as store,
-        closing(Heartbeat(store, 10_000, int)) as heartbeat,
-    ):
+    with Store(url) as store, closing(Heartbeat(store, 10_000, int)) as heartbeat:
         yield Job(settings, store, heartbeat, stop, int)
 
 

@@ -1,7 +1,6 @@
 """Which end of streaming is for an operator, and after which one it is to be started again."""
 
 import threading
-from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkRuntimeError
@@ -96,16 +95,12 @@ CASES = {
 
 @pytest.mark.parametrize(("master", "said", "code"), CASES.values(), ids=CASES)
 def test_only_a_setting_that_spark_refuses_is_for_an_operator(
-    master: str, said: str | Exception, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    master: str, said: str | Exception, code: int, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(_: object) -> None:
         raise said if isinstance(said, Exception) else PySparkRuntimeError(said)
 
-    settings = StreamingSettings(
-        master=master,
-        store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}",
-        checkpoint=tmp_path / "checkpoint",
-    )
+    settings = StreamingSettings(master=master, store_url=url)
     monkeypatch.setattr(session, "_start", failing)
     monkeypatch.setattr(streaming, "begin", lambda *_: settings)
     monkeypatch.setattr("streaming.__main__.process.stop_on_signals", threading.Event)

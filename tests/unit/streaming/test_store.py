@@ -59,8 +59,7 @@ def beats() -> list[int]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, stop: threading.Event, beats: list[int]) -> Iterator[RetryingStore]:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
+def store(url: str, stop: threading.Event, beats: list[int]) -> Iterator[RetryingStore]:
     settings = StreamingSettings(store_url=url, retry_backoff_ms=1, retry_backoff_max_ms=2)
     with RetryingStore(settings, stop, Random(1), beat=lambda: beats.append(1)) as opened:
         yield opened

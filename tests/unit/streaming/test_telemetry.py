@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -37,9 +36,9 @@ def gauge(receiver: Receiver, name: str) -> dict[tuple[str, ...], float]:
 
 
 def test_a_batch_is_exported_once_with_its_lag_its_records_and_its_phases(
-    telemetry: Telemetry, receiver: Receiver, tmp_path: Path
+    telemetry: Telemetry, receiver: Receiver, url: str
 ) -> None:
-    with Store(f"sqlite:///{tmp_path / 'deadwatch.db'}") as store:
+    with Store(url) as store:
         batches = Batches(StreamingSettings(), store, lambda: NOW_MS, telemetry=telemetry)
         batches.merge(BATCH)
         batches.merge(BATCH)  # as when the answer to the first one was lost

@@ -1,10 +1,8 @@
 """Where batches begin, what Spark has passed without a record, and what of it was deleted: counted once."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,10 +86,9 @@ class Query:
 
 
 @pytest.fixture
-def query(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
+def query(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Query]:
     kafka = Kafka()
     monkeypatch.setattr("streaming.cluster.connect", lambda _settings: kafka)
-    url = f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'store.db')}"
     with Store(url) as store:
         store.apply(replace(EMPTY, offsets={HERE: 10}, topic_ids={TOPIC: "one"}))
         query = Query(kafka, store, url)

@@ -56,6 +56,11 @@ engine = suite.connections
 
 
 @pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
 def query(file: Path) -> Query:
     def read(statement: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(file)) as connection:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,8 +22,7 @@ from tests.unit.deadwatch.store.suite import EMPTY
 from tests.unit.redrive.orders import order
 
 
-def test_how_far_an_order_came_is_what_streaming_has_counted_of_it(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
+def test_how_far_an_order_came_is_what_streaming_has_counted_of_it(url: str) -> None:
     marks = {"redrive:a": Position(POSITION_EPOCH, 70, 3), "redrive:b": Position(5, 70)}
     with Store(url) as store:
         store.apply(replace(EMPTY, marks=marks))

@@ -1,10 +1,8 @@
 """A look at the policies without Kafka: why one makes no order is stored, and the next look comes later."""
 
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import cast
@@ -19,9 +17,7 @@ from deadwatch.orders.selection import Extents
 from deadwatch.orders.targets import TargetRules
 from deadwatch.runtime.kafka import KafkaConnection
 from deadwatch.store import schema
-from deadwatch.store.engine import connect
 from deadwatch.store.storable import MAX_LABEL_CHARS
-from deadwatch.store.store import Store
 from deadwatch.store.write import policies
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.order_claims import OrderClaims
@@ -34,15 +30,6 @@ from redrive.plan.policy_round import BACKOFF, PolicyRounds
 from tests.unit.redrive.orders import claimed, order
 
 INTERVAL_MS = 5_000
-
-
-@pytest.fixture
-def engine(tmp_path: Path, empty_store: Path) -> Iterator[Engine]:
-    url = f"sqlite:///{shutil.copyfile(empty_store, tmp_path / 'store.db')}"
-    with Store(url):
-        made = connect(url)
-        yield made
-        made.dispose()
 
 
 class Look:
