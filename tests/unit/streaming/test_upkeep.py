@@ -16,12 +16,12 @@ from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.maintenance import backups
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
-from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry
 from streaming import store as upkeep
 from streaming.settings import StreamingSettings
 from streaming.store import AGAIN_MS, LOOK_MS, NO_ROOM, NO_UPKEEP, Upkeep
 from tests.tables import named
+from tests.unit.deadwatch.store.suite import keep_entries
 from tests.unit.deadwatch.store.test_restore import entry, overwrite
 from tests.waiting import until
 
@@ -52,8 +52,10 @@ class Site:
 
     def write(self, count: int) -> None:
         with self.store._engine.begin() as connection:
-            for number in range(count):
-                audit.write(connection, Entry(at_ms=1, who="ann", action="a", why=entry(number).decode()))
+            entries = (
+                Entry(at_ms=1, who="ann", action="a", why=entry(number).decode()) for number in range(count)
+            )
+            keep_entries(connection, entries)
 
 
 @pytest.fixture

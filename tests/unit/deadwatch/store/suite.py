@@ -1,17 +1,19 @@
 """What the suites of the store share; a suite names its fixtures, so that ``tests/contract`` has them too."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, Table, create_engine, select
+from sqlalchemy import Connection, Engine, Table, create_engine, insert, select
 
 from deadwatch.contract.events import Event, Position
 from deadwatch.orders.order import Order, OrderRequest
+from deadwatch.store import schema
 from deadwatch.store.batch import Batch, GroupDelta
 from deadwatch.store.engine import connect
 from deadwatch.store.store import Store
+from deadwatch.store.write.audit import Entry
 
 NOW_MS = 1_800_000_000_000
 EMPTY = Batch(query_id="q", batch_id=0, committed_at_ms=1, offsets={}, marks={})
@@ -75,6 +77,11 @@ def apply(store: Store, *events: Event) -> None:
     """Merge the events as soon as the last of them was observed."""
     at_ms = max((one.observed_at_ms for one in events), default=EMPTY.committed_at_ms)
     assert store.apply(replace(EMPTY, committed_at_ms=at_ms, events=events))
+
+
+def keep_entries(connection: Connection, entries: Iterable[Entry]) -> None:
+    """Of the audit, all at once: thousands that are written one by one take seconds."""
+    connection.execute(insert(schema.audit), [asdict(one) for one in entries])
 
 
 def origin(source: str = "s", at_ms: int = 5, kafka_cluster: str = "c") -> dict[str, Any]:

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from deadwatch.store import versions
 from deadwatch.store.engine import connect
 from deadwatch.store.errors import DamagedError, StoreError
 from deadwatch.store.maintenance import Work, commands
-from deadwatch.store.schema import audit as audited
 from deadwatch.store.store import Store
 from deadwatch.store.trouble import REMEDY
 from deadwatch.store.write import audit
@@ -80,9 +80,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for table in KEPT:
                 if not table.foreign_keys:
                     connection.execute(insert(table), empty_row(table))
-            empty = Entry(at_ms=NOW_MS, who="ann", action="a")
-            entries = [{**asdict(empty), "why": f"entry {number:08}"} for number in range(ENTRIES)]
-            connection.execute(insert(audited), entries)
+            made = partial(Entry, at_ms=NOW_MS, who="ann", action="a")
+            suite.keep_entries(connection, (made(why=f"entry {number:08}") for number in range(ENTRIES)))
             for fingerprint in ("f0", "wrong"):
                 change_note(connection, fingerprint, archived, audit.unwitnessed)
         OrderBook(engine).create(order("beef"), "{}")
