@@ -23,8 +23,7 @@ class Emptied:
         """Its address; another database where a test has changed the tables themselves, or is still there."""
         if not self._url or not self._empty():
             self._url = self._server.database()
-            with Store(self._url):
-                pass
+            Store(self._url).open().close()
         return self._url
 
     def _empty(self) -> bool:

@@ -17,8 +17,7 @@ BY = {"X-Requested-By": "test"}
 
 
 def test_whatever_an_api_has_written_its_connections_end_with_it(url: str, tmp_path: Path) -> None:
-    with Store(url):
-        pass
+    Store(url).open().close()
     with psycopg.connect(url, autocommit=True) as looking:
 
         def sessions() -> list[tuple[str, ...]]:

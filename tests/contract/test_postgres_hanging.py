@@ -19,8 +19,7 @@ def test_every_answer_comes_while_the_server_stands_still(
     postgres_server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = postgres_server.database()
-    with Store(url):
-        pass
+    Store(url).open().close()
     monkeypatch.setattr(reader, "READING_S", 0.3)
     monkeypatch.setattr(reader, "POSTGRESQL", {**POSTGRESQL, "connect_timeout": 1})
     with operator(ApiSettings(store_url=url), tmp_path) as client:

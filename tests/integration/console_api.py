@@ -17,7 +17,7 @@ from api.app import create_app
 from api.auth.role import Role
 from api.settings import ApiSettings
 from deadwatch.runtime.kafka import KafkaConnection
-from deadwatch.store import upgrades
+from deadwatch.store.store import Store
 from tests import console_store
 from tests.unit.api.console_visit import token_for
 from tests.waiting import until
@@ -39,10 +39,8 @@ class Served:
 def serving(directory: Path, **changes: Any) -> Iterator[Served]:  # noqa: ANN401 -- settings
     """With more causes than a page shows; ``changes`` are settings of the api."""
     url = f"sqlite:///{directory / 'store.db'}"
+    Store(url).open().close()
     engine = create_engine(url, poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    upgrades.upgrade(engine)
     now_ms = time.time_ns() // 1_000_000
     console_store.fill(engine, now_ms)
     console_store.many_groups(engine, GROUPS, now_ms)

@@ -178,8 +178,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     directory = tmp_path_factory.mktemp("api")
     store = f"sqlite:///{directory / 'deadwatch.db'}"
-    with Store(store):
-        pass
+    Store(store).open().close()
     told = {"value": 3, "first_ms": 1_000, "last_ms": 2_000, "detail": "{}"}
     rows = [
         {"name": one.series.name, "labels": one.series.key(dict.fromkeys(one.labels, 'a "b" \\ c')), **told}

@@ -44,8 +44,7 @@ def url(lab: Lab, tmp_path: Path, token: Path) -> Iterator[str]:
         for number in range(50):
             producer.produce(topic, b'{"n": %d}' % number, headers=[(names.CONNECT_MESSAGE, b"failed")])
     store = f"sqlite:///{tmp_path / 'deadwatch.db'}"
-    with Store(store):
-        pass
+    Store(store).open().close()
     settings = {
         "store_url": store,
         "local_token_file": str(token),

@@ -69,8 +69,7 @@ def test_workers_say_that_they_live_and_those_without_a_name_are_forgotten(engin
 
 
 def of_a_newer_program(engine: Engine) -> None:
-    with Store(str(engine.url)):
-        pass
+    Store(str(engine.url)).open().close()
     with engine.begin() as connection:
         connection.execute(text("UPDATE deadwatch_version SET version_num = '9999'"))
 

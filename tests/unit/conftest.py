@@ -13,8 +13,9 @@ import pytest
 from sqlalchemy import Engine, NullPool, Table, create_engine
 
 from deadwatch.store import engine as engines
-from deadwatch.store import schema, upgrades
+from deadwatch.store import schema
 from deadwatch.store.series import Series
+from deadwatch.store.store import Store
 from tests import console_store
 from tests.http_server import Serve, served
 
@@ -57,10 +58,7 @@ def store_file(tmp_path: Path) -> Path:
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store of the known version, as streaming's first start leaves it: to be copied."""
     file = tmp_path_factory.mktemp("empty") / "deadwatch.db"
-    engine = create_engine(f"sqlite:///{file}", poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-    upgrades.upgrade(engine)
+    Store(f"sqlite:///{file}").open().close()
     return file
 
 

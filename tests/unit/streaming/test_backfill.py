@@ -159,8 +159,7 @@ def test_it_waits_for_kafka_when_all_is_counted_too(rebuild: Rebuild, run: Run) 
 
 def test_it_removes_what_killed_ones_have_left_and_nothing_else(tmp_path: Path, run: Run) -> None:
     for name in ("backfill-killed", "backfill-runs"):
-        with Store(f"sqlite:///{tmp_path}/{name}/store.db"):
-            pass
+        Store(f"sqlite:///{tmp_path}/{name}/store.db").open().close()
     (tmp_path / "backfill-begins").mkdir()
     (tmp_path / "backfill-unreadable" / "store.db").mkdir(parents=True)
     with held(tmp_path / "backfill-runs" / "store.db"):
