@@ -17,10 +17,9 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from api.browsing import exact_json, masking
-from api.browsing.exact_json import InexactError
-from api.browsing.masking import MOST_NAMES
+from api.browsing import shown_json
 from api.browsing.registry import AvroError, Registry, RegistryError, decode_avro
+from api.browsing.shown_json import MOST_NAMES, InexactError
 
 MAGIC: Final = 0
 ID_BYTES: Final = 4
@@ -135,7 +134,7 @@ def _plain(raw: bytes, *, masks: bool) -> Shown:
         return Shown(Format.HEX, raw.hex())
     note = ""
     try:
-        content = masking.structure(text) if masks else exact_json.loads(text)
+        content = shown_json.structure(text) if masks else shown_json.exact(text)
         if _depth_within(content, MOST_DEPTH):
             return Shown(Format.JSON, content)
     except InexactError as error:
@@ -212,10 +211,10 @@ def _masked(shown: Shown) -> Shown:
     """The payload without its values."""
     if shown.format is Format.PROTOBUF:
         fields = [
-            {"field": field["field"], "value": masking.hidden(field["value"])}
+            {"field": field["field"], "value": shown_json.hidden(field["value"])}
             if isinstance(field, dict)
             else field
             for field in shown.content
         ]
         return replace(shown, content=fields)
-    return replace(shown, content=masking.hidden(shown.content) if shown.format in STRUCTURED else None)
+    return replace(shown, content=shown_json.hidden(shown.content) if shown.format in STRUCTURED else None)

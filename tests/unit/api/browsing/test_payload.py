@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.answers import answer_of
-from api.browsing.masking import MOST_NAMES
 from api.browsing.payload import Format, Renderer, Shown, View
 from api.browsing.records import Payload
 from api.browsing.registry import AvroError, decode_avro, may_be_endless
+from api.browsing.shown_json import MOST_NAMES
 from deadwatch.deadletter.dialects import Dialect, Reading
 from deadwatch.deadletter.record import describes_failure
 
