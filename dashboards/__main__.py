@@ -9,7 +9,7 @@ import typer
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from dashboards import documents, generate
+from dashboards import generate
 from dashboards.grafana import Grafana, GrafanaError
 from dashboards.publish import publish
 from dashboards.rules.alert import RulesError
@@ -33,7 +33,7 @@ def write() -> None:
 
     python -m dashboards generate
     """
-    for path in (*generate.write(), *documents.write()):
+    for path in (*generate.write(), *generate.write_docs()):
         print(path)
 
 

@@ -13,13 +13,6 @@ from dashboards import (
     self_monitoring,
     task_timeouts,
 )
-from dashboards.frame import Board
-
-
-def _with_signals(board: Board) -> Board:
-    """The dashboard with a number for each of its signals, last in the first row."""
-    return replace(board, now=(*board.now, *figures.of_signals(board.uid, board.choices)))
-
 
 _IN_ORDER: Final = (
     overview,
@@ -30,4 +23,8 @@ _IN_ORDER: Final = (
     redrive,
     self_monitoring,
 )
-ALL: Final = tuple(_with_signals(module.BOARD) for module in _IN_ORDER)
+ALL: Final = tuple(
+    replace(board, now=(*board.now, *figures.of_signals(board.uid, board.choices)))
+    for board in (module.BOARD for module in _IN_ORDER)
+)
+"""Each with a number for each of its signals, last in the first row."""
