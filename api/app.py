@@ -72,7 +72,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     days = service.settings.audit_retention_days
     async with AsyncExitStack() as ends:  # the last one first, and each whatever another raises
         ends.push_async_callback(to_thread.run_sync, app.state.close_telemetry)
-        ends.callback(service.desk.close)
+        ends.callback(service.tokens.close)
         await ends.enter_async_context(beside_requests(app.state.live.run))
         await ends.enter_async_context(beside_requests(partial(retain, service.writer, service.now_ms, days)))
         yield

@@ -30,8 +30,8 @@ MAX_SEARCHES: Final = 16
 class Service:
     """Everything that routes use; made once. ``now_ms`` is the machine's clock.
 
-    ``store`` reads, ``writer`` writes; ``desk`` is the token service; ``browser`` reads records of Kafka and
-    ``renderer`` shows their payloads.
+    ``store`` reads, ``writer`` writes; ``tokens`` creates and revokes tokens; ``browser`` reads records of
+    Kafka and ``renderer`` shows their payloads.
     """
 
     def __init__(self, settings: ApiSettings, now_ms: Callable[[], int]) -> None:
@@ -45,8 +45,8 @@ class Service:
         self.browser = Browser(settings, store)
         registry = Registry(settings.schema_registry) if settings.schema_registry else None
         self.renderer = Renderer(settings.browse_max_payload_bytes, registry)
-        self.desk = TokenService(store, writer, now_ms, settings.token_pepper.get_secret_value())
-        self.authenticator = Authenticator(settings, now_ms, self.desk, store)
+        self.tokens = TokenService(store, writer, now_ms, settings.token_pepper.get_secret_value())
+        self.authenticator = Authenticator(settings, now_ms, self.tokens, store)
         self.searches = Shares(MAX_SEARCHES, SearchBusyError)
 
     @property

@@ -17,7 +17,7 @@ AT = "http://127.0.0.1:8000"
 
 def settle(app: FastAPI) -> None:
     """Return when the api has written what it writes after its answers: when tokens were used."""
-    app.state.service.desk._background.submit(lambda: None).result()
+    app.state.service.tokens._background.submit(lambda: None).result()
 
 
 def operator(settings: ApiSettings, directory: Path, now_ms: Callable[[], int] = clock_ms) -> TestClient:

@@ -1,7 +1,7 @@
 """Who may come in and what they did: tokens, who the caller is, and the audit."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -16,12 +16,13 @@ from api.answers import TIME, Answer, Page, Question, answer_of, milliseconds
 from api.audit import Acting
 from api.auth.role import Role
 from api.auth.roles import ADMIN, OPERATOR, Calling
+from api.auth.tokens import TokenService
 from api.cursor import PageQuery
 from api.errors import ApiError
 from api.service import NoParameters, Paging, Service, Serving
 from deadwatch.runtime.logs import LINE
 from deadwatch.store.write import audit, tokens
-from deadwatch.store.write.audit import EntryFilter
+from deadwatch.store.write.audit import EntryFilter, Witness
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=LINE)]
 """A name: one printable line."""
@@ -82,17 +83,14 @@ TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$")]
 @token_routes.post("/tokens", status_code=201, dependencies=[ADMIN, NoParameters])
 def create(action: Acting, request: Annotated[TokenRequest, Body()]) -> NewToken:
     """Create a token. The answer shows its secret, and nothing will ever show it again."""
-    days, now_ms = request.expires_in_days, action.service.now_ms()
-    expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
-    by, also = action.caller.name, action.witness(f"{request.role} for {request.name}")
-    made, credential = action.service.desk.create(request.name, request.role, expires_at_ms, by, also)
-    return NewToken(**dict(token_answer(made, now_ms)), token=credential.text)
+    service = action.service
+    return new_token(service.tokens, request, action.caller.name, service.now_ms(), action.witness)
 
 
 @token_routes.get("/tokens", dependencies=[ADMIN])
 def listed(service: Serving, query: Paging) -> Tokens:
     """Tokens, the newest first, without their secrets."""
-    rows = service.desk.every()
+    rows = service.tokens.every()
     page, following = cursor.page(rows, lambda row: row.key, query, numbers=1, names=1, backwards=True)
     return Tokens(items=[token_answer(row, service.now_ms()) for row in page], next=following)
 
@@ -100,13 +98,24 @@ def listed(service: Serving, query: Paging) -> Tokens:
 @token_routes.delete("/tokens/{token}", status_code=204, dependencies=[ADMIN, NoParameters])
 def revoke(action: Acting, token: TokenId) -> None:
     """Revoke a token: it is not accepted any more."""
-    action.service.desk.revoke(token, action.caller.name, action.witness())
+    action.service.tokens.revoke(token, action.caller.name, action.witness())
 
 
 @token_routes.get("/me", dependencies=[NoParameters])
 def me(who: Calling) -> Me:
     """Who the caller is."""
     return answer_of(Me, who)
+
+
+def new_token(
+    service: TokenService, request: TokenRequest, by: str, now_ms: int, witness: Callable[[str], Witness]
+) -> NewToken:
+    """Create the token; ``deadwatch token --on-store`` does so without the api. Raises ``ApiError``."""
+    days = request.expires_in_days
+    expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
+    also = witness(f"{request.role} for {request.name}")
+    made, credential = service.create(request.name, request.role, expires_at_ms, by, also)
+    return NewToken(**dict(token_answer(made, now_ms)), token=credential.text)
 
 
 def token_answer(row: tokens.Token, now_ms: int) -> Token:

@@ -1,6 +1,7 @@
 """``deadwatch token --on-store``: the tokens in the store itself, for users who may write to it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from api import cursor
 from api.auth.authenticator import named_user
 from api.auth.tokens import TokenService
 from api.errors import ApiError, StoreUnavailableError
-from api.routes.tokens import DAY_MS, NewToken, TokenRequest, token_answer
+from api.routes.tokens import TokenRequest, new_token, token_answer
 from api.settings import ApiSettings
 from api.store import Store, Writer
 from cli.api_client import RefusedError, UsageError
@@ -42,12 +43,8 @@ class StoreTokens:
         except ValueError as error:
             name = body["name"]
             raise UsageError(f"NAME is one line of 100 characters at most: {name!r} is not") from error
-        now_ms, days = clock_ms(), request.expires_in_days
-        expires_at_ms = 0 if days is None else now_ms + days * DAY_MS
-        also = self._witness("tokens.create", f"{request.role} for {request.name}")
-        made, credential = self._service.create(request.name, request.role, expires_at_ms, self._who, also)
-        answer = NewToken(**dict(token_answer(made, now_ms)), token=credential.text)
-        return answer.model_dump(mode="json")
+        witness = partial(self._witness, "tokens.create")
+        return new_token(self._service, request, self._who, clock_ms(), witness).model_dump(mode="json")
 
     def listed(self, limit: int) -> Answer:
         """The newest ``limit`` tokens. Raises ``ApiError``, ``TokenError``."""

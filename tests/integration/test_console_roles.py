@@ -83,7 +83,7 @@ def _sign_in_and_lose(served: Served, seen: Watched, place: str) -> None:
     seen.sign_in(text)
     seen.go(place)
     seen.page.locator(".htmx-request").wait_for(state="detached")
-    served.app.state.service.desk.revoke(text.split("_")[1], "test", lambda *_: None)
+    served.app.state.service.tokens.revoke(text.split("_")[1], "test", lambda *_: None)
 
 
 def _sign_in_again(served: Served, seen: Watched) -> None:

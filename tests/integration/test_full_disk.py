@@ -148,7 +148,7 @@ class Desk:
 
 
 def admin(app: Any) -> str:  # noqa: ANN401 -- the client names no better type
-    _, credential = app.state.service.desk.create("root", Role.ADMIN, 0, "root", unwitnessed)
+    _, credential = app.state.service.tokens.create("root", Role.ADMIN, 0, "root", unwitnessed)
     return str(credential.text)
 
 

@@ -82,7 +82,7 @@ def visiting(app: FastAPI) -> Iterator[Console]:
 
 def token_for(app: FastAPI, role: Role) -> str:
     """The text of a new token with a role."""
-    _, credential = app.state.service.desk.create(f"ann the {role}", role, 0, "test", lambda *_: None)
+    _, credential = app.state.service.tokens.create(f"ann the {role}", role, 0, "test", lambda *_: None)
     return str(credential.text)
 
 

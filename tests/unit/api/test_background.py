@@ -76,7 +76,7 @@ def test_the_store_is_closed_though_other_work_has_failed(
     closed: list[str] = []
     monkeypatch.setattr("api.app.retain", fail)
     app = create_app(ApiSettings(store_url=f"sqlite:///{tmp_path / 'deadwatch.db'}"))
-    monkeypatch.setattr(app.state.service.desk, "close", lambda: closed.append("store"))
+    monkeypatch.setattr(app.state.service.tokens, "close", lambda: closed.append("store"))
     with pytest.raises(OSError, match="the disk is gone"), TestClient(app):
         assert closed == []
     assert closed == ["store"]

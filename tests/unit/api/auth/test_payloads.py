@@ -38,7 +38,7 @@ def callers(store_url: str) -> Iterator[Callable[[Role], Caller]]:
     nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
     app = create_app(ApiSettings(store_url=store_url, unmask_role="admin", kafka=nobody))
     app.state.service.browser = Away()
-    desk = app.state.service.desk
+    desk = app.state.service.tokens
 
     def client(role: Role) -> Caller:
         _, credential = desk.create(role, role, 0, "root", unwitnessed)

@@ -175,7 +175,7 @@ def test_a_revoked_token_ends_the_session_and_the_page_is_kept(
 ) -> None:
     token = issued(Role.OPERATOR)
     assert console.sign_in(token, "/groups?state=new").headers["location"] == "/console/groups?state=new"
-    app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
+    app.state.service.tokens.revoke(token.split("_")[1], "test", lambda *_: None)
     sent = console.get("/groups?state=new&order=records")
     assert sent.status_code == 303
     assert sent.headers["location"].startswith(
@@ -223,7 +223,7 @@ def test_a_part_of_a_page_does_not_end_the_session_for_the_page(
     """Else the page would go on as an anonymous one, where anonymous reading is allowed."""
     token = issued(Role.OPERATOR)
     console.sign_in(token)
-    app.state.service.desk.revoke(token.split("_")[1], "test", lambda *_: None)
+    app.state.service.tokens.revoke(token.split("_")[1], "test", lambda *_: None)
     part = console.client.get(f"/console{path}", headers=headers)
     assert (part.status_code, part.headers["www-authenticate"][:6]) == (401, "Bearer")
     assert COOKIE in console.client.cookies
