@@ -25,6 +25,7 @@ from api.errors import ApiError, UnauthenticatedError
 from api.service import Service, Serving
 from api.store import Writer
 from api.telemetry import request_id
+from deadwatch.runtime.clock import DAY_MS
 from deadwatch.store.write import audit
 from deadwatch.store.write.audit import Entry, Witness
 
@@ -175,7 +176,6 @@ AGAIN_S: Final = 60
 """Pause after the store could not be written, as before streaming has created it."""
 AT_ONCE: Final = 1_000
 """Entries deleted in one transaction: streaming writes to the same store."""
-DAY_MS: Final = 86_400_000
 
 
 async def retain(writer: Writer, now_ms: Callable[[], int], days: int) -> None:

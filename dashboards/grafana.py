@@ -16,11 +16,11 @@ from grafana_api.grafana_api import GrafanaClientError, GrafanaException
 from grafana_api.grafana_face import GrafanaFace
 
 from deadwatch.contract.backoff import Backoff
+from deadwatch.runtime.clock import MS_PER_S
 
 ATTEMPTS: Final = 5
 BACKOFF: Final = Backoff(initial_ms=200, max_ms=5_000)
 TIMEOUT_S: Final = 30.0
-MS_PER_S: Final = 1_000
 TOO_MANY, SERVER_ERRORS = 429, 500
 
 Answer = Mapping[str, Any]

@@ -15,6 +15,7 @@ from opentelemetry.semconv.schemas import Schemas
 from opentelemetry.trace import Span, SpanContext, SpanKind, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from deadwatch.runtime.clock import NANOS_PER_MS
 from deadwatch.runtime.otel import OFF, Providers
 from redrive.move.batch import Batch, EventFields
 
@@ -26,7 +27,6 @@ BATCH_SIZE: Final = "messaging.batch.message_count"
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 MAX_LINKS: Final = 128
 """As many as the SDK keeps of a span."""
-NANOS_PER_MS: Final = 1_000_000
 
 Attributes = dict[str, str | int]
 _propagator = TraceContextTextMapPropagator()

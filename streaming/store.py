@@ -23,7 +23,7 @@ from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.contract.backoff import Backoff
-from deadwatch.runtime.clock import clock_ms
+from deadwatch.runtime.clock import DAY_MS, clock_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.process import REFUSED, SettingsError, configure_logging, written
 from deadwatch.runtime.settings_file import load
@@ -173,7 +173,7 @@ class Upkeep:
         """Why there is no backup of the last day; "" when there is one."""
         now_ms = self._clock_ms()
         made_ms = (backups.made_ms(backup) for backup in backups.every(self._store, now_ms))
-        if any(now_ms - backups.DAY_MS < backup_ms <= now_ms for backup_ms in made_ms):
+        if any(now_ms - DAY_MS < backup_ms <= now_ms for backup_ms in made_ms):
             return ""
         try:
             if shutil.disk_usage(self._store.parent).free < backups.ROOM * self._store.stat().st_size:

@@ -17,14 +17,13 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
+from deadwatch.runtime.clock import MS_PER_S, NANOS_PER_MS
 from deadwatch.runtime.otel import OFF, Providers
 from deadwatch.store.batch import Batch
 from deadwatch.store.write.progress import BEHIND, PHASE, Figures
 
 SCOPE: Final = "deadwatch.streaming"
 SYSTEM: Final[Mapping[str, str]] = {"messaging.system": "kafka"}
-MS_PER_S: Final = 1_000
-NANOS_PER_MS: Final = 1_000_000
 
 
 class Telemetry:

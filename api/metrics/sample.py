@@ -1,13 +1,13 @@
 """What a metric is told as: a sample, with the trace of one of the things it counts."""
 
 import re
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from api.metrics.catalog import Metric
 from api.signals.series import decoded
 from deadwatch.contract.headers import SPAN_ID, TRACE_ID, TRACED_MS
+from deadwatch.runtime.clock import MS_PER_S
 
-MS_PER_S: Final = 1_000
 _HEX = re.compile("[0-9a-f]{16,32}")
 
 

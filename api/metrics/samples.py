@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from api.metrics import catalog
 from api.metrics.catalog import Metric
-from api.metrics.sample import MS_PER_S, Sample, exemplar_of
+from api.metrics.sample import Sample, exemplar_of
 from api.signals import waiting
 from api.signals.abandoned import differences, evidence_rows, reconcile
 from api.signals.dead_letter_topics import queues
@@ -22,6 +22,7 @@ from api.signals.tasks import counts, known_now
 from api.store import StoredRow, every_row
 from deadwatch.contract.events import self_report
 from deadwatch.orders.order import Status
+from deadwatch.runtime.clock import MS_PER_S
 from deadwatch.store import schema
 from deadwatch.store.series import Series
 from deadwatch.store.write.orders import count_by_status

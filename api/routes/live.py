@@ -25,8 +25,8 @@ from api.auth.role import Role
 from api.auth.roles import Calling, caller
 from api.errors import ApiError, LiveBusyError, ThrottledError, UnauthenticatedError
 from api.service import NoParameters
+from deadwatch.runtime.clock import MS_PER_S
 
-MS_PER_S = 1_000
 PROBLEM = "problem"
 """The kind that says why the other states cannot be read; its detail is empty when they can."""
 ADMITTED_FOR_S = 0.5

@@ -21,6 +21,7 @@ from api.signals.abandoned import Abandoned, evidence_rows, reconcile
 from api.signals.pipeline import Moment, source_rows, workforce
 from api.store import StoredRow, every_row
 from collector.sources.jolokia import bean_properties
+from deadwatch.runtime.clock import MS_PER_S
 from deadwatch.store import schema
 from deadwatch.store.heartbeat import STORE, STREAMING
 
@@ -194,9 +195,6 @@ class JolokiaAnswer(Answer):
     timestamp: int = Field(description="Seconds since the epoch.", examples=[1_800_000_000])
     error_type: str | None = Field(None, examples=[None])
     error: str | None = Field(None, examples=[None])
-
-
-MS_PER_S: Final = 1_000
 
 
 @router.get(

@@ -13,12 +13,11 @@ from api.errors import InvalidSeriesError
 from api.metrics import catalog
 from api.service import Serving
 from api.signals.series import SeriesPoint
+from deadwatch.runtime.clock import HOUR_S, MS_PER_S
 from deadwatch.store.series import Series
 from deadwatch.store.write import buckets
 from deadwatch.store.write.buckets import Line, Window, finest_step_s
 
-MS_PER_S: Final = 1_000
-HOUR_S: Final = 3_600
 MAX_STEPS: Final = 2_200
 GOOD_STEPS: Final = 400
 """How many steps an answer has at most when the query names no step."""

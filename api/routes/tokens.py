@@ -20,6 +20,7 @@ from api.auth.tokens import TokenService
 from api.cursor import PageQuery
 from api.errors import ApiError
 from api.service import NoParameters, Paging, Service, Serving
+from deadwatch.runtime.clock import DAY_MS
 from deadwatch.runtime.logs import LINE
 from deadwatch.store.write import audit, tokens
 from deadwatch.store.write.audit import EntryFilter, Witness
@@ -72,7 +73,6 @@ class Me(Answer):
     token: str | None = Field(description="Its id; null: the caller is anonymous.", examples=[ID])
 
 
-DAY_MS = 86_400_000
 EXPORTED_AT_ONCE = 500
 log = logging.getLogger(__name__)
 token_routes = APIRouter(tags=["tokens"])

@@ -31,10 +31,9 @@ from api.signals.dead_letter_groups import WITH_NOTES, GroupRow, groups_on
 from api.signals.group_choices import GroupOrder, Shelf
 from api.signals.group_filter import OWNER, matcher
 from api.signals.waiting import CauseFigures, Waiting
-from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.runtime.clock import HOUR_MS, monotonic_ms
 from deadwatch.store import schema
 
-HOUR_MS: Final = 3_600_000
 BATCH: Final = 1_000
 LOOKED_AT_MOST: Final = 10_000
 SEARCH_MS: Final = 2_000

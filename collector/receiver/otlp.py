@@ -22,6 +22,7 @@ from opentelemetry.proto.logs.v1 import logs_pb2
 
 from collector.receiver.body import Reason, RefusedError
 from collector.sources.logs.records import LogRecord, first_of
+from deadwatch.runtime.clock import NANOS_PER_MS
 
 PROTOBUF: Final = "application/x-protobuf"
 JSON: Final = "application/json"
@@ -33,7 +34,6 @@ MESSAGE: Final = ("message", "msg", "log")
 THREAD: Final = ("thread.name", "thread_name", "thread")
 STACK_TRACE: Final = ("exception.stacktrace", "stack_trace")
 STREAM: Final = ("log.file.path", "log.file.name", "log.iostream", *THREAD)
-_NANOS_PER_MS: Final = 1_000_000
 _KEY_HEX_DIGITS: Final = 16
 
 
@@ -115,7 +115,7 @@ def _record(resource: str, scope: str, record: logs_pb2.LogRecord) -> LogRecord:
         stream=_key(scope, *(fields.get(name, "") for name in STREAM)),
         thread=first_of(fields, THREAD),
         text="\n".join(part for part in (_message(record.body), _exception(fields)) if part),
-        at_ms=at_ns // _NANOS_PER_MS if at_ns else None,
+        at_ms=at_ns // NANOS_PER_MS if at_ns else None,
     )
 
 

@@ -1,9 +1,14 @@
-"""The clocks of a process."""
+"""The clocks of a process, and units of time."""
 
 import time
 from collections.abc import Callable
 from typing import Final
 
+MS_PER_S: Final = 1_000
+NANOS_PER_MS: Final = 1_000_000
+HOUR_S: Final = 3_600
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 86_400_000
 CLOCK_SET_MS: Final = 1_000
 """Two clocks that part by more than this between two looks: somebody has set one of them."""
 

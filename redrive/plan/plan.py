@@ -16,11 +16,11 @@ from deadwatch.orders.order import Limits, Order
 from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import Extents, intervals, selects, within
 from deadwatch.orders.targets import Skip, TargetPlace, TargetRules, target_of
+from deadwatch.runtime.clock import HOUR_S
 from redrive.move.rewrite import NOWHERE, origin_of
 
 LOCAL_RECORDS_PER_SECOND: Final = 20_000
 """One worker moves at least this, of records of some kilobytes."""
-SECONDS_PER_HOUR: Final = 3_600
 MAX_EXAMPLES: Final = 3
 """So many examples of what goes, and as many of what stays."""
 
@@ -160,7 +160,7 @@ class PlanBuilder:
         """Suggests the engine spark where one worker would take more than an hour."""
         limits = self._order.request.limits
         at_limits_ms = estimated_ms(limits, self._targets, self._bytes) or 0
-        hours = max(most / LOCAL_RECORDS_PER_SECOND, at_limits_ms / 1_000) / SECONDS_PER_HOUR
+        hours = max(most / LOCAL_RECORDS_PER_SECOND, at_limits_ms / 1_000) / HOUR_S
         if hours <= 1 or self._order.request.engine == "spark":
             return ()
         held = " and raise the limits" if at_limits_ms > most * 1_000 / LOCAL_RECORDS_PER_SECOND else ""

@@ -32,8 +32,9 @@ from deadwatch.deadletter.filter.errors import FUNCTIONS, FilterError
 from deadwatch.deadletter.filter.fields import FIELDS
 from deadwatch.deadletter.record import describes_failure
 from deadwatch.orders.order import OrderRequest, Selection
+from deadwatch.runtime.clock import HOUR_S
 from deadwatch.store.write import orders
-from deadwatch.store.write.dead_letters import HOUR_S, HOURS, first_hour_s
+from deadwatch.store.write.dead_letters import HOURS, first_hour_s
 
 router = APIRouter(prefix="/groups")
 

@@ -19,11 +19,12 @@ from api.signals import group_lists
 from api.signals.dead_letter_groups import GroupRow
 from api.signals.group_choices import GroupOrder
 from api.signals.group_lists import GroupListRequest, GroupState
+from deadwatch.runtime.clock import HOUR_MS, HOUR_S
 from deadwatch.store import series
 from deadwatch.store.series import Series
 from deadwatch.store.write import buckets
 from deadwatch.store.write.buckets import Window
-from deadwatch.store.write.dead_letters import HOUR_S, HOURS, first_hour_s, read_trend
+from deadwatch.store.write.dead_letters import HOURS, first_hour_s, read_trend
 
 router = APIRouter()
 

@@ -10,6 +10,7 @@ from glob import escape
 from pathlib import Path
 from typing import Final
 
+from deadwatch.runtime.clock import DAY_MS
 from deadwatch.store.errors import StoreError
 from deadwatch.store.maintenance import file
 
@@ -17,7 +18,6 @@ MARK: Final = ".backup-"
 PART: Final = ".part"
 FORM: Final = "%Y%m%dT%H%M%SZ"
 OWNER_ONLY: Final = 0o600
-DAY_MS: Final = 86_400_000
 ROOM: Final = 2
 """A scheduled backup needs this many times the store's size as free space: the store itself may grow."""
 

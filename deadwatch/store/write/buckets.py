@@ -23,6 +23,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
+from deadwatch.runtime.clock import HOUR_S
 from deadwatch.store.batch import SeriesDelta, by_series, combined
 from deadwatch.store.engine import add_up, chunks, count, rows_with, upsert
 from deadwatch.store.schema import bucketed_series, buckets
@@ -30,7 +31,6 @@ from deadwatch.store.series import Series
 from deadwatch.store.storable import counted
 from deadwatch.store.write.counters import OTHER, admitted, other_key, shared
 
-HOUR_S: Final = 3_600
 SERIES_A_BATCH: Final = 20
 """How many series one batch moves to their next tiers."""
 PAUSE_MS: Final = 10_000

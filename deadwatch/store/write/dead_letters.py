@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, case, delete, func, select
 
 from deadwatch.contract.event import field_values
+from deadwatch.runtime.clock import HOUR_S
 from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta, grouped
 from deadwatch.store.engine import (
     New,
@@ -39,7 +40,6 @@ AGE: Final = ("timestamp_ms", "partition", "offset")
 """What tells which of two samples is the newer one."""
 MAX_SAMPLES: Final = 10_000
 """The samples of all groups together: after a flood they are most of the store's size."""
-HOUR_S: Final = 3_600
 HOURS: Final = 24
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from deadwatch.runtime.clock import DAY_MS, HOUR_MS
 from deadwatch.store.heartbeat import Heartbeat
 from deadwatch.store.maintenance import backups
 from deadwatch.store.store import Store
@@ -25,9 +26,7 @@ from tests.unit.deadwatch.store.suite import keep_entries
 from tests.unit.deadwatch.store.test_restore import entry, overwrite
 from tests.waiting import until
 
-DAY_MS = backups.DAY_MS
 BEGIN_MS = 1_800_000_000_000
-HOUR_MS = 3_600_000
 
 
 @dataclass

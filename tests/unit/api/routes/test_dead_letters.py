@@ -7,6 +7,7 @@ from sqlalchemy import Engine, text, update
 from api.signals import group_lists
 from api.signals.group_choices import GroupOrder
 from api.signals.group_lists import GroupListRequest
+from deadwatch.runtime.clock import HOUR_MS
 from deadwatch.store import schema, series
 from tests.unit.api.answers import pages, problem
 from tests.unit.api.conftest import Add
@@ -76,7 +77,7 @@ def test_groups_are_searched_by_words_in_all_that_names_them(
 def test_the_busiest_causes_are_active_ones_with_most_records_since_the_hour_before(
     store: Engine, add_row: Add
 ) -> None:
-    hour_ms = group_lists.HOUR_MS
+    hour_ms = HOUR_MS
     now_ms = 500_000 * hour_ms + 17
     grown = {"two-hours": [(-1, 4), (0, 5)], "before": [(-2, 90), (-1, 8)], "now": [(0, 20)], "few": [(0, 1)]}
     for name, hours in (grown | {"archived": [(0, 99)], "old": [(-1, 99)]}).items():
