@@ -1,1 +1,1 @@
-"""What the house costs, beside its peers, as ratios of one run: absolute figures drift, ratios hold."""
+"""What Deadwatch costs, beside its peers, as ratios of one run: absolute figures drift, ratios hold."""

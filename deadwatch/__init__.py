@@ -1,1 +1,1 @@
-"""The front door: it starts, checks and shows the service. It composes, it decides nothing."""
+"""What every process stands on: the contract, dead letters, orders, the store, and the runtime."""

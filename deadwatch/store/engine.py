@@ -258,9 +258,9 @@ def count(connection: Connection, table: Table, *where: ColumnElement[bool]) -> 
     return connection.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
 
-def chunks(keys: Iterable[T], size: int = 500) -> Iterable[list[T]]:
+def chunks(keys: Iterable[T]) -> Iterable[list[T]]:
     """``keys`` in lists that are short enough for the parameters of one statement."""
-    every = list(keys)
+    every, size = list(keys), 500
     return (every[start : start + size] for start in range(0, len(every), size))
 
 

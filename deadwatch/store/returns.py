@@ -108,7 +108,7 @@ def loops(
     }
 
 
-class Watch:
+class StoredReturns:
     """The returns of an order since it was last resumed, for its guard; the last answer while the store is
     away.
     """

@@ -20,7 +20,7 @@ from deadwatch.runtime.clock import clock_ms, monotonic_ms
 from deadwatch.runtime.health import unheard
 from deadwatch.runtime.kafka import Options
 from deadwatch.store.engine import reading
-from deadwatch.store.returns import Watch as StoredReturns
+from deadwatch.store.returns import StoredReturns
 from deadwatch.store.write.handled import HandledBook
 from deadwatch.store.write.progress import read_marks
 from deadwatch.store.write.snapshots import named_topics

@@ -13,7 +13,7 @@ from deadwatch.orders.guards import Returns
 from deadwatch.orders.order import Claim, Status
 from deadwatch.store.batch import delta
 from deadwatch.store.engine import reading
-from deadwatch.store.returns import Watch
+from deadwatch.store.returns import StoredReturns
 from deadwatch.store.schema import offsets
 from deadwatch.store.series import REDRIVE_ORDERS
 from deadwatch.store.store import Store
@@ -32,7 +32,7 @@ READS: dict[str, tuple[Read, object]] = {
     "what was moved": (lambda _, engine: HandledBook(engine).begun(DLQ), True),
     "how far streaming is": (lambda _, engine: HandledBook(engine).reached(DLQ), {0: 7}),
     "blocks": (lambda _, engine: bool(HandledBook(engine).handled(DLQ, "", [0])), False),
-    "what came back": (lambda _, engine: Watch(engine)("1"), Returns(3, 0)),
+    "what came back": (lambda _, engine: StoredReturns(engine)("1"), Returns(3, 0)),
     "an order": (lambda _, engine: OrderBook(engine).get("1").status, Status.RUNNING),
     "the order of a key": (lambda _, engine: bool(OrderBook(engine).of_key("k", ORDER.request)), True),
     "what users want": (lambda _, engine: OrderClaims(engine).wanted(CLAIM), Status.RUNNING),

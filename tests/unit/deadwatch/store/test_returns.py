@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event, text
 from deadwatch.orders.guards import Returns, bounce_reason
 from deadwatch.orders.order import Guards
 from deadwatch.store.batch import SeriesDelta, delta
-from deadwatch.store.returns import Loop, Scope, Watch, loop, loops
+from deadwatch.store.returns import Loop, Scope, StoredReturns, loop, loops
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS
 from deadwatch.store.store import Store
 from deadwatch.store.write.orders import OrderBook, longest_settle_window_ms
@@ -109,7 +109,7 @@ def test_many_orders_are_told_apart_with_a_query_and_one_for_each_window(counted
 
 
 def test_the_guard_sees_a_loop_and_after_a_resume_only_what_is_new(counted: Counted) -> None:
-    book, watch = OrderBook(counted.engine), Watch(counted.engine)
+    book, watch = OrderBook(counted.engine), StoredReturns(counted.engine)
     book.create(order("a"), "{}")
     assert watch("a") == Returns(0, 0)
     counted.add("sent", 30)
@@ -126,7 +126,7 @@ def test_the_guard_sees_a_loop_and_after_a_resume_only_what_is_new(counted: Coun
 
 
 def test_without_an_answer_of_the_store_the_guard_hears_what_it_heard_before(counted: Counted) -> None:
-    watch = Watch(counted.engine)
+    watch = StoredReturns(counted.engine)
     counted.add("sent", 30)
     assert watch("a") == Returns(30, 0)
     with counted.engine.begin() as connection:
