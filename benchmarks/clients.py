@@ -25,7 +25,10 @@ from lab import Lab
 GOAL: Final = 0.98
 PAIRS: Final = 41
 TOPIC: Final = "bench-clients"
+SENT: Final = 12_000
+"""By kafka-python in a round."""
 RECORDS: Final = 20_000
+"""By confluent-kafka."""
 SMALL: Final = b"x" * 100
 EVENT: Final = {"kind": "order", "customer": "c" * 40, "lines": [{"item": n, "count": 2} for n in range(12)]}
 
@@ -37,13 +40,13 @@ class Silent:
         raise AssertionError(f"the broker is there, and yet: {seen}")
 
 
-def kafka_python(servers: str, records: int = 12_000) -> Iterator[Row]:
+def kafka_python(servers: str) -> Iterator[Row]:
     """The same producer, with and without the hooks."""
     instrumentor = KafkaPythonTimeoutInstrumentor()
     producer = KafkaProducer(bootstrap_servers=servers, linger_ms=5)
 
     def bare() -> None:
-        for _ in range(records):
+        for _ in range(SENT):
             producer.send(TOPIC, SMALL)
         producer.flush()
 
@@ -53,8 +56,8 @@ def kafka_python(servers: str, records: int = 12_000) -> Iterator[Row]:
         instrumentor.uninstrument()
 
     try:
-        yield in_turns("kafka-python send, bare against bare", records, bare, bare, rounds=PAIRS, goal=GOAL)
-        yield in_turns("kafka-python send", records, watched, bare, rounds=PAIRS, goal=GOAL)
+        yield in_turns("kafka-python send, bare against bare", SENT, bare, bare, rounds=PAIRS, goal=GOAL)
+        yield in_turns("kafka-python send", SENT, watched, bare, rounds=PAIRS, goal=GOAL)
     finally:
         producer.close()
 

@@ -119,16 +119,16 @@ def event(number: int) -> Event:
 
 def published(settings: CollectorSettings, events: list[Event]) -> float:
     """Events per second from the first hand-over to the last saved position."""
-    parcels, stop = ChunkQueue(), threading.Event()
-    around = TaskContext(stop, lambda: 0, Random(), Backoff(), 5_000, settings.task_timeout_ms)
+    chunks, stop = ChunkQueue(), threading.Event()
+    context = TaskContext(stop, lambda: 0, Random(), Backoff(), 5_000, settings.task_timeout_ms)
     with Positions(settings.data / "positions.sqlite") as positions:
-        publishing = publisher(settings, positions, around, parcels)
-        outlet = BoundedChannel(parcels)
+        publishing = publisher(settings, positions, context, chunks)
+        channel = BoundedChannel(chunks)
         thread = publishing.start()
-        outlet.offer((events[0],), {"log": {"offset": 0}}, stop)  # connects
+        channel.offer((events[0],), {"log": {"offset": 0}}, stop)  # connects
         begin = time.perf_counter()
         for first in range(1, len(events), CHUNK):
-            outlet.offer(tuple(events[first : first + CHUNK]), {"log": {"offset": first}}, stop)
+            channel.offer(tuple(events[first : first + CHUNK]), {"log": {"offset": first}}, stop)
         publishing.stop()
         thread.join()
         return len(events) / (time.perf_counter() - begin)

@@ -1,4 +1,4 @@
-"""Task timeouts of Kafka Streams (KIP-572): timers that run, patience that ended, threads that died of it."""
+"""Task timeouts of Kafka Streams (KIP-572): timers that run, timers that expired, threads that died of it."""
 
 from typing import Final
 

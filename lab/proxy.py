@@ -51,7 +51,7 @@ class Proxy:
         """HOST:PORT that clients connect to."""
         return f"{LOOPBACK}:{self._port}"
 
-    def suffer(self, fault: Fault) -> None:
+    def inject(self, fault: Fault) -> None:
         """Let the fault happen from now on; the one before is forgotten, except by what it holds."""
         self._fault = fault
 

@@ -43,9 +43,9 @@ class Scene:
 
     def meets(self, fault: Fault) -> bool:
         """Let the fault happen; false where the worker ends before it does."""
-        self.proxy.suffer(fault)
+        self.proxy.inject(fault)
         until(lambda: fault.happened.is_set() or not self.works(), "the fault to happen", WITHIN_S)
-        self.proxy.suffer(Fault())
+        self.proxy.inject(Fault())
         return fault.happened.is_set()
 
     def replace_worker(self) -> None:
@@ -85,7 +85,7 @@ def partition(rng: Random, *, requests: bool, answers: bool) -> Act:
     fault = Partition(lasts_s, requests=requests, answers=answers)
 
     def act(scene: Scene) -> bool:
-        scene.proxy.suffer(fault)
+        scene.proxy.inject(fault)
         until(lambda: fault.over or not scene.works(), "the end of the partition", WITHIN_S)
         return fault.happened.is_set()
 

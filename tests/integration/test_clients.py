@@ -51,7 +51,7 @@ def proxy(broker: LoneBroker) -> Iterator[Proxy]:
 
 def silence(proxy: Proxy) -> None:
     """The broker takes what comes and answers nothing any more."""
-    proxy.suffer(Partition(WITHIN_S * 10, requests=True, answers=True))
+    proxy.inject(Partition(WITHIN_S * 10, requests=True, answers=True))
 
 
 @pytest.fixture

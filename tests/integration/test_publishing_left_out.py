@@ -33,7 +33,7 @@ def test_what_is_committed_can_be_read_though_a_broker_left_out_the_markers(
         for value in written:
             producer.transact([(b"key", value)])
         left_out = Forged(Api.END_TXN, COMMITTED)
-        proxy.suffer(left_out)
+        proxy.inject(left_out)
         producer.transact([(b"key", b"first"), (b"key", b"second"), (b"another key", b"third")])
         assert left_out.happened.is_set(), "nothing was tried"
 

@@ -89,7 +89,7 @@ def test_an_end_that_arrives_in_the_next_transaction_moves_nothing_twice(
     moving = Moving(broker, proxy, request.node.callspec.id.replace(" ", "-"))
     moving.step()
     delay = Delay(Api.END_TXN, arrives_before, skipped)
-    proxy.suffer(delay)
+    proxy.inject(delay)
     until(lambda: not moving.step(), "not all records were moved", 120)
     assert delay.happened.is_set(), "the delayed request never arrived: nothing was tried"
     assert moving.moved() == list(range(COUNT))

@@ -112,7 +112,7 @@ def test_a_connection_is_cut_at_a_request_or_in_place_of_its_answer(
     broker: Broker, proxy: Proxy, client: Client, at: At, received: list[int]
 ) -> None:
     fault = Cut(Api.END_TXN, at)
-    proxy.suffer(fault)
+    proxy.inject(fault)
     client.send(Api.PRODUCE, 1)
     assert client.answer() == 1
     assert not fault.happened.is_set()
@@ -126,7 +126,7 @@ def test_a_forged_answer_keeps_one_request_from_the_broker(
     broker: Broker, proxy: Proxy, client: Client
 ) -> None:
     fault = Forged(Api.END_TXN, b"")
-    proxy.suffer(fault)
+    proxy.inject(fault)
     for number, api in enumerate((Api.PRODUCE, Api.END_TXN, Api.END_TXN), start=1):
         client.send(api, number)
         assert client.answer() == number
@@ -138,7 +138,7 @@ def test_a_late_request_holds_up_its_own_connection_alone(
     broker: Broker, proxy: Proxy, client: Client, port: int, an_hour_passes: Callable[[], None]
 ) -> None:
     fault = Late(Api.PRODUCE, HOUR_S)
-    proxy.suffer(fault)
+    proxy.inject(fault)
     client.send(Api.PRODUCE, 1)
     until(fault.happened.is_set)
     with closing(Client(port)) as other:
@@ -153,7 +153,7 @@ def test_a_delayed_request_arrives_before_another_one_of_another_connection(
     broker: Broker, proxy: Proxy, client: Client, port: int
 ) -> None:
     fault = Delay(Api.END_TXN, Api.PRODUCE, skipped=1)
-    proxy.suffer(fault)
+    proxy.inject(fault)
     client.send(Api.END_TXN, 1)
     with closing(Client(port)) as other:
         for number in (2, 3):
@@ -169,7 +169,7 @@ def test_a_partition_holds_up_what_it_is_for_and_ends(
     broker: Broker, proxy: Proxy, client: Client, requests: bool, an_hour_passes: Callable[[], None]
 ) -> None:
     fault = Partition(HOUR_S, requests=requests, answers=not requests)
-    proxy.suffer(fault)
+    proxy.inject(fault)
     client.send(Api.PRODUCE, 1)
     until(fault.happened.is_set)
     assert broker.received == ([] if requests else [1])
