@@ -132,13 +132,13 @@ class Supervisor:
         exit_code = 0
         try:
             while not self.requests and exit_code == 0:
-                exit_code = max(self._tend(child) for child in children)
+                exit_code = max(self._look_after(child) for child in children)
                 time.sleep(POLL_S)
         finally:
             self._end(children)
         return exit_code
 
-    def _tend(self, child: _Child) -> int:
+    def _look_after(self, child: _Child) -> int:
         """Start the child when it is due, or decide what follows its end; other than 0 stops everything."""
         if child.process:
             exit_code = child.process.poll()

@@ -193,7 +193,7 @@ class Lab:
             self._topics.wait_beyond(OUTPUT, self._topics.end(OUTPUT))
             with self.broker_stopped():
                 time.sleep(seconds)
-            self._streams.outlive(self._processes)
+            self._streams.restart_when_dead(self._processes)
 
     @contextmanager
     def broker_stopped(self) -> Iterator[None]:

@@ -51,7 +51,7 @@ class Streams:
             self._replace(processes)
         raise LabError(f"streams: its tasks timed out at {_STARTS} starts: see {self._log}")
 
-    def outlive(self, processes: Processes) -> None:
+    def restart_when_dead(self, processes: Processes) -> None:
         """Wait until the client has shut down, after which it logs nothing more, and start another one."""
         self._wait_for((_DEAD,), "no task has timed out", _DEAD_WITHIN_S)
         self._replace(processes)

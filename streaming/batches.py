@@ -31,7 +31,7 @@ from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from streaming import cluster, deltas, kafka_source
-from streaming.failure import panics_told
+from streaming.failure import panics_as_errors
 from streaming.kernel import Context
 from streaming.kernel.event_decoder import refusal
 from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
@@ -124,7 +124,7 @@ class Batches:
         """What a batch of Kafka's records changes in the store."""
         return self._batch(*self._summarised(records))
 
-    @panics_told()
+    @panics_as_errors()
     def _summarised(self, records: DataFrame) -> tuple[Partial, int]:
         """What the kernel makes of a batch, and how long that took: without the wait for another."""
         settings, began_ms = self._settings, self._clock_ms()
@@ -153,7 +153,7 @@ class Batches:
         if self._store.apply(batch):
             self._telemetry.merged(batch, max(0, self._clock_ms() - began_ms))
 
-    @panics_told()
+    @panics_as_errors()
     def _batch(self, summary: Partial, took_ms: int) -> Batch:
         cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         counted = deltas.counted(summary.causes, cluster, self._settings.max_groups)

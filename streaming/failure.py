@@ -44,7 +44,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 @contextmanager
-def panics_told() -> Iterator[None]:
+def panics_as_errors() -> Iterator[None]:
     """Make a panic of polars an ``Exception``: py4j tells Spark of nothing else, and Spark waits for ever."""
     try:
         yield

@@ -215,7 +215,7 @@ class Rebuild:
 def remove_leftovers(parent: Path) -> None:
     """Remove what killed backfills have left: up to a whole store each, which nobody reads."""
     for store in parent.glob(f"{PREFIX}*/{STORE}"):  # what holds none is another's
-        with suppress(StoreError, OSError), file.vacant(store):  # of one that runs it is not
+        with suppress(StoreError, OSError), file.locked(store):  # of one that runs it is not
             shutil.rmtree(store.parent, ignore_errors=True)
 
 

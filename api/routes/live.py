@@ -64,7 +64,7 @@ class Live:
         self._watched = asyncio.Event()
 
     @contextmanager
-    def seat(self, caller: str = "") -> Iterator[None]:
+    def place(self, caller: str = "") -> Iterator[None]:
         """A place to watch from, for the caller with this token; "": for an anonymous one.
 
         Raises ``LiveBusyError``: all places are taken, or as many as one caller may have.
@@ -147,7 +147,7 @@ LastEventId = Annotated[
 async def watching(request: Request, who: Calling) -> AsyncIterator[Live]:
     """A place among those who watch, as a dependency."""
     live: Live = request.app.state.live
-    with live.seat(who.token):
+    with live.place(who.token):
         yield live
 
 

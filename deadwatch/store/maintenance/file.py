@@ -1,7 +1,7 @@
 """A SQLite store as a file: read-only connections, a lock while nobody uses it, moving it aside.
 
 A process with a connection to the store must not open the file by itself: closing a file drops all locks that
-the process has on it (POSIX). ``vacant`` is for commands that have closed their connections.
+the process has on it (POSIX). ``locked`` is for commands that have closed their connections.
 """
 
 import fcntl
@@ -51,7 +51,7 @@ def read_only(path: Path, stopped: Callable[[], bool] | None = None) -> Engine:
 
 
 @contextmanager
-def vacant(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a store that nobody uses. Raises ``StoreError``: a process uses it."""
     if not path.exists():
         yield

@@ -42,7 +42,7 @@ def from_backup(store: Path, backup: str, now_ms: int) -> Lines:
 
     Raises ``StoreError``: the backup cannot be used, or the store is in use. The store is as it was.
     """
-    with file.vacant(store):
+    with file.locked(store):
         pass
     if backup == NEWEST:
         base = _newest_whole(store, versions.known()[0], now_ms)
@@ -61,7 +61,7 @@ def from_damaged(store: Path, now_ms: int) -> Lines:
 
     Raises ``StoreError``: the store is not damaged, or in use; then it stays as it was.
     """
-    with file.vacant(store):
+    with file.locked(store):
         pass
     _require_damaged(store)
     version = _version_of_damaged(store)
@@ -176,7 +176,7 @@ def _disable_policies(new: Engine, now_ms: int) -> int:
 def _put_in_place(new: Path, store: Path) -> Path | None:
     """Rename the new file to the store's name, with the old owner and mode; returns the old file's path."""
     backups.settle(new)
-    with file.vacant(store):
+    with file.locked(store):
         aside = None
         if store.exists():
             before = store.stat()

@@ -134,7 +134,7 @@ def application_of(client: str) -> str:
     return re.sub(f"{_UUID}$", "", client)
 
 
-def _spoken(kind: type[Event], thread: str, *identity: str, **facts: str | int) -> Cause:
+def _of_thread(kind: type[Event], thread: str, *identity: str, **facts: str | int) -> Cause:
     """An event of the ``thread``, its client and their application."""
     client = client_of_thread(thread)
     of_thread = {"application": application_of(client), "streams_client": client, "thread": thread}
@@ -159,7 +159,7 @@ def read_timers(line: str) -> Iterator[Cause]:
             yield _end(thread, task, reason, line[speaker.start() :])
     if match := _CORRUPTED.match(message):
         for corrupted in _TASK_ID.findall(match["tasks"]):
-            yield _spoken(TaskCorrupted, thread, corrupted, task=corrupted, message=match[0])
+            yield _of_thread(TaskCorrupted, thread, corrupted, task=corrupted, message=match[0])
             yield _end(thread, corrupted, "corrupted", match[0])
     for decision, pattern in _DIED:
         if pattern.match(message):
@@ -168,7 +168,7 @@ def read_timers(line: str) -> Iterator[Cause]:
 
 def _end(thread: str, task: str, reason: str, message: str) -> Cause:
     """The end of a task's timer, or of all of the ``thread`` when no task is named."""
-    return _spoken(TaskTimerEnded, thread, task, reason, task=task, reason=reason, message=message)
+    return _of_thread(TaskTimerEnded, thread, task, reason, task=task, reason=reason, message=message)
 
 
 def _started(message: str, thread: str, task: str) -> Iterator[Cause]:
@@ -181,10 +181,10 @@ def _started(message: str, thread: str, task: str) -> Iterator[Cause]:
         tasks = named.get("tasks") or task or (GLOBAL_TASK if call == "global" else "")
         facts: dict[str, str | int] = {"call": call, "remaining_ms": remaining_ms, "message": match[0]}
         for started in tasks.split(", "):
-            yield _spoken(TaskTimerStarted, thread, started, call, task=started, **facts)
+            yield _of_thread(TaskTimerStarted, thread, started, call, task=started, **facts)
 
 
 def _died(thread: str, decision: str, message: str) -> Iterator[Cause]:
-    yield _spoken(StreamThreadDied, thread, decision, decision=decision, message=message)
+    yield _of_thread(StreamThreadDied, thread, decision, decision=decision, message=message)
     if decision == "SHUTDOWN_CLIENT":
         yield _end(thread, "", "closed", message)

@@ -45,7 +45,7 @@ def live(world: World, clients: int = 10) -> Live:
 async def seated(watch: Live) -> AsyncIterator[None]:
     """Somebody watches what is read meanwhile."""
     async with beside_requests(watch.run):
-        with watch.seat():
+        with watch.place():
             yield
 
 
@@ -99,7 +99,7 @@ async def test_a_hundred_who_watch_cost_one_look_and_the_slow_ones_get_the_newes
     async with beside_requests(watch.run), asyncio.TaskGroup() as group:
 
         async def one() -> int:
-            with watch.seat():
+            with watch.place():
                 async for event in watch.events(None):
                     if event.event == "overview" and json.loads(event.raw_data or "")["value"] == 5:
                         return world.looks
@@ -120,21 +120,21 @@ async def test_who_comes_beyond_the_bounds_is_sent_away_and_nobody_means_no_look
     async with beside_requests(watch.run):
         await turns()
         assert world.looks == 0
-        with watch.seat(), watch.seat():
+        with watch.place(), watch.place():
             with pytest.raises(LiveBusyError, match="you watch 2 times already"):
-                watch.seat().__enter__()
+                watch.place().__enter__()
             with (
-                watch.seat("ann"),
-                watch.seat("ben"),
+                watch.place("ann"),
+                watch.place("ben"),
                 pytest.raises(LiveBusyError, match="4 watch already"),
             ):
-                watch.seat("cid").__enter__()
+                watch.place("cid").__enter__()
             await until(lambda: bool(watch._states))
         await until(lambda: not watch._states)
         seen = world.looks
         await turns()
         assert world.looks == seen
-        with watch.seat():
+        with watch.place():
             await anext(watch.events(None))
 
 
