@@ -26,6 +26,7 @@ from api.settings import ApiSettings
 from api.telemetry import HEADER
 from deadwatch.deadletter.dialects import read_as
 from deadwatch.runtime.clock import monotonic_ms
+from deadwatch.runtime.hosts import listen
 from deadwatch.runtime.process import REFUSED, leave_records_alone, stop_signals
 from deadwatch.runtime.settings_file import begin
 
@@ -73,18 +74,14 @@ def server_config(settings: ApiSettings) -> uvicorn.Config:
 
 def _listen(settings: ApiSettings) -> socket.socket:
     """The socket to serve on; ends the process with one line on stderr where it cannot be opened."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        listener = socket.create_server((settings.host, settings.port), family=family)
+        return listen(settings.host, settings.port)
     except OSError as error:
         sys.stderr.write(
             f"api: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}; stop what "
             "uses the port or choose another one (variable API_PORT)\n"
         )
         sys.exit(REFUSED)
-    # Connections inherit it; without, a small answer waits 40 ms for the client's delayed acknowledgement.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
 
 
 RESERVED_FILES = 128

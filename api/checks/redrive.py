@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.admin import ConfigResourceType, NewTopic
 from kafka.errors import (
     AuthorizationError,
     CoordinatorLoadInProgressError,
@@ -32,6 +32,7 @@ from api.settings import ApiSettings
 from api.store import Store
 from deadwatch.contract.backoff import Backoff
 from deadwatch.contract.topics import PARKED_SUFFIX
+from deadwatch.runtime.kafka_topics import settings_of
 from deadwatch.store import schema
 from redrive.settings import RedriveSettings
 
@@ -92,11 +93,10 @@ def _allowed(what: str, see: Callable[[], None]) -> Finding:
 def _longest_transaction(admin: KafkaAdminClient) -> Finding:
     """Kafka refuses a producer whose transactions may last longer than the broker's limit."""
     broker = str(admin.describe_cluster()["brokers"][0]["broker_id"])
-    resource = ConfigResource(ConfigResourceType.BROKER, broker, {MAX_TIMEOUT: None})
     try:
-        configs = admin.describe_configs([resource], config_filter="all")
-        allowed_ms = int(next(iter(configs.values()))[broker][MAX_TIMEOUT]["value"])
-    except (AuthorizationError, LookupError, StopIteration):
+        found = settings_of(admin, ConfigResourceType.BROKER, [broker], [MAX_TIMEOUT])
+        allowed_ms = int(found[broker][MAX_TIMEOUT])
+    except (AuthorizationError, LookupError):
         advice = f"see that it is at least {TRANSACTION_MS} on the brokers"
         return warn("redrive", f"{MAX_TIMEOUT} may not be read", advice)
     if allowed_ms < TRANSACTION_MS:
@@ -164,7 +164,8 @@ def _durability(admin: KafkaAdminClient, described: Described, used: Collection[
     """What is found of Kafka's internal topics and of ``used`` ones, as far as we may see them."""
     topics = sorted((INTERNAL | {*used}) & described.keys())
     allowed = {topic: described[topic]["authorized_operations"] or () for topic in topics}
-    configs = _configs(admin, [topic for topic in topics if "DESCRIBE_CONFIGS" in allowed[topic]])
+    readable = [topic for topic in topics if "DESCRIBE_CONFIGS" in allowed[topic]]
+    configs = settings_of(admin, ConfigResourceType.TOPIC, readable, (MIN_IN_SYNC, UNCLEAN))
     single = [topic for topic in topics if _replicas(described[topic]) == 1]
     replicated = [topic for topic in configs if topic not in single]
     lonely = [topic for topic in replicated if configs[topic].get(MIN_IN_SYNC) == "1"]
@@ -184,11 +185,3 @@ def _durability(admin: KafkaAdminClient, described: Described, used: Collection[
 def _replicas(described: Mapping[str, Any]) -> int:
     """The fewest of any partition."""
     return min((len(partition["replica_nodes"]) for partition in described["partitions"]), default=0)
-
-
-def _configs(admin: KafkaAdminClient, topics: Collection[str]) -> dict[str, dict[str, str | None]]:
-    keys = {MIN_IN_SYNC: None, UNCLEAN: None}
-    resources = [ConfigResource(ConfigResourceType.TOPIC, topic, keys) for topic in topics]
-    answer = admin.describe_configs(resources, config_filter="all") if resources else {}
-    found = answer.get("topic", {})
-    return {topic: {key: config["value"] for key, config in found.get(topic, {}).items()} for topic in topics}

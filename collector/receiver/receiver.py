@@ -31,7 +31,7 @@ from collector.receiver.state import LogsSubmission, Origin, RefusedSubmission, 
 from collector.settings import CollectorSettings, ReceiverSettings, own_source
 from collector.sources.logs.records import MAX_RECORD_CHARS
 from collector.sources.source import SourceDownError
-from deadwatch.runtime.hosts import host_name, is_loopback
+from deadwatch.runtime.hosts import host_name, is_loopback, listen
 
 RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 TOO_LONG: Final = f"records of more than {MAX_RECORD_CHARS} characters are not read"
@@ -191,13 +191,10 @@ class Receiver:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family)
+        return listen(host, port)
     except OSError as error:
         raise SourceDownError(
             f"cannot listen on {host}:{port} ({error.strerror or error}); stop what uses the port or choose"
             " another one (receiver.port)"
         ) from None
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener

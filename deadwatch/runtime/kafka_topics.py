@@ -1,12 +1,12 @@
-"""Describing and creating topics with Kafka's admin interface; nothing is consumed."""
+"""Describing and creating topics, and reading settings, with Kafka's admin interface; nothing is consumed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import InvalidConfigurationError, KafkaError, TopicAlreadyExistsError
 
 from deadwatch.contract import quarantine
@@ -93,3 +93,22 @@ def create(admin: KafkaAdminClient, topic: str, partitions: int, configs: Mappin
         admin.create_topics([new], wait_for_metadata=True)
     except TopicAlreadyExistsError:
         return
+
+
+def settings_of(
+    admin: KafkaAdminClient, kind: ConfigResourceType, names: Iterable[str], settings: Iterable[str]
+) -> dict[str, dict[str, str]]:
+    """The values of these settings, by the name of the topic, group or broker. Raises ``KafkaError``.
+
+    kafka-python 3.0.12 hides that a resource may not be read: its settings are empty then.
+    """
+    asked = dict.fromkeys(settings)
+    resources = [ConfigResource(kind, name, asked) for name in names]
+    answer = admin.describe_configs(resources, config_filter="all") if resources else {}
+    described = answer.get(kind.name.lower(), {})
+    return {
+        resource.name: {
+            name: entry["value"] or "" for name, entry in described.get(resource.name, {}).items()
+        }
+        for resource in resources
+    }

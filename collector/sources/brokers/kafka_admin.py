@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka import KafkaAdminClient, TopicPartition, errors
-from kafka.admin import ConfigResource, ConfigResourceType, OffsetSpec
+from kafka.admin import ConfigResourceType, OffsetSpec
 from kafka.protocol.consumer import IsolationLevel
 
 from collector.settings import ConnectSettings
@@ -30,6 +30,7 @@ from collector.sources.findings.share import GROUP_ENABLE
 from collector.sources.findings.topics import POLICY, RETENTION_BYTES, RETENTION_MS
 from collector.sources.source import SourceDownError, State
 from deadwatch.runtime import http_client
+from deadwatch.runtime.kafka_topics import settings_of
 
 _PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
 _CREATES: Final = "errors.deadletterqueue.auto.create.topics.enable"
@@ -54,7 +55,7 @@ Named = dict[str, list[str]]
 
 def of_topics(admin: KafkaAdminClient, names: Iterable[str]) -> dict[str, Settings | None]:
     """What findings need of each topic, None where we may not read it. Raises ``KafkaError``."""
-    described = _described(admin, ConfigResourceType.TOPIC, names, _OF_TOPIC)
+    described = settings_of(admin, ConfigResourceType.TOPIC, names, _OF_TOPIC)
     return {name: settings or None for name, settings in described.items()}
 
 
@@ -63,7 +64,7 @@ def of_brokers(admin: KafkaAdminClient, ids: Iterable[int]) -> dict[int, Broker 
 
     A broker too old for these settings writes no dead letters of share groups, so it has no findings.
     """
-    described = _described(admin, ConfigResourceType.BROKER, map(str, ids), (_PREFIX, _CREATES, _OF_BROKER))
+    described = settings_of(admin, ConfigResourceType.BROKER, map(str, ids), (_PREFIX, _CREATES, _OF_BROKER))
     return {
         int(name): Broker(settings.get(_PREFIX, ""), settings.get(_CREATES, "true") == "true")
         if _OF_BROKER in settings
@@ -89,21 +90,6 @@ def hidden_topics(admin: KafkaAdminClient, names: Iterable[str]) -> frozenset[st
         for topic in (admin.describe_topics(asked) if asked else ())
         if topic["error_code"] == errors.TopicAuthorizationFailedError.errno
     )
-
-
-def _described(
-    admin: KafkaAdminClient, kind: ConfigResourceType, names: Iterable[str], settings: Iterable[str]
-) -> Mapping[str, Settings]:
-    named = dict.fromkeys(settings)
-    resources = [ConfigResource(kind, name, named) for name in names]
-    answer = admin.describe_configs(resources, config_filter="all") if resources else {}
-    described = answer.get(kind.name.lower(), {})
-    return {
-        resource.name: {
-            name: entry["value"] or "" for name, entry in described.get(resource.name, {}).items()
-        }
-        for resource in resources
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +132,7 @@ def share_group_queues(admin: KafkaAdminClient) -> dict[str, str | None]:
     names = sorted(shares.union(configured))
     queues = {
         name: settings.get(DLQ, "") if _OF_GROUP in settings else None
-        for name, settings in _described(admin, ConfigResourceType.GROUP, names, (DLQ, _OF_GROUP)).items()
+        for name, settings in settings_of(admin, ConfigResourceType.GROUP, names, (DLQ, _OF_GROUP)).items()
     }
     return {group: queue for group, queue in queues.items() if queue != "" or group in shares}
 
