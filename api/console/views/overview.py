@@ -131,7 +131,7 @@ class Change:
 @router.get("/")
 def first_page(request: Request, service: Serving) -> HTMLResponse:
     """What waits, the causes that grow, every other signal, what happened in the last hour, and Deadwatch."""
-    now, since = overview.overview(service), instant(service.now_ms() - group_lists.HOUR_MS)
+    now, since = overview.overview(service), instant(service.now_ms() - HOUR_MS)
     with service.store.read() as connection:
         cards = _signals(connection, service, now)
         growing = list(_growing(connection, service))
