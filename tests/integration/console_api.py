@@ -44,9 +44,14 @@ def serving(directory: Path, **changes: Any) -> Iterator[Served]:  # noqa: ANN40
     now_ms = time.time_ns() // 1_000_000
     console_store.fill(engine, now_ms)
     console_store.many_groups(engine, GROUPS, now_ms)
-    nobody = KafkaConnection(bootstrap_servers="127.0.0.1:1")
+    settings = {
+        "store_url": url,
+        "kafka": KafkaConnection(bootstrap_servers="127.0.0.1:1"),
+        "browse_max_readers": 30,  # of pages that were left, the reading goes on until Kafka is given up
+        **changes,
+    }
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = create_app(ApiSettings.model_validate({"store_url": url, "kafka": nobody, **changes}))
+        app = create_app(ApiSettings.model_validate(settings))
         made = Served(f"http://127.0.0.1:{listener.getsockname()[1]}/console", {}, app)
         made.tokens.update({role: token_for(app, role) for role in Role})
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
