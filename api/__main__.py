@@ -31,7 +31,7 @@ from deadwatch.runtime.process import REFUSED, leave_records_alone, stop_signals
 from deadwatch.runtime.settings_file import begin
 
 GRACEFUL_SHUTDOWN_S = 3
-logger = logging.getLogger("api")
+log = logging.getLogger("api")
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # what is loaded stays: to look through all of it again takes longer than most answers
     host, port = listener.getsockname()[:2]
-    logger.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
+    log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, port)
     server.run(sockets=[listener])
 
 

@@ -27,7 +27,7 @@ from deadwatch.contract.errors import RequestError
 TYPE_PREFIX: Final = "urn:deadwatch:problem:"
 MOST_ERRORS: Final = 20
 """What one answer names of a request that is not valid; the rest is counted."""
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class ProblemResponse(JSONResponse):
@@ -134,7 +134,7 @@ def log_unexpected(request: Request, error: Exception) -> None:
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
         path, kind = request.url.path, type(error).__name__
-        logger.error("%s %r failed, %s: %s", request.method, path, note, kind)
+        log.error("%s %r failed, %s: %s", request.method, path, note, kind)
 
 
 def _unexpected(request: Request, error: Exception) -> ProblemResponse:

@@ -53,7 +53,7 @@ SCAN_TIMEOUT_MS: Final = 8_000
 NOTE_TIMEOUT_S: Final = 2.0
 """A worker that is to stop while Kafka is away is not held up for longer."""
 
-logger = logging.getLogger("redrive")
+log = logging.getLogger("redrive")
 
 
 def policy_rounds(settings: RedriveSettings, engine: Engine) -> PolicyRounds:
@@ -82,10 +82,10 @@ def main() -> None:
             retry_while_away(partial(opened, store), "the worker", backoff, stop, Random(), beat=health.beat)
             work(settings, store, cluster, stop, health)
     except (KafkaUnavailableError, StoreError) as error:
-        logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
+        log.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except SQLAlchemyError as error:
-        logger.error("%s", line(error))  # noqa: TRY400 -- as above
+        log.error("%s", line(error))  # noqa: TRY400 -- as above
         sys.exit(process.AGAIN if is_passing(error) else process.REFUSED)
     finally:
         store.close()
@@ -102,7 +102,7 @@ def work(
 ) -> None:
     """Work on orders and look at the policies, with a heartbeat, on an open store."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
-    logger.info("worker %s moves records on %s", name, settings.kafka.bootstrap_servers)
+    log.info("worker %s moves records on %s", name, settings.kafka.bootstrap_servers)
     leave_records_alone()
     engine = connect(settings.store_url)
     heartbeat = Heartbeat(store, settings.heartbeat_interval_ms, clock_ms, health.work_done)
@@ -127,7 +127,7 @@ def work(
         if not settings.name:
             store.forget_sources(UNNAMED, clock_ms(), source)
         engine.dispose()
-    logger.info("stopped")
+    log.info("stopped")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from redrive.worker import Ending, LeaseKeeper, run
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 LOOPBACK: Final = "127.0.0.1"
 LOOK_S: Final = 0.1
@@ -77,7 +77,7 @@ def work_in_executors(
                 return None
         ended = job.result()
     except Exception as error:
-        logger.exception("order %s: Spark failed", order)
+        log.exception("order %s: Spark failed", order)
         if stop.is_set():  # by a signal that has ended the JVM as well
             return None
         return Status.PAUSED, FAILED.format(type(error).__name__)

@@ -32,7 +32,7 @@ from redrive.move.failures import (
 from redrive.move.mover import Finished, Idle, Moved, Paused
 from redrive.move.task import OrderTask, WorkerContext, fence, user_of
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 Ending = tuple[Status, str] | None
 """In which state to let go of an order, and why; None: as it is, for the next worker."""
@@ -91,9 +91,9 @@ class LeaseKeeper:
         except Exception as error:  # the store may be away for a moment; the lease says for how long
             if isinstance(error, SQLAlchemyError):
                 order = self._claim.order.id
-                logger.error("order %s: its claim is not renewed: %s", order, line(error))  # noqa: TRY400 -- it suffices
+                log.error("order %s: its claim is not renewed: %s", order, line(error))  # noqa: TRY400 -- it suffices
             else:
-                logger.exception("order %s: its claim is not renewed", self._claim.order.id)
+                log.exception("order %s: its claim is not renewed", self._claim.order.id)
             self.lost = self._clock() >= self._claim.expires_at_ms
         if self.lost or self.wanted in {Status.PAUSED, Status.CANCELLING}:
             self.stop()
@@ -121,9 +121,9 @@ def run(
             claim = orders.claim(name, context.clock(), settings.lease_ms)
             well = claim is None or worker.work(claim)
         except SQLAlchemyError as error:
-            logger.error("%s: %s", _undone(claim), line(error))  # noqa: TRY400 -- one line tells it all
+            log.error("%s: %s", _undone(claim), line(error))  # noqa: TRY400 -- one line tells it all
         except Exception:
-            logger.exception("%s", _undone(claim))
+            log.exception("%s", _undone(claim))
         failures = 0 if well else failures + 1
         if failures:
             stop.wait(backoff.delay_ms(failures, context.rng) / 1_000)
@@ -160,10 +160,10 @@ class Worker:
             if not lease.lost:
                 self._let_go(claim, ending, lease, well=well)
         except ClaimLostError:
-            logger.warning("order %s is another worker's now", claim.order.id)
+            log.warning("order %s is another worker's now", claim.order.id)
             return True
         except (GivenUpError, UnansweredError):
-            logger.warning("order %s is cancelled once Kafka answers", claim.order.id)
+            log.warning("order %s is cancelled once Kafka answers", claim.order.id)
             return False
         return well
 
@@ -172,7 +172,7 @@ class Worker:
         try:
             fence(self._context.settings, order, self._is_stopped)
         except (FencedError, KafkaException) as error:  # for them it is no better
-            logger.warning("order %s: who had it is not fenced: %s", order.id, error)
+            log.warning("order %s: who had it is not fenced: %s", order.id, error)
 
     def _is_stopped(self) -> bool:
         self._context.beat()
@@ -185,7 +185,7 @@ class Worker:
         if asked < least:  # it could never be carried out (KIP-91)
             why = f"delivery_timeout_ms {asked} is below the worker's linger_ms + request_timeout_ms"
             return (Status.FAILED, f"{why} ({least})"), True
-        logger.info("order %s: claim %d", claim.order.id, claim.epoch)
+        log.info("order %s: claim %d", claim.order.id, claim.epoch)
         if self._spark is not None and claim.order.request.engine == "spark":
             return self._spark(claim, lease, self._stop), True
         return self._move(claim, lease)
@@ -198,19 +198,19 @@ class Worker:
                 return self._steps(claim.order, task, lease, clock), True
         except FencedError as error:
             why = str(error)  # what a handler of the log keeps would keep the order's clients
-            logger.warning("order %s: this worker was fenced: %s", claim.order.id, why)
+            log.warning("order %s: this worker was fenced: %s", claim.order.id, why)
         except (ForgottenError, MadeAnewError, FilterError) as error:
             return (Status.FAILED, str(error)), True
         except UnansweredError:
             lease.left_open = True
-            logger.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
+            log.warning("order %s: Kafka's client waits in vain, another one goes on", claim.order.id)
             return None, True
         except GivenUpError:
             lease.left_open = True
             if self._stopped_since_ms(lease) is None:
                 limit_ms = claim.order.request.task_timeout_ms
                 return (Status.PAUSED, UNREACHABLE.format(limit_ms)), True
-            logger.warning("order %s: an open transaction is left to Kafka", claim.order.id)
+            log.warning("order %s: an open transaction is left to Kafka", claim.order.id)
         except KafkaException as error:
             return self._kafka_refused(claim, error)
         return None, False
@@ -229,7 +229,7 @@ class Worker:
         """
         while not lease.stopped.is_set() and not self._stop.is_set():
             if clock.set_by_ms():
-                logger.warning("the clock of this machine was set by %+d ms", clock.set_by_ms())
+                log.warning("the clock of this machine was set by %+d ms", clock.set_by_ms())
                 return None
             self._context.beat()
             step = task.step()
@@ -262,7 +262,7 @@ class Worker:
         While Kafka is away it is tried for as long as that lasts, and what was refused before is forgotten.
         """
         error = raised.args[0]
-        logger.warning("order %s: %s", claim.order.id, error.str())
+        log.warning("order %s: %s", claim.order.id, error.str())
         right = refused_right(error, claim.order, user_of(self._context.settings))
         if right:
             return (Status.PAUSED, right), True
@@ -291,4 +291,4 @@ class Worker:
             self._attempts.forget(claim.order.id)
         elif well or self._stopped_since_ms(lease) is not None:
             self._orders.release(claim)
-        logger.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")
+        log.info("order %s: %s", claim.order.id, ending[0] if ending else "left to the next worker")

@@ -33,7 +33,7 @@ TELEMETRY_MS = 1_000
 LATE_MS = 2_000
 """How much later than two intervals a heartbeat may come."""
 
-logger = logging.getLogger("streaming")
+log = logging.getLogger("streaming")
 
 
 def main() -> None:
@@ -47,16 +47,16 @@ def main() -> None:
         with Health(settings.health, settings.section) as health:
             run(settings, stop, health, telemetry)
     except RebuiltError as error:
-        logger.warning("%s", error)
+        log.warning("%s", error)
         sys.exit(process.AGAIN)
     except (StoreError, JarsError, session.WrongSettingError) as error:
-        logger.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
+        log.error("%s", error)  # noqa: TRY400 -- one line: the traceback says nothing to an operator
         sys.exit(process.REFUSED)
     except session.SessionError as error:  # the next JVM may have the memory, or meet the master
-        logger.error("%s", error)  # noqa: TRY400 -- as above
+        log.error("%s", error)  # noqa: TRY400 -- as above
         sys.exit(process.AGAIN)
     except SQLAlchemyError as error:
-        logger.error("%s", line(error))  # noqa: TRY400 -- as above
+        log.error("%s", line(error))  # noqa: TRY400 -- as above
         sys.exit(process.AGAIN if is_passing(error) else process.REFUSED)
     finally:
         telemetry.close(TELEMETRY_MS)
@@ -83,18 +83,18 @@ def work(settings: StreamingSettings, job: Job, stop: threading.Event) -> None:
     try:
         with session.starting(stop):
             spark = session.start(settings)
-            logger.info(
+            log.info(
                 "reading %s and dead letter topics of %s",
                 settings.events_topic,
                 settings.kafka.bootstrap_servers,
             )
             job.warm_up(spark)
     except process.Interrupted:  # nothing has to be finished yet
-        logger.info("stopped while Spark was starting")
+        log.info("stopped while Spark was starting")
         return
     job.run(spark, Random())
     session.end(spark)
-    logger.info("stopped after the last batch")
+    log.info("stopped after the last batch")
 
 
 def upkeep(settings: StreamingSettings, heartbeat: Heartbeat) -> AbstractContextManager[object]:

@@ -36,7 +36,7 @@ NOT_DONE: Final = 1
 BEGINNING: Final = "beginning"
 """The word in place of a time for everything that Kafka has."""
 
-logger = logging.getLogger("streaming.backfill")
+log = logging.getLogger("streaming.backfill")
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     try:
         settings = load(StreamingSettings, arguments.config)
         since_ms = since_ms_of(arguments.since)
-        report = partial(logger.info, "%d of %d offsets")
+        report = partial(log.info, "%d of %d offsets")
         sys.exit(run(settings, since_ms, ask=partial(_confirm, arguments.yes), progress=report))
     except (SettingsError, BackfillError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _confirm(yes: bool, text: str) -> bool:
-    logger.warning("%s %s", text, "--yes" if yes else "Say --yes.")
+    log.warning("%s %s", text, "--yes" if yes else "Say --yes.")
     return yes
 
 
@@ -83,7 +83,7 @@ def run(
         with store:
             rebuild = Rebuild(settings, store, stop, clock_ms, Random())
             work = rebuild.plan(since_ms)
-            logger.info("%s", described(work, since_ms))
+            log.info("%s", described(work, since_ms))
             if work.forgotten:
                 with process.interruptible():  # a signal ends the wait for the answer
                     process.interrupt_if(stop)
@@ -101,7 +101,7 @@ def run(
         raise BackfillError(str(error)) from error
     except SQLAlchemyError as error:
         raise BackfillError(line(error)) from error
-    logger.info("%s", "the new counts are in place" if done else "stopped: nothing was changed")
+    log.info("%s", "the new counts are in place" if done else "stopped: nothing was changed")
     return DONE if done else NOT_DONE
 
 

@@ -57,7 +57,7 @@ LET_GO_AFTER: Final = 10
 there the JVM keeps their plans, about 150 kB a batch."""
 SINK_SCHEMA: Final = pa.schema([RECORDS.field(name) for name in ("key", "value", "headers")])
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class StoppedError(Exception):
@@ -252,7 +252,7 @@ def write_refused(records: DataFrame, settings: StreamingSettings) -> None:
     Where that does not exist and may not be created, they are dropped with an error line.
     """
     if not settings.quarantine_auto_create_topics_enable and not cluster.has_quarantine(settings):
-        logger.error(
+        log.error(
             "%s does not exist: what cannot be read is counted and passed over; create the topic, or set"
             " quarantine_auto_create_topics_enable",
             settings.quarantine_topic,

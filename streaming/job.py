@@ -45,7 +45,7 @@ PREFIX: Final = "query-"
 EARLIER_CHECKPOINT: Final = ("sources", "state", "offsets", "commits", ".metadata.crc", "metadata")
 """What an earlier version let Spark keep; the last name tells that the files are Spark's."""
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Running(NamedTuple):
@@ -116,7 +116,7 @@ class Job:
             refuse_ended(spark)
             raise
         leave_records_alone()
-        logger.info("warmed up in %d ms", self._clock_ms() - began_ms)
+        log.info("warmed up in %d ms", self._clock_ms() - began_ms)
 
     def _run_once(self, spark: SparkSession, running: list[Running], *, again: bool) -> None:
         left_out = self._tracker.settle()
@@ -129,9 +129,9 @@ class Job:
                 for name, stream in kafka_source.streams(spark, readable, start).items():
                     running.append(self._begin(name, stream, directory))
                 if missing:
-                    logger.warning(missing)
+                    log.warning(missing)
                 if again:
-                    logger.info("the queries run again, from where they were")
+                    log.info("the queries run again, from where they were")
                 self._heartbeat.say(KAFKA, up=True)
                 self._heartbeat.say(STREAMING, up=True, message=missing, works=True)
                 self._watch(running)
@@ -200,7 +200,7 @@ class Job:
     def _failed(self, error: Exception, failures: int) -> None:
         failure = failure_of(error)
         subject = "Kafka" if failure.kafka else "a query"
-        logger.error("%s failed, next attempt follows (%d so far): %s", subject, failures, failure.message)
+        log.error("%s failed, next attempt follows (%d so far): %s", subject, failures, failure.message)
         cause, now_ms = "kafka" if failure.kafka else "query", self._clock_ms()
         self._telemetry.failed(cause)
         with contextlib.suppress(SQLAlchemyError, FencedError):  # ``Store.hold`` has asked for the end

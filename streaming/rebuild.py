@@ -48,7 +48,7 @@ UNKNOWN: Final = "UnknownTopicOrPartition"
 MOST_UNKNOWN: Final = 10
 """So often one after the other, 20 s: a broker that has just begun may not know its topics yet."""
 T = TypeVar("T")
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class BackfillError(Exception):
@@ -186,7 +186,7 @@ class Rebuild:
                 unknown = unknown + 1 if UNKNOWN in failure.message else 0
                 if unknown == MOST_UNKNOWN:
                     raise BackfillError(f"a topic was deleted, start again: {failure.message}") from error
-                logger.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
+                log.error("%s; the backfill waits for it", failure.message)  # noqa: TRY400 -- one line
                 failures += 1
                 self._stop.wait(self._backoff.delay_ms(failures, self._rng) / 1_000)
         return None

@@ -47,7 +47,7 @@ NO_UPKEEP: Final = "the store is not looked after"
 DAMAGED: Final = 1
 P = ParamSpec("P")
 T = TypeVar("T")
-logger = logging.getLogger("streaming.store")
+log = logging.getLogger("streaming.store")
 
 
 def _retried(method: Callable[Concatenate[Store, P], T]) -> Callable[Concatenate["RetryingStore", P], T]:
@@ -137,7 +137,7 @@ class Upkeep:
             failure = error
         trouble = f"{NO_UPKEEP}: {failure!r}" if failure else self._damage or self._no_backup
         if trouble and trouble != self._reported:
-            logger.error("%s", trouble, exc_info=failure)
+            log.error("%s", trouble, exc_info=failure)
         self._reported = trouble
         self._heartbeat.say(STORE, up=not trouble, message=trouble, works=True)
 
@@ -164,7 +164,7 @@ class Upkeep:
                 found = next(check.contradictions(connection, f"PRAGMA quick_check({table})"), "")
         except UNREADABLE as error:
             if not is_damage(error):
-                logger.info("%s was not looked through: %s", table, line(error))
+                log.info("%s was not looked through: %s", table, line(error))
                 return ""
             found = "it cannot be read"
         return f"the store is damaged ({table}: {found}): {REMEDY}" if found else ""
@@ -180,7 +180,7 @@ class Upkeep:
                 return f"{NO_BACKUP}: {NO_ROOM}"
             made = backups.path(self._store, now_ms)
             backups.make(self._store, made, self._stop.is_set)
-            logger.info("backup: %s, %d bytes", made.name, made.stat().st_size)
+            log.info("backup: %s, %d bytes", made.name, made.stat().st_size)
             backups.forget(self._store, made, self._settings.store_backups, self._clock_ms())
         except SQLAlchemyError as error:
             return "" if self._stop.is_set() else f"{NO_BACKUP}: {line(error)}"

@@ -31,7 +31,7 @@ from streaming.cluster import Described, ids_of, partitions_of
 from streaming.lag import Lag
 from streaming.settings import StreamingSettings
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class TopicsEndedError(Exception):
@@ -92,9 +92,7 @@ class TopicTracker:
         ended = list(data_loss.ended(self._reached, self._ids, now, self._ends))
         if ended:
             for lost in ended:
-                logger.warning(
-                    "%s: %s, at least %d records were not read", lost.topic, lost.reason, lost.unread
-                )
+                log.warning("%s: %s, at least %d records were not read", lost.topic, lost.reason, lost.unread)
             self._store.end_topics(ended, self._settings.kafka_cluster, self._clock_ms())
             topics = {lost.topic for lost in ended}
             self._ends = {place: end for place, end in self._ends.items() if place[0] not in topics}
@@ -141,7 +139,7 @@ class TopicTracker:
         """The counts of the skipped offsets that were deleted."""
         counts = data_loss.missed(skipped, beginnings)
         for topic, count in counts.items():
-            logger.warning("%s: %d offsets were deleted before they were read", topic, count)
+            log.warning("%s: %d offsets were deleted before they were read", topic, count)
         kafka_cluster, now_ms = self._settings.kafka_cluster, self._clock_ms()
         return data_loss.counters(counts, data_loss.DELETED_UNREAD, kafka_cluster, now_ms)
 

@@ -38,7 +38,7 @@ PLAIN: Final = 1_000_000
 OPENMETRICS: Final = "application/openmetrics-text"
 _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 _NAMES = frozenset(metric.name for metric in catalog.ALL)
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Exposition:
         try:
             found = self._cached.get()
         except ApiError as error:
-            logger.warning("nothing of the store can be scraped: %s", error)
+            log.warning("nothing of the store can be scraped: %s", error)
             found = NOTHING
         samples = [
             *chain.from_iterable(samples(moment) for samples in found.timed),
@@ -135,7 +135,7 @@ def _read_store(connection: Connection) -> StoreSamples:
         except ApiError as error:
             complete = False
             names = ", ".join(metric.name for metric in reader.metrics)
-            logger.warning("%s withheld from the scrape: %s", names, error)
+            log.warning("%s withheld from the scrape: %s", names, error)
     return StoreSamples(lines(samples), lines(samples, traced=True), timed, complete)
 
 

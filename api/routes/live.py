@@ -31,7 +31,7 @@ PROBLEM = "problem"
 """The kind that says why the other states cannot be read; its detail is empty when they can."""
 ADMITTED_FOR_S = 0.5
 """How long a stream goes on before the credentials that it was opened with are checked again."""
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 StateReader = Callable[[], BaseModel]
 
 
@@ -109,7 +109,7 @@ class Live:
             try:
                 await self._read_states()
             except Exception:
-                logger.exception("the states cannot be read; they are read again after the interval")
+                log.exception("the states cannot be read; they are read again after the interval")
             await asyncio.sleep(self._interval_ms / MS_PER_S)
 
     async def _read_states(self) -> None:

@@ -18,7 +18,7 @@ KAFKA: Final = "kafka"
 REDRIVE: Final = "redrive"
 STORE: Final = "store"
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class Heartbeat:
         except SQLAlchemyError as error:
             if line(error) != self._trouble:
                 self._trouble = line(error)
-                logger.warning("the heartbeat is not taken: %s", self._trouble)
+                log.warning("the heartbeat is not taken: %s", self._trouble)
         except FencedError as error:  # ``Store.hold`` has asked for the end
-            logger.warning("the heartbeat is not taken: %s", error)
+            log.warning("the heartbeat is not taken: %s", error)
         else:
             self._trouble = ""
             if self._states and all(state.works for state in self._states.values()):

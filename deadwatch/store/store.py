@@ -132,7 +132,7 @@ class Store:
         with self._writing() as connection:
             if not progress.move(connection, batch.begins, batch.offsets):
                 return False
-            caps, now_ms = RowLimits(self._max_rows), batch.committed_at_ms
+            limits, now_ms = RowLimits(self._max_rows), batch.committed_at_ms
             events = [storable_event(not_ahead(event, now_ms)) for event in batch.events]
             limited = dead_letters.merge(
                 connection,
@@ -143,16 +143,16 @@ class Store:
                 now_ms=now_ms,
             )
             for states in (abandoned, task_timers, restarts):
-                states.merge(connection, events, caps)
-            snapshots.merge(connection, events, caps, now_ms)
+                states.merge(connection, events, limits)
+            snapshots.merge(connection, events, limits, now_ms)
             snapshots.forget_silent(connection, now_ms)
-            progress.merge(connection, batch, caps)
+            progress.merge(connection, batch, limits)
             progress.note_topic_ids(connection, batch.topic_ids)
-            handled.merge(connection, events, batch.present, caps)
-            returned = share_returns.merge(connection, batch.origins, events, caps, now_ms)
+            handled.merge(connection, events, batch.present, limits)
+            returned = share_returns.merge(connection, batch.origins, events, limits, now_ms)
             grown = (*batch.series, *returned)
             beyond = self._buckets.merge(connection, grown, now_ms)
-            refused = [limited_by(name, count, now_ms, now_ms) for name, count in caps.beyond.items()]
+            refused = [limited_by(name, count, now_ms, now_ms) for name, count in limits.beyond.items()]
             deltas = (*progress.read_records(batch), *grown, *limited, *beyond, *refused)
             counters.merge(connection, deltas, self._max_series)
         return True

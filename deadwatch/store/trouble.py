@@ -74,7 +74,7 @@ def line(error: Exception) -> str:
 
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def retry_while_away(
@@ -104,10 +104,10 @@ def retry_while_away(
                 raise
             if line(error) != reported:
                 reported = line(error)
-                logger.error("%s; %s waits for it", reported, who)  # noqa: TRY400 -- one line tells it all
+                log.error("%s; %s waits for it", reported, who)  # noqa: TRY400 -- one line tells it all
             failures += 1
             ended.wait(backoff.delay_ms(failures, rng) / 1_000)
         else:
             if failures:
-                logger.info("the store works again, after %d attempts", failures)
+                log.info("the store works again, after %d attempts", failures)
             return result

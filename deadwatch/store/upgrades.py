@@ -18,7 +18,7 @@ from deadwatch.store.versions import MIGRATIONS, TABLE, Kind, State, known, requ
 LOCK: Final = 0x64656164
 """PostgreSQL's advisory lock: two processes that open an empty database do not both make its tables."""
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -59,7 +59,7 @@ def _upgrade(connection: Connection, to: str) -> State:
         _make(connection)
     else:
         command.upgrade(configuration(connection), to)
-    logger.info("the store has version %s now", to)
+    log.info("the store has version %s now", to)
     return found
 
 

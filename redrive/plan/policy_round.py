@@ -25,7 +25,7 @@ from deadwatch.store.write.policies import LONGEST_REST_MS, PolicyBook
 from redrive.cluster import Cluster
 from redrive.plan.creation import CreateOrder, OrderService
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(10_000, LONGEST_REST_MS)
 FAILED: Final = "its order {} has failed: see there, change the policy, and it goes on"
@@ -66,9 +66,9 @@ class PolicyRounds:
             try:
                 self.look(stop)
             except SQLAlchemyError as error:
-                logger.error("no redrive policy is looked at: %s", line(error))  # noqa: TRY400 -- it tells it all
+                log.error("no redrive policy is looked at: %s", line(error))  # noqa: TRY400 -- it tells it all
             except Exception:
-                logger.exception("the redrive policies could not be looked at")
+                log.exception("the redrive policies could not be looked at")
 
     def look(self, stop: threading.Event) -> None:
         """Have one round: every policy that is due to be looked at.
@@ -88,7 +88,7 @@ class PolicyRounds:
                 failures = policy.failures + 1
                 at_ms = self.orders.now_ms() + BACKOFF.delay_ms(failures, self.rng)
                 self.book.rest(policy, str(error), failures, at_ms)
-                logger.warning("policy %s makes no order: %s", policy.id, error)
+                log.warning("policy %s makes no order: %s", policy.id, error)
 
     def _carry_out(self, policy: Policy, latest: Latest | None, now_ms: int, stop: threading.Event) -> None:
         if rests(policy, latest):
@@ -122,4 +122,4 @@ class PolicyRounds:
         wanted = order if plan.selected > plan.left_out or plan.at_least else None
         made = self.book.carry_out(policy, part, wanted, plan.model_dump_json())
         if made is not None:
-            logger.info("policy %s: order %s about %s", policy.id, made.order.id, part.topic)
+            log.info("policy %s: order %s about %s", policy.id, made.order.id, part.topic)

@@ -100,16 +100,16 @@ def _counted(before: Values, count: int, event: WorkerSnapshot) -> Values:
     }
 
 
-def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+def merge(connection: Connection, events: Sequence[Event], limits: RowLimits) -> None:
     """Apply the events in their order."""
     workers = {worker for event in events if (worker := getattr(event, "worker", None)) is not None}
-    caps.follow(connection, table.c.worker, workers, events, following)
+    limits.follow(connection, table.c.worker, workers, events, following)
     latest = {(one.kafka_cluster, one.worker): one for one in events if isinstance(one, WorkerSnapshot)}
     for snapshot in latest.values():
-        _replace_instances(connection, snapshot, caps)
+        _replace_instances(connection, snapshot, limits)
 
 
-def _replace_instances(connection: Connection, snapshot: WorkerSnapshot, caps: RowLimits) -> None:
+def _replace_instances(connection: Connection, snapshot: WorkerSnapshot, limits: RowLimits) -> None:
     of_worker = (instances.c.kafka_cluster == snapshot.kafka_cluster, instances.c.worker == snapshot.worker)
     known = connection.execute(select(instances).where(*of_worker))
     before = {(row.connector, row.task): row for row in known}
@@ -124,4 +124,4 @@ def _replace_instances(connection: Connection, snapshot: WorkerSnapshot, caps: R
         if not snapshot.threads_known:
             row["abandoned"] = earlier.abandoned if earlier is not None else 0
         rows.append(storable_values(row))
-    caps.upsert(connection, instances, rows)
+    limits.upsert(connection, instances, rows)

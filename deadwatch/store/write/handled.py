@@ -32,7 +32,7 @@ Topic = tuple[str, str]
 
 
 def merge(
-    connection: Connection, events: Sequence[Event], present: Mapping[str, Present], caps: RowLimits
+    connection: Connection, events: Sequence[Event], present: Mapping[str, Present], limits: RowLimits
 ) -> None:
     """Add what a batch reports; delete what Kafka has no more of the topics in ``present``."""
     handled: dict[Topic, dict[Block, list[Run]]] = defaultdict(lambda: defaultdict(list))
@@ -44,7 +44,7 @@ def merge(
         numbers = {block.number for block in runs}
         before = _blocks(connection, topic, {block.partition for block in runs}, table.c.block.in_(numbers))
         rows = [_row(topic, block, united(before.get(block), found)) for block, found in runs.items()]
-        caps.upsert(connection, table, rows)
+        limits.upsert(connection, table, rows)
     for name, one in present.items():
         _forget(connection, name, one)
 

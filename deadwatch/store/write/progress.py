@@ -75,7 +75,7 @@ def move(connection: Connection, begins: Offsets, ends: Offsets) -> bool:
     return True
 
 
-def merge(connection: Connection, batch: Batch, caps: RowLimits) -> None:
+def merge(connection: Connection, batch: Batch, limits: RowLimits) -> None:
     """Note the batch, and the marks of its sources."""
     last = connection.execute(select(batches).where(batches.c.query_id == batch.stream)).first()
     figures = {name: getattr(batch, name) for name in ("committed_at_ms", "duration_ms", "records", "lag_ms")}
@@ -84,7 +84,7 @@ def merge(connection: Connection, batch: Batch, caps: RowLimits) -> None:
     number = 0 if last is None else last.batch_id + 1
     upsert(connection, batches, [{"query_id": batch.stream, "batch_id": number, **figures}])
     positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
-    rows = caps.fitting(connection, marks, positions, _forget)
+    rows = limits.fitting(connection, marks, positions, _forget)
     if rows:
         known = tuple_(*(marks.c[name] for name in Position._fields))
         connection.execute(

@@ -39,17 +39,17 @@ NO_METERS: Final = dict.fromkeys(("started_at_ms", *METERS, *(f"{name}_total" fo
 NO_COUNT: Final = {"started_at_ms": 0, "counted": 0, "total": 0}
 
 
-def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+def merge(connection: Connection, events: Sequence[Event], limits: RowLimits) -> None:
     """Apply the snapshots in their order."""
     of_brokers = [one for one in events if isinstance(one, BrokerSnapshot)]
     brokers = {one.broker for one in of_brokers}
-    caps.follow(connection, share_groups.c.broker, brokers, of_brokers, meters_after)
+    limits.follow(connection, share_groups.c.broker, brokers, of_brokers, meters_after)
     of_collectors = [one for one in events if isinstance(one, CollectorSnapshot)]
     collectors = {one.collector for one in of_collectors}
-    caps.follow(connection, collector_counts.c.collector, collectors, of_collectors, counts_after)
+    limits.follow(connection, collector_counts.c.collector, collectors, of_collectors, counts_after)
     for event in events:
         if isinstance(event, ConnectTasksSnapshot):
-            _replace_tasks(connection, event, caps)
+            _replace_tasks(connection, event, limits)
 
 
 def meters_after(before: States, event: BrokerSnapshot) -> States:
@@ -106,7 +106,7 @@ def _totals(before: Values, now: Values, names: Sequence[str], *, anew: bool) ->
     }
 
 
-def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, caps: RowLimits) -> None:
+def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, limits: RowLimits) -> None:
     """Replace what this source has reported; tasks of other sources stay."""
     connection.execute(
         update(connect_tasks)
@@ -121,4 +121,4 @@ def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, caps: Ro
     for one in event.connect_tasks:
         old = before.get((event.kafka_cluster, one.worker, one.connector, one.task))
         rows.append(storable_values({**of_snapshot, **task_after(old, one)}))
-    caps.upsert(connection, connect_tasks, rows)
+    limits.upsert(connection, connect_tasks, rows)

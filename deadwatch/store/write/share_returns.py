@@ -89,13 +89,17 @@ def awaited(connection: Connection) -> bool:
 
 
 def merge(
-    connection: Connection, origins: Sequence[Origins], events: Sequence[Event], caps: RowLimits, now_ms: int
+    connection: Connection,
+    origins: Sequence[Origins],
+    events: Sequence[Event],
+    limits: RowLimits,
+    now_ms: int,
 ) -> list[SeriesDelta]:
     """Add the ranges of a batch, and count what came back."""
     written = [one for one in events if isinstance(one, RedriveWritten)]
     topics = {storable_key(one.target_topic) for one in written}
     if written:
-        _merge_ranges(connection, topics, written, caps, now_ms)
+        _merge_ranges(connection, topics, written, limits, now_ms)
     kept = rows_with(connection, share_returns.c.source_topic, topics)
     waiting = [Origin._make(row[: len(Origin._fields)]) for row in kept]  # of topics that have new ranges
     new = [one for each in origins for one in _origins(each)]
@@ -103,7 +107,7 @@ def merge(
         return []
     sources = {one.source_topic for one in (*waiting, *new)}
     returned, left = _matched([*waiting, *new], _written(connection, sources))
-    _keep(connection, waiting, left, caps, now_ms)
+    _keep(connection, waiting, left, limits, now_ms)
     return [
         one
         for key, count in returned.items()
@@ -115,7 +119,7 @@ def _merge_ranges(
     connection: Connection,
     topics: Collection[str],
     events: Iterable[RedriveWritten],
-    caps: RowLimits,
+    limits: RowLimits,
     now_ms: int,
 ) -> None:
     """Add the ranges of events of these topics; a range that continues one of its order is joined with it."""
@@ -130,7 +134,7 @@ def _merge_ranges(
     after = {one[:RANGE_KEY]: one for found in partitions.values() for one in found}
     delete_keys(connection, redrive_written, {one[:RANGE_KEY] for one in before} - after.keys())
     changed = [one._asdict() for one in after.values() if one not in known]
-    caps.upsert(connection, redrive_written, changed)
+    limits.upsert(connection, redrive_written, changed)
 
 
 def _by_partition(ranges: Iterable[Written]) -> dict[TargetPartition, list[Written]]:
@@ -201,7 +205,7 @@ def _origins(one: Origins) -> Iterable[Origin]:
 
 
 def _keep(
-    connection: Connection, waiting: Sequence[Origin], left: Sequence[Origin], caps: RowLimits, now_ms: int
+    connection: Connection, waiting: Sequence[Origin], left: Sequence[Origin], limits: RowLimits, now_ms: int
 ) -> None:
     connection.execute(delete(share_returns).where(share_returns.c.read_at_ms < now_ms - ORIGINS_KEPT_MS))
     known = {one[:ORIGIN_KEY]: one for one in waiting}
@@ -209,4 +213,4 @@ def _keep(
     delete_keys(connection, share_returns, known.keys() - after.keys())
     rows = [{**one._asdict(), "read_at_ms": now_ms} for key, one in after.items() if known.get(key) != one]
     longer = merging(connection, share_returns, lambda new: {"end_offset": new.end_offset})
-    many(connection, longer, caps.fitting(connection, share_returns, rows))
+    many(connection, longer, limits.fitting(connection, share_returns, rows))

@@ -22,17 +22,17 @@ from deadwatch.store.write.states import RowLimits
 FORGOTTEN_AFTER_MS: Final = 7 * 86_400_000
 
 
-def merge(connection: Connection, events: Sequence[Event], caps: RowLimits, now_ms: int) -> None:
+def merge(connection: Connection, events: Sequence[Event], limits: RowLimits, now_ms: int) -> None:
     """Apply the states of sources, and the latest snapshot of every source."""
     states = [one for one in events if isinstance(one, SourceStatus)]
-    merge_sources(connection, caps.fitting(connection, sources, [_source(one) for one in states]), now_ms)
+    merge_sources(connection, limits.fitting(connection, sources, [_source(one) for one in states]), now_ms)
     ended = [subject for subject, one in {one.subject: one for one in states}.items() if one.ended]
     _forget(connection, ended)
     for topics in {one.source: one for one in events if isinstance(one, DeadLetterTopicsSnapshot)}.values():
         found = [{"dlq_topic": row.pop("topic"), **row} for row in map(asdict, topics.dead_letter_topics)]
-        _replace(connection, dead_letter_topics, topics, found, caps)
+        _replace(connection, dead_letter_topics, topics, found, limits)
     for snapshot in {one.source: one for one in events if isinstance(one, FindingsSnapshot)}.values():
-        _replace(connection, findings, snapshot, _lasting(connection, snapshot), caps)
+        _replace(connection, findings, snapshot, _lasting(connection, snapshot), limits)
 
 
 def _lasting(connection: Connection, snapshot: FindingsSnapshot) -> list[Values]:
@@ -50,11 +50,11 @@ def _lasting(connection: Connection, snapshot: FindingsSnapshot) -> list[Values]
 
 
 def _replace(
-    connection: Connection, table: Table, snapshot: Event, rows: Iterable[Values], caps: RowLimits
+    connection: Connection, table: Table, snapshot: Event, rows: Iterable[Values], limits: RowLimits
 ) -> None:
     connection.execute(delete(table).where(table.c.source == snapshot.source))
     own = {name: getattr(snapshot, name) for name in ("kafka_cluster", "source", "observed_at_ms")}
-    caps.upsert(connection, table, [storable_values({**row, **own}) for row in rows])
+    limits.upsert(connection, table, [storable_values({**row, **own}) for row in rows])
 
 
 def named_topics(connection: Connection) -> frozenset[str]:

@@ -86,7 +86,7 @@ KEPT_MS: Final = 86_400_000
 """How long a timer that has ended is remembered, for its application to show 0."""
 
 
-def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> None:
+def merge(connection: Connection, events: Sequence[Event], limits: RowLimits) -> None:
     """Apply the events in their order."""
     timer_events = [one for one in events if isinstance(one, TaskTimerStarted | TaskTimerEnded)]
     if not timer_events:
@@ -94,4 +94,4 @@ def merge(connection: Connection, events: Sequence[Event], caps: RowLimits) -> N
     latest_ms = max(map(said_at_ms, timer_events))
     connection.execute(delete(task_timers).where(task_timers.c.heard_ms < clamped(latest_ms - KEPT_MS)))
     applications = {one.application for one in timer_events}
-    caps.follow(connection, task_timers.c.application, applications, timer_events, following)
+    limits.follow(connection, task_timers.c.application, applications, timer_events, following)
