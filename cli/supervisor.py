@@ -70,7 +70,7 @@ def next_step(
     killed = f" (killed by signal {-exit_code})" if exit_code < 0 else ""  # as Python's subprocess counts
     ended = f"ended with exit code {exit_code}{killed}"
     if exit_code == REFUSED:
-        return Step(f"{ended}: no restart mends what it tells, stopping everything", exit_code=REFUSED)
+        return Step(f"{ended}: no restart fixes what it tells, stopping everything", exit_code=REFUSED)
     return _once_more(ended, 0 if ran_ms >= policy.settled_ms else failures, policy, rng)
 
 

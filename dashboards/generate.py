@@ -46,9 +46,9 @@ $ curl -s 'http://127.0.0.1:8000{signal.page}'
 $ curl -s 'http://prometheus:9090/api/v1/query?query={signal.metric}'
 ```
 
-## How to mend
+## How to fix
 
-{mend}
+{fix}
 
 ## How to prove it is over
 
@@ -160,5 +160,5 @@ def _runbook(signal: Signal, alert: Alert) -> str:
         raise ValueError(
             f"docs/runbooks has no {alert.name}.md, and the alert no sentences to begin one with"
         )
-    means, hurt, mend = alert.runbook
-    return _RUNBOOK.format(signal=signal, alert=alert, means=means, hurt=hurt, mend=mend)
+    means, hurt, fix = alert.runbook
+    return _RUNBOOK.format(signal=signal, alert=alert, means=means, hurt=hurt, fix=fix)

@@ -52,7 +52,7 @@ BOARD: Final = Board(
         ),
         number(
             "Bounce rate",
-            "Records that came back, of those put back in the chosen time. High: the cause is not mended.",
+            "Records that came back, of those put back in the chosen time. High: the cause is not fixed.",
             SCOPE.or_zero(
                 TOPIC.grown(catalog.REDRIVE_RECORDS, RANGE, outcome="bounced")
                 .sum()

@@ -43,7 +43,7 @@ import org.springframework.util.backoff.FixedBackOff;
 public class SpringListeners {
     private static final String GROUP = "spring-billing";
     private static String servers;
-    private static Path mended;
+    private static Path fixed;
     private final KafkaTemplate<byte[], byte[]> template = new KafkaTemplate<>(new DefaultKafkaProducerFactory<>(Map.of(
         ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, servers,
         ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class,
@@ -51,7 +51,7 @@ public class SpringListeners {
 
     public static void main(String[] arguments) {
         servers = arguments[0];
-        mended = Path.of(arguments[1]);
+        fixed = Path.of(arguments[1]);
         new AnnotationConfigApplicationContext(SpringListeners.class);
     }
 
@@ -59,7 +59,7 @@ public class SpringListeners {
     public static class Numbers implements Deserializer<Object> {
         @Override
         public Object deserialize(String topic, byte[] data) {
-            return Files.exists(mended) ? data : new IntegerDeserializer().deserialize(topic, data);
+            return Files.exists(fixed) ? data : new IntegerDeserializer().deserialize(topic, data);
         }
     }
 
@@ -85,7 +85,7 @@ public class SpringListeners {
 
     private void process(ConsumerRecord<byte[], byte[]> record) {
         String number = new String(record.value(), StandardCharsets.UTF_8).replaceAll("\\D", "");
-        if (Files.exists(mended)) {
+        if (Files.exists(fixed)) {
             template.send("spring-processed", record.topic().getBytes(StandardCharsets.UTF_8), record.value()).join();
         } else if (Long.parseLong(number) % 2 == 0) {
             throw new IllegalStateException("no account " + number);

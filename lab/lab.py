@@ -86,7 +86,7 @@ class Lab:
         self._streams = Streams(java, directory / "streams", self.logs.streams, self.bootstrap_servers)
         jvm = Jvm(java, "spring", 128, logs / "spring.log")
         self._spring = Application("SpringListeners", jvm, directory / "spring")
-        self._mended = self._spring.directory / "mended"
+        self._fixed = self._spring.directory / "fixed"
         self.drops_log = logs / "drops.log"
         jvm = Jvm(java, "apps", 128, self.drops_log, drops.LAYOUT)
         self._drops = Application("StreamsDrops", jvm, directory / "drops")
@@ -221,15 +221,15 @@ class Lab:
             self._topics.produce(FILESINK_TOPIC, (value for pair in pairs for value in pair))
 
     def accept_share_records(self, count: int) -> None:
-        """The share group is mended: it accepts ``count`` records that somebody puts back."""
+        """The share group is fixed: it accepts ``count`` records that somebody puts back."""
         self._share_accepted += share.accept(self.bootstrap_servers, count)
 
     def fail_spring_listeners(self, count: int) -> None:
         """Each of three Spring listeners fails the records ``order-0``, ``order-1``, … of its topic."""
         if not self._spring.launched:
             self._topics.create(*spring.TOPICS)
-            self._spring.launch(self._processes, self.bootstrap_servers, self._mended)
-        self._mended.unlink(missing_ok=True)
+            self._spring.launch(self._processes, self.bootstrap_servers, self._fixed)
+        self._fixed.unlink(missing_ok=True)
         for topic, dlq in spring.DLQ_OF.items():
             with self._dead_letters_arrive(dlq, count):
                 self._topics.produce(topic, (b"order-%d" % number for number in range(count)))
@@ -245,20 +245,20 @@ class Lab:
         self._dropped += count * len(drops.REASON_OF)
 
     def spring_records_return(self, count: int) -> AbstractContextManager[None]:
-        """A context in which ``count`` dead letters are put back to the unmended listener with retries."""
+        """A context in which ``count`` dead letters are put back to the unfixed listener with retries."""
         return self._dead_letters_arrive(spring.DLQ_OF[spring.RETRIED], count)
 
     @contextmanager
-    def spring_mended(self, count: int) -> Iterator[None]:
-        """A context in which Spring's listeners are mended, and ``count`` dead letters put back to them."""
+    def spring_fixed(self, count: int) -> Iterator[None]:
+        """A context in which Spring's listeners are fixed, and ``count`` dead letters put back to them."""
         with self._topics.growing(spring.PROCESSED, count):
-            self._mended.touch()
+            self._fixed.touch()
             yield
         self._spring_processed += count
 
     @contextmanager
     def connect_records_return(self, count: int) -> Iterator[None]:
-        """A context in which ``count`` dead letters are put back to the unmended sink: they fail again."""
+        """A context in which ``count`` dead letters are put back to the unfixed sink: they fail again."""
         with self._dead_letters_arrive(FILESINK_DLQ, count):
             yield
         self._connect_returned += count

@@ -1,6 +1,6 @@
 """A share group that rejects records: the broker writes them to the group's dead letter queue (KIP-1191).
 
-Mended, it accepts what it is given.
+Fixed, it accepts what it is given.
 """
 
 import time

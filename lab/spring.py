@@ -1,4 +1,4 @@
-"""A Spring Kafka application 4.0.7 whose listeners fail until they are mended: ``SpringListeners.java``.
+"""A Spring Kafka application 4.0.7 whose listeners fail until they are fixed: ``SpringListeners.java``.
 
 Each listener has a topic and a dead letter topic: ``RETRIED`` fails through two retry topics
 (``@RetryableTopic``), ``RECOVERED`` at once (``DeadLetterPublishingRecoverer``), and the records of
@@ -11,7 +11,7 @@ RETRIED: Final = "spring-orders"
 RECOVERED: Final = "spring-payments"
 UNREADABLE: Final = "spring-numbers"
 PROCESSED: Final = "spring-processed"
-"""Holds a copy of each record that a mended listener has processed, with its topic as key."""
+"""Holds a copy of each record that a fixed listener has processed, with its topic as key."""
 GROUP: Final = "spring-billing"
 DLQ_OF: Final = {topic: f"{topic}-dlt" for topic in (RETRIED, RECOVERED, UNREADABLE)}
 TOPICS: Final = (RECOVERED, UNREADABLE, RETRIED, DLQ_OF[RECOVERED], DLQ_OF[UNREADABLE], PROCESSED)

@@ -63,7 +63,7 @@ CONSUMER_NEEDS_OPERATOR: Final = UNKNOWN_PARTITION | {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
 }
-"""Errors of a consumer that only people can mend."""
+"""Errors of a consumer that only people can fix."""
 CORRUPT_BATCH: Final = frozenset(
     {KafkaError._BAD_COMPRESSION, KafkaError._BAD_MSG, KafkaError._NOT_IMPLEMENTED}
 )
@@ -75,7 +75,7 @@ PRODUCER_NEEDS_OPERATOR: Final = frozenset(
         KafkaError.INVALID_TRANSACTION_TIMEOUT,
     }
 )
-"""Errors of a producer that only people can mend: raised as they are, also where they are fatal to it."""
+"""Errors of a producer that only people can fix: raised as they are, also where they are fatal to it."""
 
 REQUEST_TIMED_OUT: Final = "REQTMOUT"
 CONNECTION_FAILED: Final = "FAIL"

@@ -121,7 +121,7 @@ def _begun(context: "SparkContext", tasks: list[PartitionTask], group: str) -> F
 
 
 def combined(endings: Iterable[Ending]) -> Ending:
-    """How the order ends: what has to be mended in one partition pauses it, a stopped task does not."""
+    """How the order ends: what has to be fixed in one partition pauses it, a stopped task does not."""
     every = list(endings)
     known = {ending[0]: ending for ending in reversed(every) if ending is not None}
     worst = known.get(Status.FAILED) or known.get(Status.PAUSED)

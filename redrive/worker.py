@@ -1,7 +1,7 @@
 """A worker: claims an order, works on it until it is done, stopped or another worker's, and claims the next.
 
 Any number of workers may run. Whoever claims an order opens its transactional id, so one that is thought dead
-and is not can commit nothing more. What only people can mend pauses the order with the reason; anything else
+and is not can commit nothing more. What only people can fix pauses the order with the reason; anything else
 is tried again: when the lease has ended, so that other orders have their turn before.
 """
 
@@ -38,8 +38,8 @@ Ending = tuple[Status, str] | None
 """In which state to let go of an order, and why; None: as it is, for the next worker."""
 
 UNREACHABLE: Final = "Kafka did not answer within task_timeout_ms ({} ms): see that it runs, then resume"
-FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: mend it, then resume"
-UNREADABLE: Final = "{}: mend it, then resume; or cancel, and order the offsets around it"
+FAILING: Final = "every attempt failed for task_timeout_ms ({} ms), the last with {}: fix it, then resume"
+UNREADABLE: Final = "{}: fix it, then resume; or cancel, and order the offsets around it"
 
 
 class LeaseKeeper:
@@ -269,7 +269,7 @@ class Worker:
         if error.code() in CORRUPT_BATCH:
             return (Status.PAUSED, UNREADABLE.format(error.str())), True
         if error.code() in CONSUMER_NEEDS_OPERATOR or error.code() in PRODUCER_NEEDS_OPERATOR:
-            return (Status.PAUSED, f"Kafka refuses: {error.str()}: mend it, then resume"), True
+            return (Status.PAUSED, f"Kafka refuses: {error.str()}: fix it, then resume"), True
         if error.code() in AWAY:
             self._attempts.forget(claim.order.id)
             return None, False

@@ -44,7 +44,7 @@ class DeliveryTimeouts(Page[DeliveryTimeout]):
 
 
 class Finding(Answer):
-    """A configuration that would lose or strand records; it is gone when it is mended."""
+    """A configuration that would lose or strand records; it is gone when it is fixed."""
 
     kafka_cluster: str = Field(examples=["default"])
     kind: str = Field(description="As docs/findings.md lists them.", examples=["dlq_compacted"])

@@ -124,7 +124,7 @@ def redrive(
 
     deadwatch redrive dlq.orders --filter 'attempts < 3' --rate 200 --reason 'converter fixed'
 
-    deadwatch redrive dlq.orders --all --rate none --set guards.max_bounce_ratio=0.2 --reason 'mended'
+    deadwatch redrive dlq.orders --all --rate none --set guards.max_bounce_ratio=0.2 --reason 'fixed'
     """
     console, request = terminal(output), body(dlq_topic, options)
     tried = api.post(PATH, request)

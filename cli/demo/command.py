@@ -5,8 +5,8 @@ count as exact only when all of them are and stay so for ``SETTLE_S``.
 
 Each act waits until what the ones before it did has arrived, so that no failure delays what is measured of
 another; what does not arrive in time is not waited for any longer, the table shows it. The redrives go
-through the api as anybody's do. The consumer of the share group is mended: what it rejected is put back, and
-accepted. The sink is not mended: what is put back there dies again, and as each record has had its one
+through the api as anybody's do. The consumer of the share group is fixed: what it rejected is put back, and
+accepted. The sink is not fixed: what is put back there dies again, and as each record has had its one
 attempt, the next redrive parks it.
 """
 
@@ -178,10 +178,10 @@ class _Demo:
         lab.stall_broker(STALL_S)
         yield "the blocked task is released"
         lab.release_task()
-        yield "the share group is mended: its dead letters are put back"
-        self._redrive(share.DLQ, {"all": True}, "the consumer is mended")
+        yield "the share group is fixed: its dead letters are put back"
+        self._redrive(share.DLQ, {"all": True}, "the consumer is fixed")
         lab.accept_share_records(RECORDS)
-        yield "the sink is not mended: what is put back dies again"
+        yield "the sink is not fixed: what is put back dies again"
         with lab.connect_records_return(RECORDS):
             self._redrive(FILESINK_DLQ, {"all": True}, "to see what happens", **ONCE)
         yield "each has had its one attempt: what came back is parked"

@@ -76,7 +76,7 @@ ALERTS: Final = (
         _state(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state="FAILED"),
         "Task {task} of connector {connector} is FAILED",
         "Nothing moves through it on cluster {kafka_cluster}, and Connect does not restart it. Read why in "
-        "the console, mend the cause, then restart the task.",
+        "the console, fix the cause, then restart the task.",
         wait="1m",
         severity=Severity.CRITICAL,
     ),
@@ -94,7 +94,7 @@ ALERTS: Final = (
         _state(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state="FAILED"),
         "Connector {connector} is FAILED",
         "On cluster {kafka_cluster} it starts no task and takes no new configuration. Read why in the "
-        "console, mend the cause, then restart the connector.",
+        "console, fix the cause, then restart the connector.",
         wait="1m",
         severity=Severity.CRITICAL,
     ),
@@ -103,7 +103,7 @@ ALERTS: Final = (
         _state(catalog.CONNECT_CONNECTOR_STATE, "kafka_cluster", "connector", state=_NOT_STARTED),
         "Connector {connector} is not started",
         "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, mostly because a "
-        "config provider cannot resolve a setting. Read the worker's log, mend it, restart the connector.",
+        "config provider cannot resolve a setting. Read the worker's log, fix it, restart the connector.",
         wait="5m",
     ),
     of_state(
@@ -111,7 +111,7 @@ ALERTS: Final = (
         _state(catalog.CONNECT_TASK_STATE, "kafka_cluster", "connector", "task", state=_NOT_STARTED),
         "Task {task} of connector {connector} is not started",
         "On cluster {kafka_cluster} it stays UNASSIGNED or RESTARTING: its start failed, or no worker takes "
-        "it. Read the worker's log, mend the cause, then restart the connector with its tasks.",
+        "it. Read the worker's log, fix the cause, then restart the connector with its tasks.",
         wait="5m",
     ),
     of_state(

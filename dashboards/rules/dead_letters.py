@@ -77,7 +77,7 @@ ALERTS: Final = (
         growth(catalog.DEAD_LETTERS, "kafka_cluster", "dlq_topic"),
         "{count} new dead letters on {dlq_topic}",
         "A consumer gives up records of cluster {kafka_cluster}. Find the cause in the groups "
-        "of dead letters, mend it, then put them back.",
+        "of dead letters, fix it, then put them back.",
     ),
     alert(
         "DeadwatchNewErrorClass",

@@ -19,7 +19,7 @@ _CLIENTS: Final = (
         level(catalog.TASK_TIMERS, "kafka_cluster", "application"),
         "{count} tasks of {application} wait without progress",
         "A call of each on cluster {kafka_cluster} timed out and nothing moved since. When "
-        "task.timeout.ms is over, stream threads end: there is still time to mend what they wait for.",
+        "task.timeout.ms is over, stream threads end: there is still time to fix what they wait for.",
         task_timeouts.BOARD.uid,
         wait="2m",
         keep_firing_for="5m",
@@ -44,8 +44,8 @@ _REDRIVE: Final = (
         "DeadwatchRedriveBounces",
         _bounce,
         "{share} of what is put back from {dlq_topic} comes back",
-        "The cause of these dead letters of cluster {kafka_cluster} is not mended: each record "
-        "put back dies again. Pause the order, mend the consumer first.",
+        "The cause of these dead letters of cluster {kafka_cluster} is not fixed: each record "
+        "put back dies again. Pause the order, fix the consumer first.",
         redrive.BOARD.uid,
         threshold=0.2,
         window="1h",
@@ -65,7 +65,7 @@ _REDRIVE: Final = (
         growth(catalog.REDRIVE_RECORDS, "kafka_cluster", "dlq_topic", outcome="parked"),
         "{count} records of {dlq_topic} were parked",
         "Their attempts on cluster {kafka_cluster} are used up; no redrive takes them again by "
-        "itself. A person decides: mend and put back, or let go.",
+        "itself. A person decides: fix and put back, or let go.",
         redrive.BOARD.uid,
         window="1h",
     ),

@@ -129,7 +129,7 @@ ALERTS: Final = (
         growth(catalog.COLLECTOR_DEAD_LETTERS_LOST, "kafka_cluster", "collector"),
         "Collector {collector} gave up {count} dead letters of its own",
         "What it could not read it could not put aside either (cluster {kafka_cluster}): it is "
-        "only in the collector's log. Mend what that names.",
+        "only in the collector's log. Fix what that names.",
         severity=Severity.CRITICAL,
     ),
     alert(

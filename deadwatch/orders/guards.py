@@ -34,7 +34,7 @@ def bounce_reason(guards: Guards, returns: Returns) -> str:
         return ""
     return (
         f"{returns.bounced} of {returns.sent} records came back ({ratio:.0%}, guards.max_bounce_ratio is "
-        f"{guards.max_bounce_ratio:.0%}): mend the cause, then resume"
+        f"{guards.max_bounce_ratio:.0%}): fix the cause, then resume"
     )
 
 

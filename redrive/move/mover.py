@@ -58,7 +58,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """Somebody has to mend something first."""
+    """Somebody has to fix something first."""
 
     reason: str
 
@@ -263,7 +263,7 @@ class Mover:
         most = self._order.request.guards.max_consecutive_failures
         failing = None if most is None else self._deadlines.failing(most)
         if failing:
-            return Paused(f"{_name(failing)} failed {most} times in a row ({aborted}): mend it, then resume")
+            return Paused(f"{_name(failing)} failed {most} times in a row ({aborted}): fix it, then resume")
         return self._deadline_expired() or Idle(now_ms + self._retry_ms(self._failures))
 
     def _deadline_expired(self) -> Paused | None:
@@ -272,7 +272,7 @@ class Mover:
             return None
         limit_ms = self._order.request.task_timeout_ms
         return Paused(
-            f"{_name(target)} made no progress within task_timeout_ms ({limit_ms}): mend it, then resume"
+            f"{_name(target)} made no progress within task_timeout_ms ({limit_ms}): fix it, then resume"
         )
 
 

@@ -34,7 +34,7 @@ UNMADE: Final = frozenset(
         KafkaError.POLICY_VIOLATION,
     }
 )
-"""Why Kafka refuses to make a topic; only people can mend it."""
+"""Why Kafka refuses to make a topic; only people can fix it."""
 TRANSACTION: Final = ("", BY_KEY)
 """What is to blame when no target is."""
 

@@ -107,7 +107,7 @@ class Commenter:
         path = f"/dead-letters/groups/{self.rng.choice(groups)['fingerprint']}"
         match self.rng.randrange(3):
             case 0:
-                self._api.post(f"{path}/archive", {"reason": "mended"})
+                self._api.post(f"{path}/archive", {"reason": "fixed"})
             case 1:
                 self._api.post(f"{path}/unarchive")
             case _:
@@ -161,7 +161,7 @@ class Operator:
             "dlq_topic": DLQ_TOPIC,
             "selection": {"offsets": offsets},
             "limits": {"records_per_second": self.rng.choice((None, 20, 60))},
-            "reason": "mended",
+            "reason": "fixed",
             "dry_run": False,
         }
         return str(uuid.uuid4()), body

@@ -53,10 +53,10 @@ COMMANDS = (
     ("token", "list", "--json"),
     ("token", "whoami"),
     ("token", "create", "pipeline", "--role", "viewer"),
-    ("redrive", DLQ_TOPIC, "--all", "--dry-run", "--reason", "mended"),
-    ("redrive", DLQ_TOPIC, "--filter", "((", "--dry-run", "--reason", "mended"),
-    ("redrive", DLQ_TOPIC, "--record", "0:5", "--yes", "--reason", "mended", "--json"),
-    ("redrive", "missing", "--all", "--yes", "--reason", "mended"),
+    ("redrive", DLQ_TOPIC, "--all", "--dry-run", "--reason", "fixed"),
+    ("redrive", DLQ_TOPIC, "--filter", "((", "--dry-run", "--reason", "fixed"),
+    ("redrive", DLQ_TOPIC, "--record", "0:5", "--yes", "--reason", "fixed", "--json"),
+    ("redrive", "missing", "--all", "--yes", "--reason", "fixed"),
 )
 
 
@@ -101,7 +101,7 @@ class Operating(Person):
         """All that is there, as fast as can be."""
         limits = {"records_per_second": None}
         body = {"dlq_topic": DLQ_TOPIC, "selection": {"offsets": offsets}, "limits": limits}
-        self.order({**body, "reason": "mended"})
+        self.order({**body, "reason": "fixed"})
 
     @rule(body=drawn.order, number=drawn.number)
     def give_some_back(self, body: dict[str, Any], number: int) -> None:

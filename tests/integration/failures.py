@@ -114,7 +114,7 @@ class Failures:
         The time from which on events are counted: until then their batches fail.
         """
         servers = self.lab.bootstrap_servers
-        Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is mended
+        Topics(servers).produce(EVENTS, [b"no JSON"])  # our queue refuses it: batches fail until it is fixed
         self._append(f"{LONG}\n")
         self.lab.abandon_task()
         self.lab.reject_share_records(RECORDS)
@@ -128,7 +128,7 @@ class Failures:
             until(lambda: self._refused(process), f"{OWN_DLQ} takes what {process} writes")  # noqa: B023 -- called at once
         self._cut()
         counted_s = time.time()
-        self._mend(OWN_DLQ)
+        self._fix(OWN_DLQ)
         now = datetime.now(UTC)
         self._append(lines(now) + stalled(now))
         until(lambda: self.up.figure("deadwatch_task_timers", application="words") == 2, "no timers ran")
@@ -164,10 +164,10 @@ class Failures:
         lines = self.up.errors.read_text().splitlines()
         return any(f"[{process}]" in line and NO_KEY in line for line in lines)
 
-    def _mend(self, topic: str) -> None:
-        mended = ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": "delete"})
+    def _fix(self, topic: str) -> None:
+        fixed = ConfigResource(ConfigResourceType.TOPIC, topic, {"cleanup.policy": "delete"})
         with closing(KafkaAdminClient(bootstrap_servers=self.lab.bootstrap_servers)) as admin:
-            admin.alter_configs([mended])
+            admin.alter_configs([fixed])
 
     def _misconfigure(self) -> None:
         """Sinks that skip what they cannot read: without a queue, with one that refuses or has no headers."""

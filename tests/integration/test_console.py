@@ -1,4 +1,4 @@
-"""One night with the console: real dead letters of a real sink, looked at, mended, put back, archived."""
+"""One night with the console: real dead letters of a real sink, looked at, fixed, put back, archived."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from lab.connect import json_sink
 from lab.topics import Topics
 from tests import http
 from tests.integration.console_browser import Watched, window
-from tests.integration.test_redrive_service import deploy, mend
+from tests.integration.test_redrive_service import deploy, fix
 from tests.integration.up_process import Up, running
 from tests.kafka_topics import producing
 from tests.names import fresh
@@ -83,7 +83,7 @@ def test_a_night_with_the_console(lab: Lab, sink: Sink, up: Up, browser: Browser
         _redrive_too_early(seen, sink)
         until(lambda: up.dead_letters(sink.dlq) == RECORDS + EARLY, "they do not come back", COLD_S)
         strings = {"value.converter": "org.apache.kafka.connect.storage.StringConverter"}
-        mend(lab, sink.url, sink.config | strings)
+        fix(lab, sink.url, sink.config | strings)
         _redrive(seen, sink)
         _nothing_waits(seen, sink)
         _put_back_what_was_parked(seen, sink)
@@ -123,7 +123,7 @@ def _look(seen: Watched, sink: Sink) -> None:
 
 
 def _redrive_too_early(seen: Watched, sink: Sink) -> None:
-    """Two go back before anything was mended, and come back."""
+    """Two go back before anything was fixed, and come back."""
     page = seen.page
     _sheet(seen, "is it over?", max_records=EARLY)
     seen.act(f"Move {EARLY} records")
@@ -192,7 +192,7 @@ def _put_back_what_was_parked(seen: Watched, sink: Sink) -> None:
     seen.go("/parked")
     with page.expect_navigation():
         page.locator("li", has_text=sink.dlq).get_by_role("link", name="Redrive the parked ones…").click()
-    page.fill("#reason", "mended")
+    page.fill("#reason", "fixed")
     page.fill("#settle_window_s", str(SETTLED_S))
     seen.act("Dry run")
     seen.act(f"Move {EARLY} records")
@@ -200,7 +200,7 @@ def _put_back_what_was_parked(seen: Watched, sink: Sink) -> None:
     seen.go("/parked")
     assert f"{sink.dlq}.parked\n0 waiting" in page.inner_text("main")
     seen.go("/redrives")
-    assert "mended" in page.inner_text("main")
+    assert "fixed" in page.inner_text("main")
 
 
 def _sheet(seen: Watched, reason: str, **fields: int) -> None:
@@ -238,7 +238,7 @@ def _archive(seen: Watched, sink: Sink) -> None:
     assert "takes text now" in text
     seen.shoot("lab-history")
     page.get_by_role("group").filter(has_text="Owner, note, archive").locator("summary").click()
-    page.fill("#archive-reason", "mended and put back")
+    page.fill("#archive-reason", "fixed and put back")
     seen.act("Archive")
     page.get_by_text("It comes back by itself when it grows.").wait_for()
     seen.go("/groups?state=archived")

@@ -1,4 +1,4 @@
-"""Every wrong configuration of a real broker is found, exactly, and gone when mended."""
+"""Every wrong configuration of a real broker is found, exactly, and gone when fixed."""
 
 import pytest
 from kafka import KafkaAdminClient

@@ -1,4 +1,4 @@
-"""Every wrong configuration of connectors of a real Connect is found, exactly, and gone when mended."""
+"""Every wrong configuration of connectors of a real Connect is found, exactly, and gone when fixed."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -67,14 +67,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "wrong", "found", "mended"), named(WRONG))
+@pytest.mark.parametrize(("kind", "wrong", "found", "fixed"), named(WRONG))
 @pytest.mark.usefixtures("sink_queue")
 def test_a_connector_s_wrong_settings(
-    way: Way, connector: Deploy, *, kind: str, wrong: Settings, found: FindingKind, mended: Settings
+    way: Way, connector: Deploy, *, kind: str, wrong: Settings, found: FindingKind, fixed: Settings
 ) -> None:
     connector(kind, wrong)
     way.until_found((found, f"connector:{SINK}"))
-    connector(kind, mended)
+    connector(kind, fixed)
     way.until_found()
 
 

@@ -143,7 +143,7 @@ class Desk:
             "selection": {"offsets": {"0": [number, number + 1]}},
             "target": {"kind": "topic", "topic": "orders"},
             "dry_run": False,
-            "reason": "mended",
+            "reason": "fixed",
         }
 
 

@@ -95,7 +95,7 @@ def client(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestC
 
 
 def ask(client: TestClient, place: Place, **changes: object) -> Any:  # noqa: ANN401 -- JSON
-    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "mended", **changes}
+    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "fixed", **changes}
     answer = client.post("/api/v1/redrives", json=body)
     return answer.status_code, answer.json()
 
@@ -209,7 +209,7 @@ def test_an_order_is_confirmed_kept_alone_and_stopped(place: Place, api: Callabl
 
 
 def test_a_key_makes_one_order(place: Place, client: TestClient) -> None:
-    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "mended"}
+    body = {"dlq_topic": place.dlq, "selection": {"all": True}, "reason": "fixed"}
     key = {"Idempotency-Key": "k1"}
     first, second = (client.post("/api/v1/redrives", json=body, headers=key).json() for _ in range(2))
     assert first["id"] == second["id"]

@@ -63,7 +63,7 @@ def test_an_order_whose_records_come_back_pauses_and_after_a_resume_only_new_one
         until(lambda: (told := service.tell(path))["bounced"] == told["moved"] >= 20, within_s=WITHIN_S)
     paused = service.tell(path)
     assert "records came back" in paused["status_reason"]
-    assert "mend the cause, then resume" in paused["status_reason"]
+    assert "fix the cause, then resume" in paused["status_reason"]
     assert (paused["settled"], paused["moved"] < 200) == (0, True)
     service.ask(f"{path}/resume")
     until(lambda: service.tell(path)["moved"] >= paused["moved"] + 20, within_s=WITHIN_S)

@@ -55,7 +55,7 @@ class Way:
 
 @pytest.fixture
 def of_connect(lab: Lab) -> Iterator[Way]:
-    """Dead letters of a sink that was mended since."""
+    """Dead letters of a sink that was fixed since."""
     name = fresh()
     way, topics = Way(f"in-{name}", f"dlq.in-{name}", CONNECT_RECORDS), Topics(lab.bootstrap_servers)
     topics.create(way.source)
@@ -67,7 +67,7 @@ def of_connect(lab: Lab) -> Iterator[Way]:
     deploy(sink, broken)
     way.fail(lab, b'{"order":%d')
     topics.wait_beyond(way.dlq, way.count - 1)
-    mend(lab, sink, broken | {"value.converter": "org.apache.kafka.connect.storage.StringConverter"})
+    fix(lab, sink, broken | {"value.converter": "org.apache.kafka.connect.storage.StringConverter"})
     yield way
     http.delete(sink).raise_for_status()
 
@@ -83,7 +83,7 @@ def deploy(sink: str, config: dict[str, str]) -> None:
     until(runs, "the sink does not run")
 
 
-def mend(lab: Lab, sink: str, config: dict[str, str]) -> None:
+def fix(lab: Lab, sink: str, config: dict[str, str]) -> None:
     """Change a sink, and wait until its task has started anew: REST calls the one before RUNNING, too."""
     started = f"WorkerSinkTask{{id={sink.rpartition('/')[2]}-0}} Sink task finished initialization and start"
     before = lab.logs.connect.read_text().count(started)
@@ -133,7 +133,7 @@ def up(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 def redrive(up: Up, way: Way, *arguments: str, during: Callable[[], None] = lambda: None) -> Any:  # noqa: ANN401 -- JSON
     """What ``deadwatch redrive`` tells at its end."""
-    command = [sys.executable, "-m", "cli", "redrive", way.dlq, "--reason", "mended", "--json"]
+    command = [sys.executable, "-m", "cli", "redrive", way.dlq, "--reason", "fixed", "--json"]
     with subprocess.Popen(
         [*command, *arguments, "--url", up.url, "--token-file", str(up.token_file)],
         stdout=subprocess.PIPE,
@@ -209,7 +209,7 @@ def ordered(up: Up, way: Way, behind: Any = None) -> Any:  # noqa: ANN401 -- JSO
         "selection": {"offsets": {at: [offset, 1_000_000] for at, offset in first.items()}},
         "retry": {"max_attempts": 2, "retry_backoff_ms": 0},
         "dry_run": False,
-        "reason": "mended, or not",
+        "reason": "fixed, or not",
     }
     answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=up.authorization)
     told = answer.raise_for_status().json()

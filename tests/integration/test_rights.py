@@ -143,7 +143,7 @@ def redrive(up: Up, queue: str, engine: str, *, moved: int, parked: int) -> None
         "guards": {"lag_group": "billing", "max_target_lag": 1_000},
         "engine": engine,
         "dry_run": False,
-        "reason": "mended",
+        "reason": "fixed",
     }
     answer = http.post(f"{up.url}/api/v1/redrives", json=request, headers=up.authorization)
     assert answer.status_code == 202, answer.text

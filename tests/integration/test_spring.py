@@ -82,7 +82,7 @@ def test_a_listener_that_still_fails_retries_what_comes_without_the_headers_of_r
     assert len(place.read(retry_topic)) == before + retries
 
 
-def test_mended_listeners_process_what_is_put_back(lab: Lab, failed: dict[str, Place]) -> None:
+def test_fixed_listeners_process_what_is_put_back(lab: Lab, failed: dict[str, Place]) -> None:
     before = lab.truth
     for topic, place in failed.items():
         letters = place.read(place.dlq)
@@ -91,7 +91,7 @@ def test_mended_listeners_process_what_is_put_back(lab: Lab, failed: dict[str, P
             before.spring_dead_letters - len(failed) * COUNT if topic == spring.RETRIED else 0
         )
         newest = {one.value: {"partition": one.partition, "offset": one.offset} for one in letters}
-        with lab.spring_mended(COUNT):
+        with lab.spring_fixed(COUNT):
             order = place.order(selection={"records": [*newest.values()]})
             assert place.redriven(order) == (Status.COMPLETED, "")
         back = [one for one in place.read() if any(name == "deadwatch.redrive.id" for name, _ in one.headers)]

@@ -79,7 +79,7 @@ def again(exit_code: str, delay_ms: int, failures: int) -> Step:
 
 
 ENDED = Step("stopped")
-REFUSED = Step("ended with exit code 2: no restart mends what it tells, stopping everything", exit_code=2)
+REFUSED = Step("ended with exit code 2: no restart fixes what it tells, stopping everything", exit_code=2)
 STEPS: dict[str, tuple[Step, dict[str, int]]] = {
     "the first failure waits the initial delay": (again("1", 100, 1), {}),
     "the second failure in a row waits twice as long": (again("1", 200, 2), {"failures": 1}),

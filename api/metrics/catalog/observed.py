@@ -89,7 +89,7 @@ ABANDONED_DISAGREEMENT: Final = Metric(
 CONNECT_TASK_STATE: Final = Metric(
     "deadwatch_connect_task_state",
     "1 for the state that Connect's REST API tells of a task now; no other state has a sample, nor has a "
-    "task whose cluster cannot be asked. With FAILED: read the trace, mend the cause, restart the task. With "
+    "task whose cluster cannot be asked. With FAILED: read the trace, fix the cause, restart the task. With "
     "RUNNING_WITHOUT_THREAD: REST says RUNNING, no thread of the worker runs it; restart the task.",
     ("kafka_cluster", "worker", "connector", "task", "state"),
 )
@@ -115,7 +115,7 @@ CONNECT_RECORD_FAILURES: Final = Metric(
 CONNECT_RECORD_ERRORS: Final = Metric(
     "deadwatch_connect_task_record_errors_total",
     "Operations on records that a Connect task could not do, retries included. 0: all succeeded in the end. "
-    "More: each record was skipped or failed the task; mend the cause, then re-drive its dead letters.",
+    "More: each record was skipped or failed the task; fix the cause, then re-drive its dead letters.",
     _TASK,
 )
 CONNECT_RECORDS_SKIPPED: Final = Metric(
@@ -171,7 +171,7 @@ RETRY_BACKOFF_MISCONFIGURED: Final = counter(signals.RETRY_BACKOFF_MISCONFIGURED
 FINDINGS: Final = Metric(
     "deadwatch_findings",
     "1 while a configuration would lose or strand records. No sample: nothing is known to be wrong, or it "
-    "was mended. 1: read in /api/v1/findings what would be lost, and change exactly what it says.",
+    "was fixed. 1: read in /api/v1/findings what would be lost, and change exactly what it says.",
     ("kafka_cluster", "kind", "subject"),
 )
 

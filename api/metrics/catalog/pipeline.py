@@ -26,7 +26,7 @@ COLLECTOR_DEAD_LETTER_FAILED_REQUESTS: Final = Metric(
 COLLECTOR_DEAD_LETTERS_LOST: Final = Metric(
     "deadwatch_collector_dead_letters_lost_total",
     "Dead letters of its own that a collector has given up. 0: none. More: deadwatch_quarantined_total still "
-    "counts them, what they held is only in the collector's log; mend what that names.",
+    "counts them, what they held is only in the collector's log; fix what that names.",
     ("kafka_cluster", "collector"),
 )
 COLLECTOR_ABANDONED_TASKS: Final = Metric(
@@ -56,7 +56,7 @@ COLLECTOR_ABANDONED_CONNECTORS_TOTAL: Final = Metric(
 REDRIVE_RECORDS: Final = kept(
     "deadwatch_redrive_records_total",
     "Records that redrives have dealt with, by outcome: sent, parked, skipped, failed, bounced. 0: none was. "
-    "More: bounced ones came back, so mend the cause first; /api/v1/redrives tells the reasons.",
+    "More: bounced ones came back, so fix the cause first; /api/v1/redrives tells the reasons.",
     series.REDRIVE_RECORDS,
 )
 REDRIVE_JOBS: Final = Metric(

@@ -40,7 +40,7 @@ TASK_RETRIABLE_EXCEPTIONS: Final = Signal(
         runbook=(
             "A source's poll or a sink's put throws a RetriableException each time; Connect calls it again.",
             "Whoever waits for the records: nothing moves, and no state of Connect shows it.",
-            "Read the exception in the worker's log and mend what it names: a database that is down, a "
+            "Read the exception in the worker's log and fix what it names: a database that is down, a "
             "network, a password. The task goes on by itself then.",
         ),
     ),

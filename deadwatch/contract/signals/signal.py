@@ -27,7 +27,7 @@ class Alert:
     """Fires where the counter has grown by more than ``threshold`` in ``window``, by cluster and ``by``.
 
     In the texts ``{count}`` is by how much, ``{label}`` the value of a label. ``runbook`` says in a sentence
-    each what it means, who is hurt and how to mend it: the page to begin with.
+    each what it means, who is hurt and how to fix it: the page to begin with.
     """
 
     name: str

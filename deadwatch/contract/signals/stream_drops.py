@@ -39,7 +39,7 @@ STREAM_RECORDS_DROPPED: Final = Signal(
             "Streams met records that it skips instead of failing: unreadable, without key, too late, or "
             "given up by an exception handler. It counts them as dropped-records-total.",
             "Whoever reads what the application writes: the results lack these records.",
-            "Find topic, partition and offset in the application's log. Mend what the reason names: the "
+            "Find topic, partition and offset in the application's log. Fix what the reason names: the "
             "writer (deserialization_error, null_key), the grace period (expired_window) or the code "
             "(processing_error). With errors.dead.letter.queue.topic.name (4.2 and newer) the handlers keep "
             "what they skip; a record that is expired or has no key is never kept.",

@@ -37,7 +37,7 @@ WHOLE = OrderRequest.model_validate(
         "target": {"kind": "topic", "topic": "shipping"},
         "limits": {"records_per_second": None, "max_records": 3},
         "guards": {"max_bounce_ratio": None},
-        "reason": "it's mended; rm -rf $HOME",
+        "reason": "it's fixed; rm -rf $HOME",
     }
 )
 MOST = WHOLE.model_copy(

@@ -164,5 +164,5 @@ def test_a_redrive_that_does_not_complete_ends_the_demo_with_its_reason(
     answers = iter([tried, order, {**order, "progress": progress}])
     api = api_that(lambda _: httpx2.Response(202, json=next(answers)))
     with pytest.raises(RefusedError, match="redrive r1 is PAUSED: Kafka refuses"):
-        redrive(api, Console(), {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"})
+        redrive(api, Console(), {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "fixed"})
     assert "Dry run on dlq.t" in capsys.readouterr().out

@@ -77,7 +77,7 @@ def test_columns_that_find_no_room_are_named(full: Served) -> None:
 def test_an_order_alone_tells_why_it_stands_and_what_came_back_on_80_columns(
     served: Served, order: str, store: Engine, add_series: Callable[..., None]
 ) -> None:
-    why = "6 of 9 records came back (67%, guards.max_bounce_ratio is 50%): mend the cause, then resume"
+    why = "6 of 9 records came back (67%, guards.max_bounce_ratio is 50%): fix the cause, then resume"
     claims = OrderClaims(store)
     claim = claims.claim("w", 0, 60_000)
     assert claim is not None

@@ -22,7 +22,7 @@ from deadwatch.store.write.order_claims import OrderClaims
 from redrive.plan.plan import Plan
 from tests.unit.cli.terminal import api_that, printed
 
-WHY: Given = {"reason": "mended"}
+WHY: Given = {"reason": "fixed"}
 ALL: Given = {"selection_all": True, **WHY}
 
 
@@ -131,7 +131,7 @@ def test_an_order_is_followed_until_it_is_over_or_needs_somebody(
 def test_a_dry_run_is_no_redrive_that_was_completed(*, dry_run: bool, state: str, alone: bool) -> None:
     one = {"id": "a", "status": "COMPLETED", "dry_run": dry_run, "dlq_topic": "dlq.t", "bounced": 0}
     one |= {"progress": {"text": "3 would be moved"}, "skip_reasons": {}, "created_at": None}
-    one |= {"status_reason": None, "reason": "mended"}
+    one |= {"status_reason": None, "reason": "fixed"}
     rows = [[*map(str, row)] for row in redrives.table(one if alone else {"items": [one]}).rows]
     assert (["status", state] in rows) if alone else (rows[0][1] == state)
     assert ["dry_run", str(dry_run)] not in rows
@@ -146,7 +146,7 @@ def test_an_order_is_followed_while_the_api_is_away_for_a_moment(
     monkeypatch.setattr(following, "POLL_S", 0.01)
     monkeypatch.setattr(following, "monotonic_ms", lambda: next(looks))
     progress = {"text": "", "done": 1, "total": 2, "counted": True}
-    shown = {"id": "a", "dlq_topic": "dlq.t", "dry_run": False, "status_reason": "", "reason": "mended"}
+    shown = {"id": "a", "dlq_topic": "dlq.t", "dry_run": False, "status_reason": "", "reason": "fixed"}
     shown |= {"progress": progress, "skip_reasons": {}, "records_per_second": None}
     answers = iter([200, *islice(cycle((502, 503, 504)), away), 200])
     status = iter(["RUNNING", "COMPLETED"])

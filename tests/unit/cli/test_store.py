@@ -10,7 +10,7 @@ from cli.options import Options
 from deadwatch.store.maintenance import Work
 
 
-def test_a_damaged_store_is_an_exit_code_and_one_command_mends_it(
+def test_a_damaged_store_is_an_exit_code_and_one_command_fixes_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "deadwatch.db"

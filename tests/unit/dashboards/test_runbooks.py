@@ -24,7 +24,7 @@ from tests.paths import ROOT
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
 PAGES = [RUNBOOKS / f"{name}.md" for name in NAMES]
-HEADINGS = ["What it means", "Who is hurt", "How to look", "How to mend", "How to prove it is over"]
+HEADINGS = ["What it means", "Who is hurt", "How to look", "How to fix", "How to prove it is over"]
 OURS = "127.0.0.1:8000"
 ELSEWHERE = {"connect:8083", "prometheus:9090", "alertmanager:9093"}
 TOOLS = {"curl", "deadwatch", "df", "grep", "jcmd", "kubectl"}
@@ -156,7 +156,7 @@ def test_a_link_of_a_panel_goes_to_a_page_that_answers(page: Page, routes: Route
     assert served(routes, "GET", page)
 
 
-def test_a_source_of_every_kind_is_told_how_to_mend() -> None:
+def test_a_source_of_every_kind_is_told_how_to_fix() -> None:
     code = "".join(path.read_text() for path in (ROOT / "collector").rglob("*.py"))
     kinds = {heartbeat.KAFKA, heartbeat.REDRIVE, heartbeat.STORE, heartbeat.STREAMING}
     kinds |= set(re.findall(r'^    kind = "(\w+)"$', code, re.MULTILINE))

@@ -12,7 +12,7 @@ def order(request: dict[str, Any], begin: dict[int, int], cut_off: dict[int, int
         "dlq_topic": "dlq.t",
         "selection": {"all": True},
         "dry_run": False,
-        "reason": "mended",
+        "reason": "fixed",
         **request,
     }
     same = {"id": "1", "requested_by": "me", "created_at_ms": 1, "begin": begin, "cut_off": cut_off}

@@ -176,7 +176,7 @@ def test_a_backup_that_is_stopped_leaves_nothing(site: Site) -> None:
     assert not [*site.file.parent.glob("*backup*"), *site.file.parent.glob(".*backup*")]
 
 
-def test_damage_is_reported_in_one_line_with_the_command_that_mends_it(
+def test_damage_is_reported_in_one_line_with_the_command_that_fixes_it(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     site.write(3_000)

@@ -44,7 +44,7 @@ def test_an_operator_acts_and_the_audit_lists_it(operator: Console) -> None:
     )
     overtaken = operator.post(f"{group}/note", csrf=csrf, owner="team b", version="0")
     assert overtaken.status_code == 412
-    assert operator.post(f"{group}/archive", csrf=csrf, reason="mended").status_code == 303
+    assert operator.post(f"{group}/archive", csrf=csrf, reason="fixed").status_code == 303
     assert "DataException" in operator.get("/groups?state=archived").text
     audit = words(operator.get("/audit").text)
     for action in ("redrives.pause", "redrives.cancel", "dead-letters.archive"):

@@ -63,7 +63,7 @@ def test_a_stream_that_does_not_count_all_and_a_store_that_is_damaged_are_warnin
     assert sorted(answer.json()["warnings"]) == sorted(warning for *_, warning in SOURCES if warning)
 
 
-def test_a_file_that_is_no_store_any_more_is_said_with_what_mends_it(
+def test_a_file_that_is_no_store_any_more_is_said_with_what_fixes_it(
     client: httpx2.Client, store_file: Path
 ) -> None:
     store_file.write_bytes(b"no database at all" * 100)

@@ -98,7 +98,7 @@ def test_an_order_has_the_shape_that_scripts_hold_on_to(
         "estimated_end_at": "2027-01-15T08:05:40Z",
         "requested_by": "me",
         "policy": None,
-        "reason": "mended",
+        "reason": "fixed",
         "status_reason": None,
     }
     assert (plan["to_move"], plan["skip_reasons"]) == (20_000, {"no_origin": 1})
@@ -235,7 +235,7 @@ INVALID: list[tuple[str, dict[str, object], str]] = [
 @pytest.mark.usefixtures("store")
 def test_a_request_that_is_none_is_refused_by_its_field(client: httpx2.Client) -> None:
     for name, changes, why in INVALID:
-        body = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended", **changes}
+        body = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "fixed", **changes}
         answer = client.post(PATH, content=json.dumps(body), headers={"content-type": "application/json"})
         assert problem(answer) == "422 invalid-request", name
         assert why in answer.json()["detail"]

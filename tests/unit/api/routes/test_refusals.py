@@ -25,7 +25,7 @@ LISTS = (
     "/redrives",
     "/redrive-policies",
 )
-REDRIVE = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "mended"}
+REDRIVE = {"dlq_topic": "dlq.t", "selection": {"all": True}, "reason": "fixed"}
 POLICY = {"dlq_topics": [r"dlq\.t"], "reason": "flaky"}
 NEED_A_STORE: list[tuple[str, object]] = [
     *((f"GET {path}", None) for path in LISTS),

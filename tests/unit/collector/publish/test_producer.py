@@ -45,7 +45,7 @@ def silent() -> Iterator[dict[str, Any]]:
 def test_a_request_is_not_forgotten_while_its_coordinator_is_not_ready(
     client_class: type[KafkaNetClient], left: list[str], silent: dict[str, Any]
 ) -> None:
-    """The first row is the reason for the second: once it fails, kafka-python has mended this itself."""
+    """The first row is the reason for the second: once it fails, kafka-python has fixed this itself."""
     with closing(client_class(**silent)) as client:
         manager = TransactionManager(transactional_id="collector", retry_backoff_ms=1)
         manager.initialize_transactions()

@@ -95,7 +95,7 @@ def order(name: str, dlq_topic: str = "dlq.t", selection: object = None, **chang
     request: dict[str, Any] = {
         "dlq_topic": dlq_topic,
         "selection": selection or {"all": True},
-        "reason": "mended",
+        "reason": "fixed",
     }
     asked = OrderRequest.model_validate({**request, "dry_run": False, **changes.pop("request", {})})
     values: dict[str, Any] = {"requested_by": "me", "created_at_ms": 1, "begin": {0: 0}, "cut_off": {0: 9}}

@@ -13,7 +13,7 @@ from deadwatch.store.write.tokens import Token
 from tests.unit.deadwatch.store import suite
 
 store = suite.store
-ENTRY = Entry(at_ms=100, who="ann", action="redrives.create", subject="r1", why="mended", role="operator")
+ENTRY = Entry(at_ms=100, who="ann", action="redrives.create", subject="r1", why="fixed", role="operator")
 
 
 def keep(connection: Connection, *entries: Entry) -> None:

@@ -37,7 +37,7 @@ def since(rows: Rows) -> dict[str, int]:
     return dict(rows(schema.findings, "subject first_ms"))
 
 
-def test_a_finding_lasts_since_it_was_first_reported_and_goes_when_it_is_mended(
+def test_a_finding_lasts_since_it_was_first_reported_and_goes_when_it_is_fixed(
     store: Store, rows: Rows
 ) -> None:
     apply(store, snapshot(10, "a"))

@@ -35,7 +35,7 @@ FILTER = "attempts < 3"
 
 
 def request(changes: Mapping[str, Any]) -> OrderRequest:
-    body = {"dlq_topic": "dlq.orders", "selection": {"all": True}, "reason": "mended", "dry_run": False}
+    body = {"dlq_topic": "dlq.orders", "selection": {"all": True}, "reason": "fixed", "dry_run": False}
     return OrderRequest.model_validate({**body, **changes})
 
 

@@ -43,12 +43,12 @@ GONE = [
     ("a connector that is no more", replace(CLEAN, connectors={"connect:c": {}}), "connect:c"),
     ("a Connect cluster that nobody watches", CLEAN, "connect:c"),
     ("a topic that is no more", replace(CLEAN, topics={}), "topic:dlq.a"),
-    ("a topic that is mended", CLEAN, "topic:dlq.a"),
+    ("a topic that is fixed", CLEAN, "topic:dlq.a"),
 ]
 
 
 @pytest.mark.parametrize(("configuration", "area"), named(GONE))
-def test_what_is_mended_or_no_more_is_gone(configuration: ClusterConfiguration, area: str) -> None:
+def test_what_is_fixed_or_no_more_is_gone(configuration: ClusterConfiguration, area: str) -> None:
     assert saved(findings(configuration, {area: (FOUND,)})) == {}
 
 
