@@ -81,8 +81,12 @@ def resumed(form: Text, block: bytes, end: int, cut: Collection[int], held: Coll
 
 
 def last_headers(form: Text, block: bytes, start: int, end: int, *, plain: bool) -> list[tuple[int, str]]:
-    """Of each stream the last line from ``start``, where one begins, to ``end`` that begins an entry."""
-    found = ((_last_header(form, block, start, end, stream, plain=plain), stream) for stream in form.streams)
+    """Of each stream the last line from ``start``, where one begins, to ``end`` that begins an entry.
+
+    Where the block names no stream, as what only looks like Docker's, all its lines are of one.
+    """
+    streams = [stream for stream in form.streams if stream.encode() in block] or [""]
+    found = ((_last_header(form, block, start, end, stream, plain=plain), stream) for stream in streams)
     return sorted(header for header in found if header[0] >= 0)
 
 

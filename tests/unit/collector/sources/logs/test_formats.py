@@ -123,6 +123,17 @@ def test_a_wrapped_log_tells_the_times_of_the_plain_one(format_: str) -> None:
     assert wrapped == plain
 
 
+def test_lines_like_docker_s_that_name_no_stream_open_entries_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PART", MAX_HELD_BYTES)
+    lines = [scanning.abandoned(task) for task in range(3)]
+    data = (lines[0] + "".join(f"Caused by: {line.partition('] ')[2]}" for line in lines)).encode()
+    wrapped = docker(data).replace(b'"stream":"stdout",', b"")
+    ends = [at + 1 for at, byte in enumerate(wrapped) if byte == ord("\n")]
+    found = scan(wrapped, ends)
+    assert [event.position.ordinal for event in found] == [0, 1, 2]
+    assert {event.position.offset for event in found} == {0}
+
+
 HEADED, ABANDONED, LOST = LINES[0] + LINES[3] + LINES[12], LINES[7], LINES[10] + LINES[11]
 LONG = b"[2026-11-21 12:35:29,000] INFO " + b"z" * (2 * SHORT) + b"\n"
 UNWRAPPED = (b"\n", b"\xff not of this format \0\n", b'{"a\n')
