@@ -108,10 +108,14 @@ class Deliveries:
             is_first = not self._groups
             ages_ms = self._groups.setdefault((*place, error.name(), error.str()), [])
             ages_ms.append(int((message.latency() or 0) * 1_000))
-        if not threading.main_thread().is_alive():  # the interpreter is ending: no thread is waited for
+        current = threading.current_thread()
+        if current is threading.main_thread() and not current.is_alive():  # atexit: no thread is waited for
             self._close()
         elif is_first:
-            threading.Timer(GROUP_WITHIN_MS / 1_000, self._close).start()
+            try:
+                threading.Timer(GROUP_WITHIN_MS / 1_000, self._close).start()
+            except RuntimeError:  # the interpreter is ending and starts none any more
+                self._close()
 
     def _close(self) -> None:
         with self._lock:

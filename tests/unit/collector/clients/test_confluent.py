@@ -144,13 +144,28 @@ def test_records_without_a_callback_are_reported_too(
     until(lambda: sum(each.records for each in seen.expired) == 5)
 
 
-def test_what_expires_while_the_interpreter_ends_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading, "main_thread", Mock(**{"return_value.is_alive.return_value": False}))
+@pytest.mark.parametrize(("thread", "records"), [("main", [1, 1]), ("another", [2])])
+def test_what_expires_behind_the_main_thread_s_end_is_reported_at_once_only_by_what_runs_at_exit(
+    monkeypatch: pytest.MonkeyPatch, thread: str, records: list[int]
+) -> None:
+    monkeypatch.setattr(threading.main_thread(), "is_alive", lambda: False)
     seen = Seen()
+    deliveries = Deliveries(Watch("librdkafka", [seen]), "c-1")
     expired = confluent_kafka.KafkaError(confluent_kafka.KafkaError._MSG_TIMED_OUT)
     message = Mock(**{"topic.return_value": "orders", "latency.return_value": 1})
-    Deliveries(Watch("librdkafka", [seen]), "c-1").reported(None, expired, message)
-    assert [(each.topic, each.records) for each in seen.expired] == [("orders", 1)]
+
+    def poll() -> None:
+        for _ in range(2):
+            deliveries.reported(None, expired, message)
+
+    if thread == "main":
+        poll()
+        assert [each.records for each in seen.expired] == records
+    else:
+        worker = threading.Thread(target=poll)
+        worker.start()
+        worker.join()
+    until(lambda: [each.records for each in seen.expired] == records)
 
 
 def test_a_full_buffer_is_reported_and_raised() -> None:
