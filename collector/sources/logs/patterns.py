@@ -172,7 +172,8 @@ class LogGlob:
         plain = path.removesuffix(GZIP)
         is_being_compressed = plain != path and plain in found and bool(base_of(plain))
         now, other, before = found[path], base_of(path), self._before.get(path)
-        if (before and now.is_still(before)) or is_compressed or is_being_compressed:
+        is_found = before and (other in self._known or now.is_still(before))
+        if is_found or is_compressed or is_being_compressed:
             return False
         moved = self._past_of(now)
         if moved is not None and now.is_still(moved):

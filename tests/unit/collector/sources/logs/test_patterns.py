@@ -2,8 +2,9 @@
 
 import gzip
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -450,6 +451,21 @@ def test_a_log_that_is_cut_and_is_no_smaller_at_the_next_look_is_read_once(
         collector.look()
         writer.copytruncate()
         writer.write(LINES + more)
+    assert collector.entries(2) == writer.every()
+
+
+def test_a_log_that_was_empty_at_the_last_look_and_is_copied_and_cut_again_is_read_once(
+    collect: Collect, writer: Writer, tmp_path: Path
+) -> None:
+    copy, collector = tmp_path / "x.log.1", collect("x.log*")
+    for _ in range(2):
+        with suppress(FileNotFoundError):
+            copy.rename(tmp_path / "x.log.2")
+        shutil.copyfile(writer.path, copy)
+        writer.path.write_bytes(b"")
+        collector.look(2)
+        writer.write(LINES)
+        collector.read()
     assert collector.entries(2) == writer.every()
 
 
