@@ -1,8 +1,8 @@
 """Readers of logs by name: files that are followed, and gzip files and standard input, which are read once.
 
 What is read once is a stream of bytes, of which only what the scanner has not passed is kept. A damaged
-gzip file is read up to its damage, and one that ends before its end is waited for as long as it is written; a
-gzip bomb is unpacked block by block.
+gzip file is read up to its damage, and one that ends before its end is waited for as long as it is written,
+an empty one until something is; a gzip bomb is unpacked block by block.
 """
 
 import gzip
@@ -90,16 +90,20 @@ class GzipLog(OnceReader):
         if self._file is None:
             raise ValueError("the file is not open")
         with readable(close=self.close):
+            piece, trouble = b"", ""
             try:
-                return self._file.read1(PIECE_BYTES)
+                piece = self._file.read1(PIECE_BYTES)
             except EOFError:
-                if time.time() - os.fstat(self._file.fileno()).st_mtime <= QUIET_S:
-                    self.close()
-                    return None
-                self.trouble = GZIP_TRUNCATED
+                trouble = GZIP_TRUNCATED
             except (gzip.BadGzipFile, zlib.error):
-                self.trouble = GZIP_BROKEN
-        return b""
+                trouble = GZIP_BROKEN
+            status = os.fstat(self._file.fileno())
+            is_written = trouble == GZIP_TRUNCATED and time.time() - status.st_mtime <= QUIET_S
+            if is_written or not status.st_size:  # who compresses writes a first block late
+                self.close()
+                return None
+            self.trouble = trouble
+        return piece
 
 
 class PipedLog(OnceReader):

@@ -91,9 +91,10 @@ def test_what_a_truncated_gzip_file_holds_is_read(tmp_path: Path) -> None:
     assert read(path) == [*(str(task) for task in range(1_000)), GZIP_TRUNCATED]
 
 
-def test_a_gzip_file_that_is_still_being_written_is_read_to_its_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [0, 60])
+def test_a_gzip_file_that_is_still_being_written_is_read_to_its_end(tmp_path: Path, written: int) -> None:
     path, whole = tmp_path / "a.log.gz", gzip.compress(line(0) + QUIET + line(1))
-    path.write_bytes(whole[: len(whole) // 2])
+    path.write_bytes(whole[:written])
     with closing(log_source(path)) as source:
         events, _ = drain(source)
         path.write_bytes(whole)
