@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, text, tuple_, update
+from sqlalchemy import Connection, Engine, RowMapping, delete, func, or_, select, text, tuple_, update
 
 from deadwatch.orders.errors import IdempotencyError, OrderStateError, UnknownOrderError
 from deadwatch.orders.order import Guards, Order, OrderRequest, Status
@@ -24,7 +24,7 @@ MAX_DRY_RUNS: Final = 1_000
 """How many dry runs are kept, the newest ones."""
 MAX_LOOKED_AT: Final = 100
 MAX_MAKING_MS: Final = 60_000
-"""What was made later than this after an order was begun to be made was so by another clock."""
+"""What was made or has ended later than this after an order was begun to be made was so by another clock."""
 ZEROS: Final = ("epoch", "expires_at_ms", "waiting", "proceeded_at_ms", "sent_before", "bounced_before")
 """What a new order has none of."""
 
@@ -162,13 +162,14 @@ def add(
 
 
 def refuse_active(connection: Connection, order: Order, making_ms: int = -1, key: str = "") -> None:
-    """Refuse an order that may overlap an active one, or one that was made within so long and has ended; a
-    dry run, or one that the same key has made, is no rival. Raises as ``refuse_overlap``.
+    """Refuse an order that may overlap an active one, or one that was made or has ended within so long; a dry
+    run, or one that the same key has made, is no rival. Raises as ``refuse_overlap``.
     """
     if order.request.dry_run:
         return
     made_ms = order.created_at_ms
-    since = table.c.created_at_ms.between(made_ms, made_ms + making_ms) & (table.c.epoch > 0)
+    times_ms = table.c.created_at_ms, table.c.finished_at_ms  # the first is when it was begun to be made
+    since = or_(*(one.between(made_ms, made_ms + making_ms) for one in times_ms)) & (table.c.epoch > 0)
     query = select(table).where(table.c.dlq_topic == order.request.dlq_topic, table.c.dry_run.is_(False))
     if key:
         query = query.where(table.c.idempotency_key != key)

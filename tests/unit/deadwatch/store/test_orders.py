@@ -124,12 +124,15 @@ def test_one_record_has_one_active_order(place: Place) -> None:
     place.add("c", selection={"group": "f1"})
 
 
+@pytest.mark.parametrize(("made_ms", "ended_ms"), [(MADE_MS, 1), (1, MADE_MS)])
 def test_what_an_order_moves_that_ends_while_another_is_made_is_not_moved_by_that_as_well(
-    place: Place,
+    place: Place, made_ms: int, ended_ms: int
 ) -> None:
-    """It was looked up before what earlier orders have moved. The worker's clock may be far behind."""
-    place.add("a", MADE_MS, selection=ALL)
-    place.claims.settle(place.claimed(), Status.COMPLETED, "", 1)
+    """It was looked up before what earlier orders have moved. The worker's clock may be far behind; an order
+    that took long to be made was begun before the other one.
+    """
+    place.add("a", made_ms, selection=ALL)
+    place.claims.settle(place.claimed(), Status.COMPLETED, "", ended_ms)
     for created_at_ms in (MADE_MS - MAX_MAKING_MS, MADE_MS):
         with pytest.raises(UnreadHistoryError, match="redrive a has just ended"):
             place.add("b", created_at_ms, selection=ALL)
