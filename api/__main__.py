@@ -9,6 +9,7 @@ import asyncio
 import gc
 import json
 import logging
+import math
 import resource
 import signal
 import socket
@@ -144,6 +145,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         self._wait_no_more()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -184,12 +186,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Begin to wait until the client takes more of its answer."""
         super().pause_writing()
-        self._unread = self.loop.call_later(self.unread_s, self.transport.abort)
+        self._wait_for_reader(math.inf)
 
     def resume_writing(self) -> None:
         """Go on: the client has taken it."""
+        if self.flow.write_paused:
+            self._unread.cancel()
         super().resume_writing()
-        self._unread.cancel()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read as a request: with a problem, as everything else that is refused."""
@@ -208,6 +211,14 @@ class BoundedProtocol(HttpToolsProtocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
+
+    def _wait_for_reader(self, before: float) -> None:
+        """Wait on while the client takes some of its answer, however slowly: all of it may be one write."""
+        left = self.transport.get_write_buffer_size()
+        if left < before:
+            self._unread = self.loop.call_later(self.unread_s, self._wait_for_reader, left)
+        else:
+            self.transport.abort()
 
     def _wait_for_headers(self) -> None:
         self._wait_no_more()

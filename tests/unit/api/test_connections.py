@@ -6,11 +6,13 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import httpx2
 import pytest
 import uvicorn
 from sqlalchemy import Engine, select
+from uvicorn.protocols.http.flow_control import FlowControl
 
 from api.__main__ import MAX_WARNINGS, BoundedProtocol, BoundedWarnings, server_config
 from api.settings import ApiSettings
@@ -128,6 +130,19 @@ def test_who_does_not_read_answers_makes_room_for_others(port: int, monkeypatch:
     monkeypatch.setattr(BoundedProtocol, "max_connections", 1)
     with opened(port, b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100):
         until(alive, "its connection is closed")
+
+
+def test_who_reads_slowly_is_not_cut_off() -> None:
+    """A large answer may be one write, of which the transport tells only when nearly all is taken."""
+    left = iter((9_000_000, 8_000_000, 8_000_000))
+    protocol = BoundedProtocol.__new__(BoundedProtocol)
+    protocol.flow, protocol.loop = FlowControl(Mock()), Mock()
+    protocol.transport = Mock(get_write_buffer_size=lambda: next(left))
+    protocol.pause_writing()
+    for cut in (False, True):
+        (_, look, before), _ = protocol.loop.call_later.call_args
+        look(before)
+        assert protocol.transport.abort.called == cut
 
 
 def test_a_flood_of_what_is_no_request_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
