@@ -185,5 +185,6 @@ def _pending(dead_letter: DeadLetter, original: ConsumerRecord | SkipReason) -> 
 def _is_another(dead_letter: DeadLetter, found: ConsumerRecord) -> bool:
     """Whether the record cannot be the one that failed: its topic was made anew since."""
     copied = dead_letter.key, dead_letter.value
-    later_ms = found.timestamp()[1] - dead_letter.timestamp_ms
-    return later_ms > AHEAD_MS or copied not in {(None, None), (found.key(), found.value())}
+    if copied != (None, None):
+        return copied != (found.key(), found.value())
+    return found.timestamp()[1] - dead_letter.timestamp_ms > AHEAD_MS
