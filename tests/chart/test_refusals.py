@@ -190,7 +190,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
         POSTGRESQL
         | {"collector": {"enabled": False, "settings": None, "persistence": {"annotations": None}}}
         | {"networkPolicy": {"enabled": False, "egress": None}, "store.sqlite": None}
-        | {"serviceAccount": {"create": False, "annotations": None}},
+        | {"serviceAccount": {"create": False, "annotations": None}}
+        | {"commonLabels": None, "api.podLabels": None},
     ),
     ("a monitor of no api", {"api.enabled": False, "serviceMonitor": None}),
 ]

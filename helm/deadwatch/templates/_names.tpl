@@ -62,7 +62,7 @@ app.kubernetes.io/component: {{ . }}
 {{- $usual := dict "app.kubernetes.io/part-of" "deadwatch" "app.kubernetes.io/version" $version "helm.sh/chart" $chart -}}
 {{- $needed := include "deadwatch.selector" . | fromYaml -}}
 {{- $_ := set $needed "app.kubernetes.io/managed-by" .root.Release.Service -}}
-{{- toYaml (merge $needed (.labels | default dict) .root.Values.commonLabels $usual) }}
+{{- toYaml (merge $needed (.labels | default dict) (.root.Values.commonLabels | default dict) $usual) }}
 {{- end }}
 
 {{/* metadata of an object. Takes: root, component, suffix, labels and annotations beside the common ones. */}}

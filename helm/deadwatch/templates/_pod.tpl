@@ -126,7 +126,7 @@ volumeMounts:
 {{- end -}}
 {{- $checksum := dict "checksum/config" (include "deadwatch.config" . | sha256sum) -}}
 labels:
-  {{- include "deadwatch.labels" (merge (dict "labels" (merge $together $process.podLabels)) .) | nindent 2 }}
+  {{- include "deadwatch.labels" (merge (dict "labels" (merge $together ($process.podLabels | default dict))) .) | nindent 2 }}
 annotations:
   {{- toYaml (merge $checksum $process.podAnnotations .root.Values.commonAnnotations) | nindent 2 }}
 {{- end }}
