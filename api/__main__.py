@@ -145,7 +145,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         self._wait_no_more()
-        self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -190,9 +189,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def resume_writing(self) -> None:
         """Go on: the client has taken it."""
-        if self.flow.write_paused:
-            self._unread.cancel()
         super().resume_writing()
+        self._unread.cancel()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read as a request: with a problem, as everything else that is refused."""

@@ -143,6 +143,8 @@ def test_who_reads_slowly_is_not_cut_off() -> None:
         (_, look, before), _ = protocol.loop.call_later.call_args
         look(before)
         assert protocol.transport.abort.called == cut
+    protocol.resume_writing()
+    assert protocol.loop.call_later.return_value.cancel.called
 
 
 def test_a_flood_of_what_is_no_request_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
