@@ -1,8 +1,6 @@
 """What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-Its records have the columns of ``kafka_source.as_records``. A small batch is summed up in the driver, a
-large one in executors, by the same function. A batch is expected to be small after a small one; one that
-proves to be larger, or has a record that is too large to be fetched, is read by the executors. While a large
+Its records have the columns of ``kafka_source.as_records``; ``reader`` tells how they are read. While a large
 batch is merged, the executors read the next one; batches are merged in their order.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
@@ -12,12 +10,11 @@ leaves the store as it was; Spark runs the same batch again when the query is re
 
 import gc
 import logging
-import pickle
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -27,29 +24,21 @@ from pyspark.sql import functions as F
 from deadwatch.contract import quarantine
 from deadwatch.contract.events import RedriveWritten
 from deadwatch.deadletter.dialects import reading
-from deadwatch.runtime.process import leave_records_alone
 from deadwatch.store.batch import Batch
 from deadwatch.store.store import Store
 from streaming import cluster, deltas, kafka_source
 from streaming.failure import panics_as_errors
 from streaming.kernel import Context
 from streaming.kernel.event_decoder import refusal
-from streaming.kernel.partial import RECORDS, Partial, merge, summarise, summarise_once
+from streaming.kernel.partial import RECORDS, Partial, summarise_once
+from streaming.reader import Reader
 from streaming.settings import StreamingSettings
 from streaming.telemetry import SILENT, Telemetry
 
 QUERY_ID_PROPERTY: Final = "sql.streaming.queryId"
 """Spark's local property with the id that it gave the query, for traces."""
-FETCHED: Final = tuple(
-    f"IF(is_too_large, NULL, {name}) AS {name}" if name in {"value", "headers"} else name
-    for name in RECORDS.names
-)
-"""``RECORDS`` in SQL, without what is too large for the driver."""
-PARTIAL: Final = "records long, partial binary"
 SINK: Final = "key binary, value binary, headers array<struct<key: string, value: binary>>"
 """The columns of Spark's Kafka sink."""
-MOST_PARTS: Final = 8
-"""Parts of a task that are merged at once, each with up to 2 000 samples."""
 MAX_COPIED_BYTES: Final = 1_000_000
 """Key and value that are copied: with the headers below 1 MiB, ``max.request.size`` of Java's producer."""
 LET_GO_AFTER: Final = 10
@@ -183,56 +172,6 @@ class Batches:
             events=changes,
             origins=deltas.origins(summary.causes, cluster) if awaited else (),
         )
-
-
-class Reader:
-    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver.
-
-    ``is_small`` says whether the last one had no more than these, and so what the next one is expected to be.
-    """
-
-    def __init__(self, small: int) -> None:
-        self._small, self.is_small = small, True
-
-    def read(self, records: DataFrame) -> Callable[[Context], Partial]:
-        """A function that summarises the records of a batch at each call."""
-        fetched = self._fetched(records) if self.is_small else None
-        if fetched is not None:
-            return partial(summarise, fetched)
-        return partial(self._by_executors, records)
-
-    def _fetched(self, records: DataFrame) -> pa.Table | None:
-        """The records; None where they are too many or one of them is too large."""
-        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
-        if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
-            self.is_small = False
-            return None
-        return found.select(RECORDS.names).cast(RECORDS)
-
-    def _by_executors(self, records: DataFrame, context: Context) -> Partial:
-        columns = records.select(RECORDS.names)
-        found = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).toArrow()
-        self.is_small = sum(found["records"].to_pylist()) <= self._small
-        parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
-        return merge(parts, context)
-
-
-def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    _prepare()
-    count, parts = 0, list[Partial]()
-    for batch in batches:
-        parts.append(summarise(pa.Table.from_batches([batch]).cast(RECORDS), context))
-        count += len(batch)
-        if len(parts) == MOST_PARTS:
-            parts = [merge(parts, context)]
-    if parts:
-        yield pa.RecordBatch.from_pydict(
-            {"records": [count], "partial": [pickle.dumps(merge(parts, context))]}
-        )
-
-
-_prepare = cache(leave_records_alone)
-"""Spark collects a worker's garbage after each task: without this 40 ms, mostly for imported modules."""
 
 
 def refused_records(records: DataFrame, events_topic: str, *, copies: bool) -> DataFrame:

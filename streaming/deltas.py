@@ -26,7 +26,7 @@ from deadwatch.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED, Series
 from deadwatch.store.storable import storable
 from deadwatch.store.write.counters import limited, other_labels
 from streaming.kernel import NO_POSITION
-from streaming.kernel.causes import CAUSE, IDENTITY, RETURN, TOTALS, Causes, added_up
+from streaming.kernel.causes import IDENTITY, RETURN, TOTALS, Causes, added_up
 from streaming.kernel.event_decoder import labels_of
 from streaming.kernel.events import EventCounts, Key, Sums
 
@@ -54,9 +54,10 @@ def counted(causes: Causes | None, kafka_cluster: str, max_groups: int) -> DeadL
     if causes is None:
         return NONE
     buckets = pl.struct("last_ms", "count").alias("buckets")  # the records of a tick, by its newest time
-    by_cause = added_up(causes.sums, CAUSE, buckets)
-    groups = by_cause.sort("count", "fingerprint", descending=[True, False])
-    largest, rest = groups.head(max_groups), groups.slice(max_groups)
+    groups = added_up(causes.sums, IDENTITY, buckets)
+    order = groups.select(pl.arg_sort_by("count", "fingerprint", descending=[True, False])).to_series()
+    largest = groups[order.head(max_groups)]
+    rest = groups.select("topic", "count", "first_ms", "last_ms")[order.slice(max_groups)]
     rows = largest.to_dicts()
     counters = [change for row in rows for change in _counters(row, kafka_cluster)]
     samples = causes.samples.join(largest, on=IDENTITY, how="semi").to_dicts()

@@ -1,13 +1,10 @@
 """The Spark session of the query: quiet, on any master, and writing nothing to the working directory."""
 
-import hashlib
 import logging
 import os
 import re
-import shutil
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,15 +28,6 @@ from streaming.settings import StreamingSettings, check_ui
 LOOPBACK = "127.0.0.1"
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 SERVLET = "spark.metrics.conf.*.sink.prometheusServlet"
-LOGGING = Path(__file__).with_name("log4j2.properties")
-HEAP = ("-XX:+UseSerialGC", "-Xms96m", "-XX:MinHeapFreeRatio=40", "-XX:MaxHeapFreeRatio=60")
-"""The heap grows with the work and shrinks after it; a JVM begins with a 64th of the machine otherwise.
-
-With half of this room each batch of 100 000 dead letters was stopped for 0.3 s, while all that lives was
-collected; at rest this costs some 20 MB.
-"""
-WHERE_MADE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
-"""Elsewhere than it was made for, a JVM rewrites the pointers of prepared classes: 70 MB that are its own."""
 SECRETS = "(?i)secret|password|token|access[.]?key|jaas|keystore|truststore|ssl[.]key"
 MAKES_SECRET = re.compile(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?$|yarn$|k8s://")
 """Masters with which Spark makes a secret of its own for every application."""
@@ -56,16 +44,24 @@ WRONG = re.compile(
 EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not
 ENDED = "Spark has ended; the lines before this one may say why"
 
+WORKER_MEMORY = {
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+}
+"""Python's workers keep the memory of one batch for the next; to have it anew took a fifth of their time."""
+
 SQL = {
     # files without checksums: for each one more Spark starts a process, chmod; 15 ms of a batch
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
     "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
     "spark.sql.catalogImplementation": "in-memory",
+    **WORKER_MEMORY,
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
     "spark.kafka.consumer.cache.capacity": "4096",  # a partition each: to connect by TLS costs 50 ms
     "spark.sql.execution.arrow.maxBytesPerBatch": "67108864",  # a dead letter may have a megabyte
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",  # 50 000 cost the JVM a fifth more of each
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",  # of several headers of one name the last counts
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "20000",
@@ -249,7 +245,7 @@ def configuration(settings: StreamingSettings) -> dict[str, str]:
         **({"spark.network.crypto.enabled": "true"} if ON_CLUSTER.match(settings.master) else {}),
         "spark.jars": ",".join(settings.jars or (str(jar) for jar in jars.files("spark"))),
         "spark.driver.memory": settings.driver_memory,
-        "spark.driver.extraJavaOptions": " ".join(java_options()),
+        "spark.driver.extraJavaOptions": " ".join(jvm.options()),
         "spark.redaction.regex": SECRETS,
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.sql.redaction.options.regex": SECRETS,
@@ -258,29 +254,6 @@ def configuration(settings: StreamingSettings) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         **settings.spark,
     }
-
-
-def java_options() -> tuple[str, ...]:
-    """How the driver's JVM is started; its temporary files, Spark's too, are where Python has its own."""
-    file = class_archive()
-    classes = (f"-XX:SharedArchiveFile={file}", *WHERE_MADE) if file.is_file() else ()
-    temporary = f'"-Djava.io.tmpdir={tempfile.gettempdir()}"'
-    return (f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", temporary, *HEAP, *classes)
-
-
-def class_archive() -> Path:
-    """The file of class data sharing (JEP 350) for the Java that a start would take now.
-
-    It keeps what a JVM works out of Spark's classes at its start: the next start takes about half the time.
-    It belongs to one Java and to this installation of PySpark, and is removed with it; a JVM that it does not
-    fit, or that finds none, starts without. ``streaming.warm_up`` makes it.
-    """
-    home = os.environ.get("JAVA_HOME")
-    java = Path(shutil.which("java", path=f"{home}/bin" if home else None) or "java").resolve()
-    release = java.parent.with_name("release")
-    version = release.read_text() if release.is_file() else ""
-    key = hashlib.sha256(repr((str(java), version, pyspark.__version__)).encode())
-    return Path(sys.prefix) / "var" / "deadwatch" / f"spark-{key.hexdigest()[:12]}.jsa"
 
 
 def _ui(port: int | None) -> dict[str, str]:

@@ -4,7 +4,7 @@ Without the first the first failure after a start waits several seconds for clas
 The batch holds one event of every kind and one dead letter of every dialect, and is read like every batch; it
 is not merged into the store. Two more would cost 2 s of a core, and gain the first failure 0.1 s.
 
-``python -m streaming.warm_up`` makes the file of ``session.class_archive``, if none fits.
+``python -m streaming.warm_up`` makes the file of ``jvm.class_archive``, if none fits.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ from deadwatch.deadletter.dialects import reading
 from deadwatch.runtime.clock import clock_ms
 from deadwatch.store.store import Store
 from jars import JarsError
-from streaming import session
+from streaming import jvm, session
 from streaming.batches import Batches
 from streaming.kafka_source import SOURCE, as_records
 from streaming.settings import StreamingSettings
@@ -98,7 +98,7 @@ def _value(hint: Any) -> Any:  # noqa: ANN401 -- a type is what it is
 
 def make() -> None:
     """Start Spark as streaming does, let it read what warms it up, and have its JVM write the file."""
-    file = session.class_archive()
+    file = jvm.class_archive()
     jars_of_spark = Path(pyspark.__file__).parent.glob("jars/*.jar")
     installed_at = max((jar.stat().st_mtime for jar in jars_of_spark), default=0.0)
     if file.is_file() and file.stat().st_mtime > installed_at:
@@ -115,10 +115,10 @@ def make() -> None:
         with Store(store_url) as store:
             read = Batches(settings, store, clock_ms).read
             run(spark, settings.events_topic, read, threading.Event())
-        [jvm] = [child for child in psutil.Process().children(recursive=True) if child.name() == "java"]
+        [process] = [child for child in psutil.Process().children(recursive=True) if child.name() == "java"]
         spark.stop()
-        jvm.terminate()
-        jvm.wait(ENDS_WITHIN_S)
+        process.terminate()
+        process.wait(ENDS_WITHIN_S)
         draft.rename(file)
 
 

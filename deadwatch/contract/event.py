@@ -1,6 +1,7 @@
 """What every event carries, and where in its source it was read."""
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 
@@ -32,4 +33,9 @@ class Event:
 
 def field_values(part: Any) -> dict[str, object]:  # noqa: ANN401 -- an event, or what one holds: any dataclass
     """Name and value of each field, not copied; ``asdict`` copies, and takes twice as long."""
-    return {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: getattr(part, name) for name in _names(part.__class__)}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -76,10 +76,10 @@ def message_pattern(message: str | None) -> str:
 
 def fingerprint(dialect: str, origin_topic: str, consumer: str, error_class: str, message: str | None) -> str:
     """16 hex digits that every dead letter of one cause shares."""
-    return of_pattern(dialect, origin_topic, consumer, error_class, message_pattern(message))
+    parts = (dialect, origin_topic, consumer, error_class, message_pattern(message))
+    return of_parts(SEPARATOR.join(parts))
 
 
-def of_pattern(dialect: str, origin_topic: str, consumer: str, error_class: str, pattern: str) -> str:
-    """The fingerprint, where the pattern of the message is known."""
-    parts = (dialect, origin_topic, consumer, error_class, pattern)
-    return hashlib.sha256(SEPARATOR.join(parts).encode()).hexdigest()[:HEX_DIGITS]
+def of_parts(parts: str) -> str:
+    """The fingerprint, where all its parts are joined by ``SEPARATOR``."""
+    return hashlib.sha256(parts.encode()).hexdigest()[:HEX_DIGITS]

@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from deadwatch.contract.fingerprint import MAX_MESSAGE_CHARS, MAX_PATTERN_CHARS, SUBSTITUTIONS, of_pattern
+from deadwatch.contract.fingerprint import (
+    MAX_MESSAGE_CHARS,
+    MAX_PATTERN_CHARS,
+    SEPARATOR,
+    SUBSTITUTIONS,
+    of_parts,
+)
 from deadwatch.deadletter.dialects import SHARE_GROUP
 from streaming.kernel import Context, headers, tick_column
 
@@ -22,7 +28,7 @@ CAUSE: Final = (
 )
 """What the records of a cause have in common; ``consumer`` is the connector, else the consumer group."""
 IDENTITY: Final = ("topic", "fingerprint", "consumergroup", "connector")
-"""What tells one cause from another."""
+"""What tells one cause from another; all else of a cause follows from it."""
 AGE: Final = ("timestamp_ms", "partition", "offset")
 """What is greatest for the newest record."""
 RETURN: Final = ("topic", "source_topic", "order", "sent_from")
@@ -34,19 +40,22 @@ SUMS: Final = (
     *TOTALS,
     pl.col("broken").sum(),
     pl.col("message").last(),
+    *(pl.col(name).last() for name in CAUSE if name not in IDENTITY),
 )
 """The aggregation of rows of ``Causes.sums`` that are sorted by ``newest``, but for ``traced``."""
 
-MAX_SAMPLES: Final = 2_000
+MAX_SAMPLES: Final = 1_000
 MAX_HEADERS: Final = 64
 MAX_HEADER_BYTES: Final = 1_024
 MAX_KEY_BYTES: Final = 1_024
 MAX_VALUE_BYTES: Final = 4_096
 
-_KEY: Final = (*CAUSE, "tick_ms")
+_KEY: Final = (*IDENTITY, "tick_ms")
 _NEWEST: Final = pl.col("newest").last()
 _RAW: Final = ("dialect", "source_topic", "consumergroup", "connector", "error_class", "shape")
 """What decides the cause of a record: equal ones are of one cause."""
+_PARTS: Final = ("dialect", "source_topic", "consumer", "error_class", "message_pattern")
+"""What a fingerprint is made of."""
 _GROUP: Final = re.compile(r"\\g<(\d)>")
 """A group in a replacement as Python writes it; Rust writes it with a dollar."""
 _ZERO: Final = ord("0")
@@ -105,20 +114,21 @@ def count(records: pa.Table, context: Context) -> Causes:
         pl.col("timestamp_ms").last().alias("last_ms"),
         pl.col("message").last(),
         pl.struct(AGE).last().alias("newest"),
-        pl.col("row").tail(context.samples_per_group).alias("rows"),
+        pl.col("row").alias("rows"),
+        pl.col("row").tail(context.samples_per_group).alias("newest_rows"),
     )
     traced = rows.filter(pl.col("traceparent") != "").select(*by, traced=pl.struct(*AGE, "traceparent"))
     counted = _with_traced(counted, by, traced)
     moved_ms = pl.min_horizontal("moved_at_ms", pl.lit(context.now_ms))  # anybody may write such a header
     came_back_ms = pl.max_horizontal("timestamp_ms", moved_ms)
-    causes, ones = _causes(counted.select(_RAW).unique()), pl.lit(1, pl.Int64).alias("count")
-    counted = counted.join(causes, on=_RAW)
-    newest = counted.select(*IDENTITY, pl.col("rows").alias("row")).explode("row", empty_as_null=False)
+    counted, ones = _with_causes(counted), pl.lit(1, pl.Int64).alias("count")
+    newest = counted.select(*IDENTITY, row="newest_rows").explode("row", empty_as_null=False)
+    newest = newest.join(rows.select("row", *AGE), on="row")
     return Causes(
-        added_up(counted.drop("rows"), _KEY, _NEWEST),
-        _samples(records, _newest(newest.join(rows.select("row", *AGE), on="row"), context)),
+        added_up(counted.drop("rows", "newest_rows"), _KEY, _NEWEST),
+        _samples(records, _newest(newest, context)),
         _returned(rows.filter("redriven").with_columns(ones, first_ms=came_back_ms, last_ms=came_back_ms)),
-        _origins(rows, causes),
+        _origins(rows, counted),
     )
 
 
@@ -147,19 +157,18 @@ def patterns(messages: pl.Expr) -> pl.Expr:
     return text.str.slice(0, MAX_PATTERN_CHARS).str.strip_chars(" ")
 
 
-def _causes(raw: pl.DataFrame) -> pl.DataFrame:
-    """The columns of ``_RAW`` with the pattern, the consumer and the fingerprint that follow from them."""
-    shaped = raw.select(pl.col("shape").unique())
+def _with_causes(counted: pl.DataFrame) -> pl.DataFrame:
+    """With the pattern, the consumer and the fingerprint that follow from the columns of ``_RAW``."""
+    shaped = counted.select(pl.col("shape").unique())
     shaped = shaped.with_columns(patterns(pl.col("shape")).alias("message_pattern"))
     connector = pl.col("connector")
-    named = raw.join(shaped, on="shape").with_columns(
+    named = counted.join(shaped, on="shape").with_columns(
         pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer")
     )
-    parts = named.select("dialect", "source_topic", "consumer", "error_class", "message_pattern")
-    distinct = parts.unique()
-    fingerprints = [of_pattern(*cause) for cause in distinct.iter_rows()]
-    column = pl.Series("fingerprint", fingerprints, dtype=pl.String)
-    return named.join(distinct.with_columns(column), on=parts.columns)
+    named = named.with_columns(pl.concat_str(_PARTS, separator=SEPARATOR).alias("parts"))
+    distinct = named["parts"].unique()
+    fingerprints = pl.Series("fingerprint", map(of_parts, distinct), dtype=pl.String)
+    return named.join(pl.DataFrame([distinct, fingerprints]), on="parts").drop("parts", "shape")
 
 
 def added_up(sums: pl.DataFrame, by: Sequence[str], *more: pl.Expr) -> pl.DataFrame:
@@ -195,22 +204,22 @@ def _samples(records: pa.Table, found: pl.DataFrame) -> pl.DataFrame:
 
 def _newest(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
     """The newest of each cause; where these are too many, rather one of each cause than all of some."""
-    newest = [False] + [True] * len(AGE)
-    return (
-        samples.sort(AGE, descending=True)
-        .with_columns(pl.int_range(pl.len()).over(IDENTITY).alias("rank"))
-        .filter(pl.col("rank") < context.samples_per_group)
-        .sort("rank", *AGE, descending=newest)
-        .head(MAX_SAMPLES)
-        .drop("rank")
+    ordered = samples.sort(AGE, descending=True).with_row_index("place")
+    ranked = (
+        ordered.group_by(IDENTITY)
+        .agg(pl.col("place").head(context.samples_per_group))
+        .select("place", rank=pl.int_ranges(pl.col("place").list.len()))
+        .explode("place", "rank", empty_as_null=False)
     )
+    return ordered[ranked.sort("rank", "place")["place"].head(MAX_SAMPLES)].drop("place")
 
 
 def _returned(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(RETURN).agg(TOTALS)
 
 
-def _origins(rows: pl.DataFrame, causes: pl.DataFrame) -> pl.DataFrame:
+def _origins(rows: pl.DataFrame, counted: pl.DataFrame) -> pl.DataFrame:
     shared = rows.filter(~pl.col("redriven") & (pl.col("dialect") == SHARE_GROUP.name))
+    of_row = counted.select("fingerprint", row="rows").explode("row", empty_as_null=False)
     origin = ("topic", "fingerprint", "source_topic", "source_partition", "source_offset")
-    return shared.join(causes, on=_RAW).select(origin).drop_nulls().unique()
+    return shared.join(of_row, on="row").select(origin).drop_nulls().unique()

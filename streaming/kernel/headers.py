@@ -68,17 +68,22 @@ class _Headers:
         self._record_of = np.repeat(np.arange(self._records), lengths)
         self._name_of = encoded.indices.to_numpy(zero_copy_only=False)
         self._names: list[str] = encoded.dictionary.to_pylist()
+        self._number_of = {name: number for number, name in enumerate(self._names)}
+        few = len(self._names) <= np.iinfo(np.int16).max  # numpy sorts these many times faster
+        self._by_name = np.argsort(self._name_of.astype(np.int16) if few else self._name_of, kind="stable")
+        self._ends = np.cumsum(np.bincount(self._name_of, minlength=len(self._names)))
         self._has_value = self._values.is_valid().to_numpy(zero_copy_only=False)
 
     def knows(self, name: str) -> bool:
         """Whether any of the records has a header of this name."""
-        return name in self._names
+        return name in self._number_of
 
     def find(self, name: str, *, first: bool = False) -> Indexes:
         """The header of this name; where a record has several, the last or the first."""
-        if name not in self._names:
+        number = self._number_of.get(name)
+        if number is None:
             return np.full(self._records, NOWHERE)
-        found = np.flatnonzero(self._name_of == self._names.index(name))
+        found = self._by_name[self._ends[number - 1] if number else 0 : self._ends[number]]
         in_turn = found[::-1] if first else found
         return self._by_record(in_turn, in_turn, NOWHERE)
 

@@ -16,9 +16,10 @@ from deadwatch.runtime.process import OBJECTS
 from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
 from streaming import kafka_source, warm_up
-from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, Reader, refused_records
+from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, refused_records
 from streaming.kernel import Context
 from streaming.kernel.partial import Partial
+from streaming.reader import Reader
 from streaming.settings import StreamingSettings
 from tests.spark.conftest import Kafka
 

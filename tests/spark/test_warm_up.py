@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from deadwatch.contract.events import KINDS
 from deadwatch.contract.topics import EVENTS
 from deadwatch.deadletter.dialects import DIALECTS
-from streaming import session, warm_up
-from streaming.batches import Reader
+from streaming import jvm, warm_up
 from streaming.kernel import Context
+from streaming.reader import Reader
 
 
 def test_it_holds_every_kind_and_every_dialect(spark: SparkSession) -> None:
@@ -37,5 +37,5 @@ def test_asked_to_stop_it_reads_nothing(spark: SparkSession) -> None:
 
 def test_the_jvm_reads_the_prepared_classes(spark: SparkSession) -> None:
     java: Any = spark.sparkContext._jvm
-    jvm = psutil.Process(java.java.lang.ProcessHandle.current().pid())
-    assert str(session.class_archive()) in {mapped.path for mapped in jvm.memory_maps()}
+    process = psutil.Process(java.java.lang.ProcessHandle.current().pid())
+    assert str(jvm.class_archive()) in {mapped.path for mapped in process.memory_maps()}

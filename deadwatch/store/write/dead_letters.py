@@ -4,13 +4,13 @@ A trend is the growth of a group by the hour over the last day, by the time of i
 notes on a group. One that is archived and grows is listed again: archiving holds for the records that it had.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Connection, Select, case, delete, func, select
 
 from deadwatch.contract.event import field_values
@@ -82,17 +82,21 @@ def kept_of_a_group(samples_per_group: int, groups_stored: int) -> int:
 
 def _headers(sample: Sample) -> str:
     """A JSON array of names and values; bytes that are no UTF-8 are replaced."""
-    texts = ((name, (value or b"").decode(errors="replace")) for name, value in sample.headers)
-    return json.dumps([[storable(name), storable(text)] for name, text in texts], ensure_ascii=False)
+    pairs = ((name, (value or b"").decode(errors="replace")) for name, value in sample.headers)
+    return msgspec.json.encode([(storable(name), storable(text)) for name, text in pairs]).decode()
 
 
 def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
     """One delta for each group: of a flood, most are beyond the bound and count as one group."""
     for of_group in grouped(deltas, lambda one: one.fingerprint).values():
-        yield replace(
-            max(of_group, key=lambda one: one.last_ms),
-            records=sum(one.records for one in of_group),
-            first_ms=min(one.first_ms for one in of_group),
+        yield (
+            of_group[0]
+            if len(of_group) == 1
+            else replace(
+                max(of_group, key=lambda one: one.last_ms),
+                records=sum(one.records for one in of_group),
+                first_ms=min(one.first_ms for one in of_group),
+            )
         )
 
 

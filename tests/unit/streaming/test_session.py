@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deadwatch.runtime import process
-from streaming import session
+from streaming import jvm, session
 from streaming.settings import StreamingSettings
 
 JARS = ("local:///opt/jars/kafka.jar", "s3a://house/jars/clients.jar")
@@ -70,15 +70,15 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_jvm_takes_the_classes_that_were_prepared_for_this_java(java: Path) -> None:
-    file = session.class_archive()
+    file = jvm.class_archive()
     option = f"-XX:SharedArchiveFile={file}"
-    assert option not in session.java_options()
+    assert option not in jvm.options()
     file.parent.mkdir(parents=True)
     file.touch()
-    assert option in session.java_options()
+    assert option in jvm.options()
     (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.99"')
-    assert session.class_archive() != file
-    assert not [option for option in session.java_options() if "SharedArchiveFile" in option]
+    assert jvm.class_archive() != file
+    assert not [option for option in jvm.options() if "SharedArchiveFile" in option]
 
 
 def test_spark_is_not_started_for_a_process_that_was_told_to_stop() -> None:
@@ -95,4 +95,4 @@ def test_temporary_files_of_the_jvm_are_where_pythons_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "a place"))
-    assert f'"-Djava.io.tmpdir={tmp_path}/a place"' in session.java_options()
+    assert f'"-Djava.io.tmpdir={tmp_path}/a place"' in jvm.options()

@@ -1,0 +1,109 @@
+"""How a batch is read and summed up: a small one in the driver, a large one in executors, by one function.
+
+A batch is expected to be small after a small one; one that proves to be larger, or has a record that is too
+large to be fetched, is read by the executors.
+"""
+
+import io
+import pickle
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any, Final
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from deadwatch.runtime.process import leave_records_alone
+from streaming.kernel import Context
+from streaming.kernel.partial import RECORDS, Partial, merge, summarise
+
+FETCHED: Final = tuple(
+    f"IF(is_too_large, NULL, {name}) AS {name}" if name in {"value", "headers"} else name
+    for name in RECORDS.names
+)
+"""``RECORDS`` in SQL, without what is too large for the driver."""
+PARTIAL: Final = "records long, partial binary"
+SUMMED_RECORDS: Final = 25_000
+SUMMED_BYTES: Final = 64 << 20
+"""What a task sums up at once: at least so many records, or so many bytes."""
+MOST_PARTS: Final = 8
+"""Parts of a task that are merged at once, each with up to 1 000 samples."""
+
+
+class Reader:
+    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver.
+
+    ``is_small`` says whether the last one had no more than these, and so what the next one is expected to be.
+    """
+
+    def __init__(self, small: int) -> None:
+        self._small, self.is_small = small, True
+
+    def read(self, records: DataFrame) -> Callable[[Context], Partial]:
+        """A function that summarises the records of a batch at each call."""
+        fetched = self._fetched(records) if self.is_small else None
+        if fetched is not None:
+            return partial(summarise, fetched)
+        return partial(self._by_executors, records)
+
+    def _fetched(self, records: DataFrame) -> pa.Table | None:
+        """The records; None where they are too many or one of them is too large."""
+        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
+        if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
+            self.is_small = False
+            return None
+        return found.select(RECORDS.names).cast(RECORDS)
+
+    def _by_executors(self, records: DataFrame, context: Context) -> Partial:
+        columns = records.select(RECORDS.names)
+        found = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).toArrow()
+        self.is_small = sum(found["records"].to_pylist()) <= self._small
+        parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
+        return merge(parts, context)
+
+
+def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    _prepare()
+    count, parts = 0, list[Partial]()
+    for records in _together(batches):
+        parts.append(summarise(records.cast(RECORDS), context))
+        count += len(records)
+        if len(parts) == MOST_PARTS:
+            parts = [merge(parts, context)]
+    if parts:
+        yield pa.RecordBatch.from_pydict({"records": [count], "partial": [_packed(merge(parts, context))]})
+
+
+class _Packer(pickle.Pickler):
+    """Compresses data frames: Spark copies what a task has found several times on its way to the driver."""
+
+    def reducer_override(self, found: object) -> Any:  # noqa: ANN401 -- as pickle wants it
+        if not isinstance(found, pl.DataFrame):
+            return NotImplemented
+        packed = io.BytesIO()
+        found.write_ipc(packed, compression="lz4")
+        return pl.read_ipc, (packed.getvalue(),)
+
+
+def _packed(found: Partial) -> bytes:
+    packed = io.BytesIO()
+    _Packer(packed).dump(found)
+    return packed.getvalue()
+
+
+def _together(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Some batches at a time: what a sum costs besides its records is then shared by more of them."""
+    found, size = list[pa.RecordBatch](), 0
+    for batch in batches:
+        found.append(batch)
+        size += batch.nbytes
+        if sum(map(len, found)) >= SUMMED_RECORDS or size >= SUMMED_BYTES:
+            yield pa.Table.from_batches(found)
+            found, size = [], 0
+    if found:
+        yield pa.Table.from_batches(found)
+
+
+_prepare = cache(leave_records_alone)
+"""Spark collects a worker's garbage after each task: without this 40 ms, mostly for imported modules."""
