@@ -7,6 +7,7 @@ large to be fetched, is read by the executors.
 import io
 import pickle
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ PARTIAL: Final = "records long, partial binary"
 SUMMED_RECORDS: Final = 25_000
 SUMMED_BYTES: Final = 64 << 20
 """What a task sums up at once: at least so many records, or so many bytes."""
+PACKING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 MOST_PARTS: Final = 8
 """Parts of a task that are merged at once, each with up to 1 000 samples."""
 
@@ -57,16 +59,17 @@ class Reader:
 
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
-        found = columns.mapInArrow(partial(_summarise_task, context), PARTIAL).toArrow()
+        found = columns.mapInArrow(partial(summarise_task, context), PARTIAL).toArrow()
         self.is_small = sum(found["records"].to_pylist()) <= self._small
         parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
         return merge(parts, context)
 
 
-def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One row for all records of a task, with the columns of ``PARTIAL``; no row for no records."""
     _prepare()
     count, parts = 0, list[Partial]()
-    for records in _together(batches):
+    for records in _ahead(_together(batches)):
         parts.append(summarise(records.cast(RECORDS), context))
         count += len(records)
         if len(parts) == MOST_PARTS:
@@ -75,15 +78,29 @@ def _summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Iter
         yield pa.RecordBatch.from_pydict({"records": [count], "partial": [_packed(merge(parts, context))]})
 
 
+def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same, each read while the one before it is summed up: the JVM waits for whoever does not read."""
+    with ThreadPoolExecutor(1, "read") as reader:
+        following = reader.submit(next, tables, None)
+        while (table := following.result()) is not None:
+            following = reader.submit(next, tables, None)
+            yield table
+
+
 class _Packer(pickle.Pickler):
     """Compresses data frames: Spark copies what a task has found several times on its way to the driver."""
 
     def reducer_override(self, found: object) -> Any:  # noqa: ANN401 -- as pickle wants it
         if not isinstance(found, pl.DataFrame):
             return NotImplemented
-        packed = io.BytesIO()
-        found.write_ipc(packed, compression="lz4")
-        return pl.read_ipc, (packed.getvalue(),)
+        table, packed = found.to_arrow(compat_level=pl.CompatLevel.newest()), pa.BufferOutputStream()
+        with pa.ipc.new_stream(packed, table.schema, options=PACKING) as stream:
+            stream.write_table(table)
+        return _unpacked, (packed.getvalue().to_pybytes(),)
+
+
+def _unpacked(packed: bytes) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(packed).read_all()))
 
 
 def _packed(found: Partial) -> bytes:

@@ -1,0 +1,112 @@
+"""What a task of an executor makes of its records: the same, however they come to it."""
+
+import pickle
+import threading
+from collections.abc import Iterator
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streaming import reader
+from streaming.kernel import Context
+from streaming.kernel.partial import Partial, summarise
+from streaming.reader import summarise_task
+from tests.hostile_headers import RECORDS
+from tests.kafka_records import Headers, table
+from tests.unit.streaming.kernel.test_partial import CONTEXT, VALUES, account, batch
+
+WITHIN_S = 30
+
+
+@pytest.fixture(autouse=True)
+def _garbage_is_collected_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "_prepare", lambda: None)
+
+
+def read(row: pa.RecordBatch) -> tuple[int, Partial]:
+    """The number of records, and what they come to."""
+    return row["records"][0].as_py(), pickle.loads(row["partial"][0].as_py())  # noqa: S301 -- made here
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=VALUES, headers=RECORDS, size=st.integers(1, 9), at_once=st.integers(1, 30))
+def test_a_task_comes_to_the_same_however_its_records_are_split(
+    monkeypatch: pytest.MonkeyPatch,
+    values: list[bytes | None],
+    headers: list[Headers],
+    size: int,
+    at_once: int,
+) -> None:
+    monkeypatch.setattr(reader, "SUMMED_RECORDS", at_once)
+    records = table(batch(values, headers))
+    [row] = summarise_task(CONTEXT, iter(records.to_batches(max_chunksize=size)))
+    count, found = read(row)
+    assert count == len(records)
+    assert account(found) == account(summarise(records, CONTEXT))
+
+
+def test_data_frames_come_to_the_driver_as_they_were() -> None:
+    whole = summarise(table(batch([], [])), CONTEXT)
+    _, found = read(next(summarise_task(CONTEXT, iter(table(batch([], [])).to_batches()))))
+    assert whole.causes is not None
+    assert found.causes is not None
+    for sent, came in zip(whole.causes, found.causes, strict=True):
+        assert isinstance(came, pl.DataFrame)
+        assert came.schema == sent.schema
+        assert sorted(map(repr, came.rows())) == sorted(map(repr, sent.rows()))
+
+
+@pytest.mark.parametrize(
+    ("records", "size", "at_once"),
+    [(4, 1 << 40, [4, 4, 2]), (1_000, 1, [2, 2, 2, 2, 2]), (1_000, 1 << 40, [10])],
+)
+def test_so_many_records_or_bytes_are_summed_up_at_once(
+    monkeypatch: pytest.MonkeyPatch, records: int, size: int, at_once: list[int]
+) -> None:
+    monkeypatch.setattr(reader, "SUMMED_RECORDS", records)
+    monkeypatch.setattr(reader, "SUMMED_BYTES", size)
+    seen = list[int]()
+
+    def counting(found: pa.Table, context: Context) -> Partial:
+        seen.append(len(found))
+        return summarise(found, context)
+
+    monkeypatch.setattr(reader, "summarise", counting)
+    batches = table([{"offset": offset} for offset in range(10)]).to_batches(max_chunksize=2)
+    assert len([*summarise_task(CONTEXT, iter(batches))]) == 1
+    assert seen == at_once
+
+
+def test_the_next_records_are_read_while_some_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "SUMMED_RECORDS", 1)
+    second = threading.Event()
+
+    def waiting(found: pa.Table, context: Context) -> Partial:
+        assert second.wait(WITHIN_S)
+        return summarise(found, context)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first, last = table([{"offset": 0}, {"offset": 1}]).to_batches(max_chunksize=1)
+        yield first
+        second.set()
+        yield last
+
+    monkeypatch.setattr(reader, "summarise", waiting)
+    [row] = summarise_task(CONTEXT, batches())
+    assert read(row)[0] == 2
+
+
+def test_what_fails_while_it_is_read_fails_the_task() -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from table([{"offset": 0}]).to_batches()
+        raise OSError("the JVM has gone")
+
+    with pytest.raises(OSError, match="has gone"):
+        list(summarise_task(CONTEXT, batches()))
+
+
+def test_a_task_without_records_has_no_row() -> None:
+    assert [*summarise_task(CONTEXT, iter(()))] == []
