@@ -26,7 +26,7 @@ from deadwatch.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED, Series
 from deadwatch.store.storable import storable
 from deadwatch.store.write.counters import limited, other_labels
 from streaming.kernel import NO_POSITION
-from streaming.kernel.causes import IDENTITY, RETURN, TOTALS, Causes, added_up
+from streaming.kernel.causes import CAUSE, IDENTITY, RETURN, TOTALS, Causes, added_up
 from streaming.kernel.event_decoder import labels_of
 from streaming.kernel.events import EventCounts, Key, Sums
 
@@ -54,7 +54,7 @@ def counted(causes: Causes | None, kafka_cluster: str, max_groups: int) -> DeadL
     if causes is None:
         return NONE
     buckets = pl.struct("last_ms", "count").alias("buckets")  # the records of a tick, by its newest time
-    groups = added_up(causes.sums, IDENTITY, buckets)
+    groups = added_up(causes.sums, CAUSE, buckets)
     order = groups.select(pl.arg_sort_by("count", "fingerprint", descending=[True, False])).to_series()
     largest = groups[order.head(max_groups)]
     rest = groups.select("topic", "count", "first_ms", "last_ms")[order.slice(max_groups)]

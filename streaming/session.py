@@ -44,12 +44,16 @@ WRONG = re.compile(
 EXECUTOR = re.compile(r"Lost task .* executor (?!driver\b)")  # whatever it has met, another one may not
 ENDED = "Spark has ended; the lines before this one may say why"
 
-WORKER_MEMORY = {
+LOCAL = {
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+    # Python's workers keep the memory of one batch for the next; to have it anew took a fifth of their time.
+    # On a cluster these would be of the executors' JVMs, too.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
 }
-"""Python's workers keep the memory of one batch for the next; to have it anew took a fifth of their time."""
+"""Settings of a driver that is its own executor."""
 
 SQL = {
     # files without checksums: for each one more Spark starts a process, chmod; 15 ms of a batch
@@ -57,7 +61,6 @@ SQL = {
     "spark.sql.adaptive.enabled": "false",  # one plan for every batch: planning costs more than it gains
     "spark.sql.ansi.enabled": "false",  # a hostile value is null or bounded, it never fails a batch
     "spark.sql.catalogImplementation": "in-memory",
-    **WORKER_MEMORY,
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker a core
     "spark.kafka.consumer.cache.capacity": "4096",  # a partition each: to connect by TLS costs 50 ms
     "spark.sql.execution.arrow.maxBytesPerBatch": "67108864",  # a dead letter may have a megabyte
@@ -237,10 +240,9 @@ def guard_callbacks(spark: SparkSession) -> None:
 
 def configuration(settings: StreamingSettings) -> dict[str, str]:
     """Every setting of the session. Only those that the user adds may be secret."""
-    local = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
         **SQL,
-        **(local if settings.master.startswith("local") else {}),
+        **(LOCAL if settings.master.startswith("local") else {}),
         **({"spark.authenticate": "true"} if MAKES_SECRET.match(settings.master) else {}),
         **({"spark.network.crypto.enabled": "true"} if ON_CLUSTER.match(settings.master) else {}),
         "spark.jars": ",".join(settings.jars or (str(jar) for jar in jars.files("spark"))),

@@ -28,7 +28,7 @@ CAUSE: Final = (
 )
 """What the records of a cause have in common; ``consumer`` is the connector, else the consumer group."""
 IDENTITY: Final = ("topic", "fingerprint", "consumergroup", "connector")
-"""What tells one cause from another; all else of a cause follows from it."""
+"""What tells one cause from another."""
 AGE: Final = ("timestamp_ms", "partition", "offset")
 """What is greatest for the newest record."""
 RETURN: Final = ("topic", "source_topic", "order", "sent_from")
@@ -40,7 +40,6 @@ SUMS: Final = (
     *TOTALS,
     pl.col("broken").sum(),
     pl.col("message").last(),
-    *(pl.col(name).last() for name in CAUSE if name not in IDENTITY),
 )
 """The aggregation of rows of ``Causes.sums`` that are sorted by ``newest``, but for ``traced``."""
 
@@ -50,7 +49,7 @@ MAX_HEADER_BYTES: Final = 1_024
 MAX_KEY_BYTES: Final = 1_024
 MAX_VALUE_BYTES: Final = 4_096
 
-_KEY: Final = (*IDENTITY, "tick_ms")
+_KEY: Final = (*CAUSE, "tick_ms")
 _NEWEST: Final = pl.col("newest").last()
 _RAW: Final = ("dialect", "source_topic", "consumergroup", "connector", "error_class", "shape")
 """What decides the cause of a record: equal ones are of one cause."""

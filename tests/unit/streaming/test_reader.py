@@ -3,6 +3,8 @@
 import pickle
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
 
 import polars as pl
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deadwatch.contract import headers as names
 from streaming import reader
 from streaming.kernel import Context
 from streaming.kernel.partial import Partial, summarise
@@ -59,6 +62,23 @@ def test_data_frames_come_to_the_driver_as_they_were() -> None:
         assert sorted(map(repr, came.rows())) == sorted(map(repr, sent.rows()))
 
 
+def test_what_a_task_has_found_of_one_cause_is_small_however_many_records_it_has() -> None:
+    rng = Random(1)
+    messages = [b"at %d: %s" % (number, b"%x" % rng.getrandbits(3_000)) for number in range(500)]
+    records = [
+        {"topic": "dlq", "offset": number, "headers": [(names.CONNECT_MESSAGE, message)], "value": b""}
+        for number, message in enumerate(messages)
+    ]
+    one = [{**records[0], "offset": number} for number in range(500)]
+    few = replace(CONTEXT, samples_per_group=1)
+    sizes = [
+        len(row["partial"][0].as_py())
+        for found in (records, one)
+        for row in summarise_task(few, iter(table(found).to_batches()))
+    ]
+    assert sizes[0] < 1.5 * sizes[1]
+
+
 @pytest.mark.parametrize(
     ("records", "size", "at_once"),
     [(4, 1 << 40, [4, 4, 2]), (1_000, 1, [2, 2, 2, 2, 2]), (1_000, 1 << 40, [10])],
@@ -106,6 +126,15 @@ def test_what_fails_while_it_is_read_fails_the_task() -> None:
 
     with pytest.raises(OSError, match="has gone"):
         list(summarise_task(CONTEXT, batches()))
+
+
+def test_what_fails_while_it_is_summed_up_fails_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_found: pa.Table, _context: Context) -> Partial:
+        raise ValueError("of the kernel")
+
+    monkeypatch.setattr(reader, "summarise", failing)
+    with pytest.raises(ValueError, match="of the kernel"):
+        list(summarise_task(CONTEXT, iter(table([{"offset": 0}]).to_batches())))
 
 
 def test_a_task_without_records_has_no_row() -> None:
