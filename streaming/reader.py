@@ -8,7 +8,6 @@ import copyreg
 import io
 import pickle
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Final
 
@@ -29,7 +28,7 @@ PARTIAL: Final = "records long, partial binary"
 SUMMED_RECORDS: Final = 25_000
 SUMMED_BYTES: Final = 32 << 20
 """What a task sums up at once: at least so many records, or so many bytes. Spark hands it up to 64 MB at a
-time: it holds up to 96 MB, and as much of what it reads meanwhile.
+time: it holds up to 96 MB.
 """
 PACKING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 MOST_PARTS: Final = 8
@@ -72,22 +71,13 @@ def summarise_task(context: Context, batches: Iterator[pa.RecordBatch]) -> Itera
     """One row for all records of a task, with the columns of ``PARTIAL``; no row for no records."""
     _prepare()
     count, parts = 0, list[Partial]()
-    for records in _ahead(_together(batches)):
+    for records in _together(batches):
         parts.append(summarise(records.cast(RECORDS), context))
         count += len(records)
         if len(parts) == MOST_PARTS:
             parts = [merge(parts, context)]
     if parts:
         yield pa.RecordBatch.from_pydict({"records": [count], "partial": [_packed(merge(parts, context))]})
-
-
-def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same, each read while the one before it is summed up: the JVM waits for whoever does not read."""
-    with ThreadPoolExecutor(1, "read") as reader:
-        following = reader.submit(next, tables, None)
-        while (table := following.result()) is not None:
-            following = reader.submit(next, tables, None)
-            yield table
 
 
 def _reduced(found: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:

@@ -58,13 +58,18 @@ def test_a_client_that_was_frozen_in_a_transaction_tries_again(url: str) -> None
     engine = engines.connect(url)
     found = text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid")
     watching = engine.execution_options(isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection, watching.connect() as other:
-        own = {"pid": connection.scalar(text("SELECT pg_backend_pid()"))}
-        connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '1ms'"))
-        until(lambda: other.scalar(found, own) is None)
-        with pytest.raises(InternalError, match="idle-in-transaction") as raised:
-            connection.execute(text("SELECT 1"))
-    assert is_passing(raised.value)
+
+    def is_told_why() -> bool:
+        with engine.connect() as connection, watching.connect() as other:
+            own = {"pid": connection.scalar(text("SELECT pg_backend_pid()"))}
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '1ms'"))
+            until(lambda: other.scalar(found, own) is None)
+            with pytest.raises((InternalError, OperationalError)) as raised:
+                connection.execute(text("SELECT 1"))
+        assert is_passing(raised.value)
+        return "idle-in-transaction" in str(raised.value)
+
+    until(is_told_why)  # the words of the server and the end behind them: psycopg may see the end first
     engine.dispose()
 
 

@@ -1,7 +1,6 @@
 """What a task of an executor makes of its records: the same, however they come to it."""
 
 import pickle
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -20,8 +19,6 @@ from streaming.reader import summarise_task
 from tests.hostile_headers import RECORDS
 from tests.kafka_records import Headers, table
 from tests.unit.streaming.kernel.test_partial import CONTEXT, VALUES, account, batch
-
-WITHIN_S = 30
 
 
 @pytest.fixture(autouse=True)
@@ -98,25 +95,6 @@ def test_so_many_records_or_bytes_are_summed_up_at_once(
     batches = table([{"offset": offset} for offset in range(10)]).to_batches(max_chunksize=2)
     assert len([*summarise_task(CONTEXT, iter(batches))]) == 1
     assert seen == at_once
-
-
-def test_the_next_records_are_read_while_some_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "SUMMED_RECORDS", 1)
-    second = threading.Event()
-
-    def waiting(found: pa.Table, context: Context) -> Partial:
-        assert second.wait(WITHIN_S)
-        return summarise(found, context)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        first, last = table([{"offset": 0}, {"offset": 1}]).to_batches(max_chunksize=1)
-        yield first
-        second.set()
-        yield last
-
-    monkeypatch.setattr(reader, "summarise", waiting)
-    [row] = summarise_task(CONTEXT, batches())
-    assert read(row)[0] == 2
 
 
 def test_what_fails_while_it_is_read_fails_the_task() -> None:
