@@ -9,7 +9,7 @@ old name has another id (KIP-516) and is read from its beginning. One that keeps
 what was read of it has lost its last records (an unclean election), and is read from its end.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -68,8 +68,10 @@ def ended(stored: Offsets, ids: Mapping[str, str], now: Topics, last_ends: Offse
     ``ids`` are of the topics as they were read, ``last_ends`` where they ended when they were last seen.
     Without ids (brokers before 2.8) a topic that is shorter than what was read of it was recreated.
     """
-    for topic in sorted({partition[0] for partition in stored}):
-        here = {place: offset for place, offset in stored.items() if place[0] == topic}
+    topics: defaultdict[str, dict[Place, int]] = defaultdict(dict)
+    for place, offset in stored.items():
+        topics[place[0]][place] = offset
+    for topic, here in sorted(topics.items()):
         unread = {place: max(0, last_ends.get(place, 0) - offset) for place, offset in here.items()}
         known, found, cut = ids.get(topic, ""), now.ids.get(topic, ""), truncated(here, now.ends)
         if known != found if known and found else cut:

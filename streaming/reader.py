@@ -1,7 +1,7 @@
 """How a batch is read and summed up: a small one in the driver, a large one in executors, by one function.
 
-A batch is expected to be small after a small one; one that proves to be larger, or has a record that is too
-large to be fetched, is read by the executors.
+A batch is expected to be small after a small one, and scattered after a scattered one; one that proves to be
+larger, or has a record that is too large to be fetched, is read by the executors.
 """
 
 import copyreg
@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from deadwatch.runtime.process import leave_records_alone
 from streaming.kernel import Context
@@ -31,6 +31,10 @@ SUMMED_BYTES: Final = 32 << 20
 time: it holds up to 96 MB.
 """
 PACKING: Final = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+PROJECTION: Final = "spark.sql.codegen.factoryMode"
+MANY_PARTITIONS: Final = 16
+FEW_RECORDS: Final = 50
+"""A batch of many partitions with few records in each is scattered: what it takes is to begin partitions."""
 MOST_PARTS: Final = 8
 """Parts of a task that are merged at once, each with up to 1 000 samples."""
 
@@ -42,7 +46,7 @@ class Reader:
     """
 
     def __init__(self, small: int) -> None:
-        self._small, self.is_small = small, True
+        self._small, self.is_small, self._is_scattered = small, True, False
 
     def read(self, records: DataFrame) -> Callable[[Context], Partial]:
         """A function that summarises the records of a batch at each call."""
@@ -53,11 +57,24 @@ class Reader:
 
     def _fetched(self, records: DataFrame) -> pa.Table | None:
         """The records; None where they are too many or one of them is too large."""
-        found = records.coalesce(1).selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
-        if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
-            self.is_small = False
-            return None
-        return found.select(RECORDS.names).cast(RECORDS)
+        read = records if self._is_scattered else records.coalesce(1)
+        found = read.selectExpr(*FETCHED, "is_too_large").limit(self._small + 1).toArrow()
+        self.is_small = len(found) <= self._small and True not in found["is_too_large"].unique().to_pylist()
+        partitions = len(found.group_by(["topic", "partition"]).aggregate([]))
+        is_scattered = partitions >= MANY_PARTITIONS and len(found) <= FEW_RECORDS * partitions
+        self._expect(records.sparkSession, is_scattered=self.is_small and is_scattered)
+        return found.select(RECORDS.names).cast(RECORDS) if self.is_small else None
+
+    def _expect(self, session: SparkSession, *, is_scattered: bool) -> None:
+        """Have the partitions of a scattered batch read by all tasks, and a record's row made without code.
+
+        Spark would write code for it anew for each partition, 1 ms, only to find that it has it compiled.
+        """
+        if is_scattered and not self._is_scattered:
+            session.conf.set(PROJECTION, "NO_CODEGEN")
+        elif self._is_scattered and not is_scattered:
+            session.conf.unset(PROJECTION)
+        self._is_scattered = is_scattered
 
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from py4j.finalizer import ThreadSafeFinalizer  # type: ignore[import-untyped]  # ships no types
-from pyspark.sql import DataFrame
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 from deadwatch.contract.events import KINDS, Position, TaskTimeout, encode
 from deadwatch.contract.topics import EVENTS
@@ -17,9 +18,10 @@ from deadwatch.store.batch import Batch, combined
 from deadwatch.store.store import Store
 from streaming import kafka_source, warm_up
 from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, refused_records
+from streaming.job import UNTRACKED
 from streaming.kernel import Context
 from streaming.kernel.partial import Partial
-from streaming.reader import Reader
+from streaming.reader import MANY_PARTITIONS, PROJECTION, Reader
 from streaming.settings import StreamingSettings
 from tests.spark.conftest import Kafka
 
@@ -125,6 +127,51 @@ def test_no_list_of_headers_is_null_which_would_cost_the_square_of_their_number(
     headers = [{"key": "k", "value": b"v"}]
     records = kafka([{"value": b"{}"}, {"topic": "dlq.a"}, {"topic": "dlq.a", "headers": headers}])
     assert [len(row.headers) for row in records.collect()] == [0, 0, 1]
+
+
+def scattered(count: int, partitions: int = MANY_PARTITIONS) -> list[dict[str, Any]]:
+    """So many dead letters of each of these partitions."""
+    headers = [{"key": "__connect.errors.exception.message", "value": b"why"}]
+    places = [{"partition": number, "offset": at} for number in range(partitions) for at in range(count)]
+    return [{"topic": "dlq.a", "value": b"v", "headers": headers, **place} for place in places]
+
+
+def test_a_scattered_batch_is_expected_after_one_and_read_in_another_way_to_the_same_result(
+    kafka: Kafka, spark: SparkSession
+) -> None:
+    reader, before = Reader(10 * MANY_PARTITIONS), spark.conf.get(PROJECTION)
+
+    def read(records: list[dict[str, Any]]) -> tuple[int, str | None]:
+        summary = reader.read(kafka(records).repartition(3))(Context(EVENTS, 1, 5))
+        offsets = {row["partition"]: (row["first"], row["last"]) for row in summary.offsets.to_dicts()}
+        assert offsets == {row["partition"]: (0, 1) for row in records}
+        return len(offsets), spark.conf.get(PROJECTION)
+
+    for _ in range(2):
+        assert read(scattered(2)) == (MANY_PARTITIONS, "NO_CODEGEN")
+        assert read(scattered(2)) == (MANY_PARTITIONS, "NO_CODEGEN")
+        assert read(scattered(2, 3)) == (3, before)
+    read(scattered(2))
+    assert read(scattered(2, 6 * MANY_PARTITIONS)) == (6 * MANY_PARTITIONS, before)  # executors read it
+    assert not reader.is_small
+
+
+def test_a_checkpoint_is_written_once_and_an_error_ends_a_query(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.readStream.format("rate-micro-batch").options(rowsPerBatch="1").load()
+    merged = list[int]()
+
+    def merge(_records: DataFrame, batch_id: int) -> None:
+        merged.append(batch_id)
+        if batch_id == 4:
+            raise ConnectionError("not merged")
+
+    writer = rows.writeStream.foreachBatch(merge)
+    query = writer.options(**UNTRACKED, checkpointLocation=str(tmp_path)).start()
+    with pytest.raises(StreamingQueryException, match="not merged"):
+        query.awaitTermination(60)
+    assert merged == [0, 1, 2, 3, 4]
+    written = {path.name for path in tmp_path.joinpath("offsets").iterdir() if not path.name.startswith(".")}
+    assert written == {"0"}
 
 
 def test_a_batch_of_more_records_is_read_by_the_executors_and_so_is_the_next(

@@ -163,15 +163,16 @@ class FakeQuery:
 
     def __init__(self, said: list[str]) -> None:
         self._said = said
+        self._jsq = self
 
     def exception(self) -> None:
         """It has met nothing."""
 
-    @property
-    def lastProgress(self) -> dict[str, object]:  # noqa: N802 -- PySpark's name
+    def lastProgress(self) -> SimpleNamespace:  # noqa: N802 -- Java's name
         """What Spark reports of its last batch."""
         self._said.append("completed")
-        return {"numInputRows": 7, "durationMs": {}, "sources": [{"endOffset": '{"dlq.a": {"0": 7}}'}]}
+        source = SimpleNamespace(endOffset=lambda: '{"dlq.a": {"0": 7}}')
+        return SimpleNamespace(sources=lambda: [source], json=lambda: '{"numInputRows": 0}')
 
 
 def running(query: object, **batches: object) -> Running:
@@ -237,7 +238,7 @@ def test_no_batch_is_begun_for_a_query_that_did_not_start(job: Job, tmp_path: Pa
         return writer
 
     writer = SimpleNamespace(foreachBatch=write, start=start)
-    writer.queryName = writer.option = writer.trigger = lambda *_, **__: writer
+    writer.queryName = writer.options = writer.trigger = lambda *_, **__: writer
     stream = SimpleNamespace(records=SimpleNamespace(writeStream=writer), small=1)
     with pytest.raises(KafkaConnectionError):
         job._begin("a", cast("Stream", stream), tmp_path)

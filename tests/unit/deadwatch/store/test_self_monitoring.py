@@ -1,5 +1,7 @@
 """What streaming and collectors report of themselves, from Spark's progress and events to samples."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from api.metrics import catalog, samples
@@ -19,23 +21,27 @@ store = suite.store
 
 
 def test_the_last_batches_with_records_tell_their_phases() -> None:
-    assert job.figures_of([PROGRESS, None]) == FIGURES
+    assert job.figures_of([PROGRESS]) == FIGURES
     other = {"numInputRows": 1, "processedRowsPerSecond": 7, "durationMs": {"addBatch": 300, "getBatch": 1}}
     phases = {"addBatch": 300, "walCommit": 12, "getBatch": 1}
     assert job.figures_of([PROGRESS, other]) == {PHASE: phases, RATE: {"": 107}}
 
 
-@pytest.mark.parametrize("nothing", [None, {}, {"numInputRows": 0, "durationMs": {"triggerExecution": 1}}])
-def test_a_trigger_without_records_tells_nothing(nothing: dict[str, object] | None) -> None:
+@pytest.mark.parametrize("nothing", [{}, {"numInputRows": 0, "durationMs": {"triggerExecution": 1}}])
+def test_a_trigger_without_records_tells_nothing(nothing: dict[str, object]) -> None:
     assert job.figures_of([nothing, nothing]) == {}
     assert job.figures_of([nothing, PROGRESS]) == FIGURES
 
 
+def report(end_offset: str) -> SimpleNamespace:
+    """What Java reports of a batch, as far as it is asked."""
+    return SimpleNamespace(sources=lambda: [SimpleNamespace(endOffset=lambda: end_offset)])
+
+
 def test_a_batch_tells_where_it_has_ended_with_or_without_records() -> None:
-    events = {"numInputRows": 0, "sources": [{"endOffset": '{"e":{"2":9}}'}]}
-    dead_letters = {"numInputRows": 1, "sources": [{"endOffset": '{"dlq":{"0":5,"1":0}}'}]}
+    events, dead_letters = report('{"e":{"2":9}}'), report('{"dlq":{"0":5,"1":0}}')
     assert job.end_offsets([events, dead_letters]) == {("dlq", 0): 5, ("dlq", 1): 0, ("e", 2): 9}
-    assert job.end_offsets([None, {"sources": [{"endOffset": "null"}]}]) == {}
+    assert job.end_offsets([report("null")]) == {}
 
 
 def test_a_name_is_told_anew_as_a_whole_and_others_stay(store: Store) -> None:
