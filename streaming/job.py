@@ -257,10 +257,11 @@ def figures_of(reports: Iterable[Progress]) -> Figures:
 
 def end_offsets(reports: Iterable[Any]) -> Offsets:
     """Where the last completed batch of each query ended, with or without records, as Java reports it."""
-    ends = (json.loads(source.endOffset()) or {} for report in reports for source in report.sources())
+    ends = [source.endOffset() for report in reports for source in report.sources()]
     return {
         (topic, int(number)): offset
         for end in ends
-        for topic, partitions in end.items()
+        if end is not None
+        for topic, partitions in json.loads(end).items()
         for number, offset in partitions.items()
     }

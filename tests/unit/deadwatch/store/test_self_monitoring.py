@@ -33,7 +33,7 @@ def test_a_trigger_without_records_tells_nothing(nothing: dict[str, object]) -> 
     assert job.figures_of([nothing, PROGRESS]) == FIGURES
 
 
-def report(end_offset: str) -> SimpleNamespace:
+def report(end_offset: str | None) -> SimpleNamespace:
     """What Java reports of a batch, as far as it is asked."""
     return SimpleNamespace(sources=lambda: [SimpleNamespace(endOffset=lambda: end_offset)])
 
@@ -41,7 +41,7 @@ def report(end_offset: str) -> SimpleNamespace:
 def test_a_batch_tells_where_it_has_ended_with_or_without_records() -> None:
     events, dead_letters = report('{"e":{"2":9}}'), report('{"dlq":{"0":5,"1":0}}')
     assert job.end_offsets([events, dead_letters]) == {("dlq", 0): 5, ("dlq", 1): 0, ("e", 2): 9}
-    assert job.end_offsets([report("null")]) == {}
+    assert job.end_offsets([report(None)]) == {}
 
 
 def test_a_name_is_told_anew_as_a_whole_and_others_stay(store: Store) -> None:
