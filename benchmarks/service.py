@@ -64,7 +64,8 @@ class Service:
         self._directory = directory
         self.store = directory / "store.db"
         self._reading: sqlite3.Connection | None = None
-        self._version, self._dead_letters = -1, 0
+        self._events, self._events_at = dict[str, int](), -1
+        self._dead_letters, self._dead_letters_at = 0, -1
         port = free_port()
         self._url = f"http://127.0.0.1:{port}/metrics"
         store_url = f"sqlite:///{self.store}"
@@ -99,35 +100,42 @@ class Service:
         self._closing.close()
 
     def events(self) -> dict[str, int]:
-        """What ``/metrics`` says of the events of every source; nothing while the service starts."""
-        try:
-            lines = self._client.get(self._url).text.splitlines()
-        except httpx2.TransportError:
-            return {}
-        found: dict[str, int] = {}
-        for line in lines:
-            if line.startswith(EVENTS_TOTAL):
-                source = line.split('source="', 1)[1].split('"', 1)[0]
-                found[source] = found.get(source, 0) + int(float(line.rsplit(" ", 1)[1]))
-        return found
+        """What ``/metrics`` says of the events of every source; nothing while the service starts.
+
+        It is asked only where a transaction was committed since it was last: a hundred times a second would
+        cost the service a fifth of a core, which no peer is asked to bear.
+        """
+        if (version := self._committed()) != self._events_at:
+            try:
+                lines = self._client.get(self._url).text.splitlines()
+            except httpx2.TransportError:
+                return {}
+            self._events, self._events_at = {}, version
+            for line in lines:
+                if line.startswith(EVENTS_TOTAL):
+                    source = line.split('source="', 1)[1].split('"', 1)[0]
+                    value = int(float(line.rsplit(" ", 1)[1]))
+                    self._events[source] = self._events.get(source, 0) + value
+        return self._events
 
     def dead_letters(self) -> int:
-        """How many the store has counted; none before streaming has made it.
+        """How many the store has counted; they are added up only where a transaction was committed since."""
+        if (version := self._committed()) != self._dead_letters_at and self._reading is not None:
+            with contextlib.suppress(sqlite3.OperationalError):  # its tables are not there yet
+                counted = self._reading.execute(DEAD_LETTERS).fetchone()[0]
+                self._dead_letters, self._dead_letters_at = int(counted or 0), version
+        return self._dead_letters
 
-        They are added up only where a transaction was committed since: thousands of series, asked a hundred
-        times a second, would cost the service a fifth of a core.
-        """
+    def _committed(self) -> int:
+        """A number that each transaction of the store changes; -1 while there is no store."""
         with contextlib.suppress(sqlite3.OperationalError):
             if self._reading is None:
                 store = f"{self.store.as_uri()}?mode=rw"
                 self._reading = self._closing.enter_context(
-                    contextlib.closing(sqlite3.connect(store, uri=True, timeout=30))
+                    contextlib.closing(sqlite3.connect(store, uri=True, timeout=30, check_same_thread=False))
                 )
-            version = self._reading.execute("PRAGMA data_version").fetchone()[0]
-            if version != self._version:
-                counted = self._reading.execute(DEAD_LETTERS).fetchone()[0]
-                self._dead_letters, self._version = int(counted or 0), version
-        return self._dead_letters
+            return int(self._reading.execute("PRAGMA data_version").fetchone()[0])
+        return -1
 
     def memory(self) -> int:
         """Resident bytes of streaming, its JVM included."""

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store.batch import Offsets, Place
@@ -42,6 +43,7 @@ HEADER_BYTES: Final = " + ".join(
 )
 """Spark compiles this; a lambda over the headers, which it interprets, takes five times as long."""
 
+NO_BYTES: Final = "CAST(NULL AS binary)"
 NO_HEADERS: Final = "CAST(array() AS array<struct<key: string, value: binary>>)"
 """Never null: after each row of a batch for Python, Spark asks Arrow for the size of all, and a list vector
 goes through all rows since its last list that is not null. Of 50 000 nulls a row took 40 us.
@@ -84,40 +86,59 @@ def records_between(
     ``group`` names the consumers that read them: Spark goes on with those of the same name, and keeps those
     of other names in memory for minutes, with what they fetched.
     """
-    frames = [
-        spark.read.format("kafka")
-        .options(**_options(settings), **fetches)
-        .options(**{"assign": _json(part, list), "kafka.group.id": group})
-        .options(startingOffsets=_json(part), endingOffsets=_json({place: end[place] for place in part}))
-        .load()
-        for part, fetches in zip(_split(begin, settings), (EVENT_FETCHES, SMALL_FETCHES), strict=True)
-        if part
-    ]
-    return as_records(reduce(DataFrame.unionAll, frames), settings.events_topic)
+
+    def part(offsets: Offsets, fetches: Mapping[str, str]) -> DataFrame:
+        ends = {place: end[place] for place in offsets}
+        return (
+            spark.read.format("kafka")
+            .options(**_options(settings), **fetches)
+            .options(**{"assign": _json(offsets, list), "kafka.group.id": group})
+            .options(startingOffsets=_json(offsets), endingOffsets=_json(ends))
+            .load()
+        )
+
+    events, dead_letters = _split(begin, settings)
+    frames = [as_events(part(events, EVENT_FETCHES))] if events else []
+    frames += [as_dead_letters(part(dead_letters, SMALL_FETCHES))] if dead_letters else []
+    return reduce(DataFrame.unionAll, frames)
+
+
+def as_events(source: DataFrame) -> DataFrame:
+    """Events with the columns of ``kernel.partial.RECORDS``, of those of ``SOURCE``.
+
+    ``event_key`` is the key of an event, and ``is_too_large`` whether a record is too large to be read in the
+    driver. This belongs into the plan of a stream: with these expressions in each batch's own, Spark takes
+    longer to analyse and to plan a small batch than to read it.
+    """
+    return _records(source, "octet_length(value)", value="value", headers=NO_HEADERS, event_key="key")
+
+
+def as_dead_letters(source: DataFrame) -> DataFrame:
+    """Dead letters with the columns of ``as_events``; key and value are cut to what a sample keeps."""
+    key, value = f"substring(key, 1, {MAX_KEY_BYTES})", f"substring(value, 1, {MAX_VALUE_BYTES})"
+    return _records(source, HEADER_BYTES, key=key, value=value, headers=f"coalesce(headers, {NO_HEADERS})")
 
 
 def as_records(source: DataFrame, events_topic: str) -> DataFrame:
-    """Records with the columns of ``kernel.partial.RECORDS``, of those of ``SOURCE``.
+    """Events and dead letters of a source that has both, with the columns of ``as_events``."""
+    is_event = F.col("topic") == events_topic
+    return as_events(source.where(is_event)).unionAll(as_dead_letters(source.where(~is_event)))
 
-    Key and value of a dead letter are cut to what a sample keeps. ``event_key`` is the key of an event, and
-    ``is_too_large`` whether a record is too large to be read in the driver.
 
-    This belongs into the plan of a stream: with these expressions in each batch's own, Spark takes longer to
-    analyse and to plan a small batch than to read it.
-    """
-    is_event = f"topic = '{events_topic}'"
-    size = f"IF({is_event}, octet_length(value), {HEADER_BYTES})"
+def _records(
+    source: DataFrame, size: str, *, key: str = NO_BYTES, value: str, headers: str, event_key: str = NO_BYTES
+) -> DataFrame:
     return source.selectExpr(
         "topic",
         "partition",
         "offset",
         "unix_millis(timestamp) AS timestamp_ms",
-        f"IF({is_event}, NULL, substring(key, 1, {MAX_KEY_BYTES})) AS key",
-        f"IF({is_event}, value, substring(value, 1, {MAX_VALUE_BYTES})) AS value",
+        f"{key} AS key",
+        f"{value} AS value",
         "coalesce(octet_length(key), -1) AS key_bytes",
         "coalesce(octet_length(value), -1) AS value_bytes",
-        f"IF({is_event}, {NO_HEADERS}, coalesce(headers, {NO_HEADERS})) AS headers",
-        f"IF({is_event}, key, NULL) AS event_key",
+        f"{headers} AS headers",
+        f"{event_key} AS event_key",
         f"coalesce({size} > {SMALL_BYTES}, false) AS is_too_large",
     )
 
@@ -139,21 +160,21 @@ def streams(spark: SparkSession, settings: StreamingSettings, begin: Offsets | N
     cores = max(1, spark.sparkContext.defaultParallelism - 1)
     events, dead_letters = _split(begin or {}, settings)
 
-    def stream(pattern: str, most: int, offsets: Offsets, fetches: Mapping[str, str], small: int) -> Stream:
-        source = (
+    def source(pattern: str, most: int, offsets: Offsets, fetches: Mapping[str, str]) -> DataFrame:
+        return (
             spark.readStream.format("kafka")
             .options(**_options(settings), **fetches)
             .options(subscribePattern=pattern, maxOffsetsPerTrigger=str(most))
             .option("startingOffsets", _json(offsets) if offsets else "earliest")
             .load()
         )
-        return Stream(as_records(source, settings.events_topic).coalesce(cores), small)
 
     most, most_dead_letters = settings.max_offsets_per_trigger, settings.max_dead_letters_per_trigger
-    pattern = dead_letters_pattern(settings)
+    of_events = source(events_pattern(settings), most, events, EVENT_FETCHES)
+    of_dead_letters = source(dead_letters_pattern(settings), most_dead_letters, dead_letters, SMALL_FETCHES)
     return {
-        EVENTS: stream(events_pattern(settings), most, events, EVENT_FETCHES, SMALL_EVENTS),
-        DEAD_LETTERS: stream(pattern, most_dead_letters, dead_letters, SMALL_FETCHES, SMALL_DEAD_LETTERS),
+        EVENTS: Stream(as_events(of_events).coalesce(cores), SMALL_EVENTS),
+        DEAD_LETTERS: Stream(as_dead_letters(of_dead_letters).coalesce(cores), SMALL_DEAD_LETTERS),
     }
 
 

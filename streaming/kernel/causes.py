@@ -5,7 +5,7 @@ message, not for each record.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -158,16 +158,28 @@ def patterns(messages: pl.Expr) -> pl.Expr:
 
 def _with_causes(counted: pl.DataFrame) -> pl.DataFrame:
     """With the pattern, the consumer and the fingerprint that follow from the columns of ``_RAW``."""
-    shaped = counted.select(pl.col("shape").unique())
-    shaped = shaped.with_columns(patterns(pl.col("shape")).alias("message_pattern"))
     connector = pl.col("connector")
-    named = counted.join(shaped, on="shape").with_columns(
-        pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer")
+    named = counted.drop("shape").with_columns(
+        _of_distinct(counted["shape"], _patterns).alias("message_pattern"),
+        pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer"),
     )
-    named = named.with_columns(pl.concat_str(_PARTS, separator=SEPARATOR).alias("parts"))
-    distinct = named["parts"].unique()
-    fingerprints = pl.Series("fingerprint", map(of_parts, distinct), dtype=pl.String)
-    return named.join(pl.DataFrame([distinct, fingerprints]), on="parts").drop("parts", "shape")
+    parts = named.select(pl.concat_str(_PARTS, separator=SEPARATOR)).to_series()
+    return named.with_columns(_of_distinct(parts, _fingerprints).alias("fingerprint"))
+
+
+def _of_distinct(texts: pl.Series, function: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """What ``function`` makes of each text; it gets each distinct one once."""
+    encoded = texts.to_arrow().dictionary_encode()
+    distinct, numbers = (pl.Series(pl.from_arrow(part)) for part in (encoded.dictionary, encoded.indices))
+    return function(distinct).gather(numbers)
+
+
+def _patterns(distinct: pl.Series) -> pl.Series:
+    return distinct.to_frame("shape").select(patterns(pl.col("shape"))).to_series()
+
+
+def _fingerprints(distinct: pl.Series) -> pl.Series:
+    return pl.Series(map(of_parts, distinct.to_list()), dtype=pl.String)
 
 
 def added_up(sums: pl.DataFrame, by: Sequence[str], *more: pl.Expr) -> pl.DataFrame:

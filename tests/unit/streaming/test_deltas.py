@@ -45,9 +45,6 @@ def test_records_of_one_cause_are_one_group_with_the_latest_message() -> None:
 
 
 def test_a_group_keeps_the_trace_of_its_newest_record_that_has_one() -> None:
-    def traced(number: int) -> tuple[str, bytes]:
-        return "traceparent", f"00-{number:032x}-{number:016x}-01".encode()
-
     records = [
         record([*CONNECT, traced(1)], timestamp_ms=5),
         record([*CONNECT, traced(2)], timestamp_ms=9),
@@ -58,6 +55,26 @@ def test_a_group_keeps_the_trace_of_its_newest_record_that_has_one() -> None:
     assert json.loads(series.detail) == {"trace_id": f"{2:032x}", "span_id": f"{2:016x}", "traced_ms": 9}
     (none,) = found(records[2:]).series
     assert none.detail == "{}"
+
+
+def test_causes_that_differ_in_their_message_alone_are_one_counter() -> None:
+    words, hours_ms = ("late", "null", "odd"), (1 * HOUR, 2 * HOUR, 2 * HOUR)
+    records = [
+        record([*replaced(CONNECT, "message", word.encode()), traced(number)], timestamp_ms=at_ms)
+        for number, (word, at_ms) in enumerate(zip(words, hours_ms, strict=True), 1)
+    ]
+    broken = record([*replaced(CONNECT, ".partition", b"two")], timestamp_ms=9 * HOUR)
+    changes = deltas.counted(counted([*records, broken], now_ms=99 * HOUR).causes, "c1", 10)
+    assert {group.message for group in changes.groups} >= {*words}
+    letters, quarantined = changes.series
+    assert (letters.value, letters.first_ms, letters.last_ms) == (4, 1 * HOUR, 9 * HOUR)
+    assert letters.buckets == {1 * HOUR: 1, 2 * HOUR: 2, 9 * HOUR: 1}
+    assert json.loads(letters.detail)["traced_ms"] == 2 * HOUR
+    assert (quarantined.value, quarantined.first_ms, quarantined.last_ms) == (1, 9 * HOUR, 9 * HOUR)
+
+
+def traced(number: int) -> tuple[str, bytes]:
+    return "traceparent", f"00-{number:032x}-{number:016x}-01".encode()
 
 
 def test_broken_headers_are_counted_beside_the_dead_letter() -> None:
