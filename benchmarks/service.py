@@ -120,22 +120,25 @@ class Service:
 
     def dead_letters(self) -> int:
         """How many the store has counted; they are added up only where a transaction was committed since."""
-        if (version := self._committed()) != self._dead_letters_at and self._reading is not None:
+        if (version := self._committed()) != self._dead_letters_at:
             with contextlib.suppress(sqlite3.OperationalError):  # its tables are not there yet
-                counted = self._reading.execute(DEAD_LETTERS).fetchone()[0]
+                counted = self._opened().execute(DEAD_LETTERS).fetchone()[0]
                 self._dead_letters, self._dead_letters_at = int(counted or 0), version
         return self._dead_letters
 
     def _committed(self) -> int:
         """A number that each transaction of the store changes; -1 while there is no store."""
         with contextlib.suppress(sqlite3.OperationalError):
-            if self._reading is None:
-                store = f"{self.store.as_uri()}?mode=rw"
-                self._reading = self._closing.enter_context(
-                    contextlib.closing(sqlite3.connect(store, uri=True, timeout=30, check_same_thread=False))
-                )
-            return int(self._reading.execute("PRAGMA data_version").fetchone()[0])
+            return int(self._opened().execute("PRAGMA data_version").fetchone()[0])
         return -1
+
+    def _opened(self) -> sqlite3.Connection:
+        """One connection to the store, kept: it is what its versions are counted by."""
+        if self._reading is None:
+            store = f"{self.store.as_uri()}?mode=rw"
+            connection = sqlite3.connect(store, uri=True, timeout=30, check_same_thread=False)
+            self._reading = self._closing.enter_context(contextlib.closing(connection))
+        return self._reading
 
     def memory(self) -> int:
         """Resident bytes of streaming, its JVM included."""

@@ -1,6 +1,6 @@
 """What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-Its records have the columns of ``kafka_source.as_records``; ``reader`` tells how they are read. While a large
+Its records have the columns of ``kafka_source.as_events``; ``reader`` tells how they are read. While a large
 batch is merged, the executors read the next one; batches are merged in their order.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.

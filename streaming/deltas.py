@@ -10,10 +10,8 @@ its dialect. A share group's dead letter carries no such headers: its original p
 which knows the offsets that redrives have written.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -22,19 +20,17 @@ from deadwatch.contract import events, headers, signals
 from deadwatch.contract.events import Event, Position, TaskTimerEnded
 from deadwatch.deadletter.record import describes_failure
 from deadwatch.store import series
-from deadwatch.store.batch import GroupDelta, Origins, Sample, SeriesDelta, delta, grouped
+from deadwatch.store.batch import GroupDelta, Origins, Sample, SeriesDelta, combined, delta
 from deadwatch.store.returns import come_back
 from deadwatch.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED, Series
 from deadwatch.store.storable import storable
 from deadwatch.store.write.counters import limited, other_labels
 from streaming.kernel import NO_POSITION
-from streaming.kernel.causes import AGE, CAUSE, IDENTITY, RETURN, TOTALS, Causes, added_up
+from streaming.kernel.causes import CAUSE, IDENTITY, RETURN, TOTALS, Causes, added_up
 from streaming.kernel.event_decoder import labels_of
 from streaming.kernel.events import EventCounts, Key, Sums
 
 BROKEN_HEADERS: Final = "broken_headers"
-LABELS: Final = ("topic", "source_topic", "dialect", "consumergroup", "connector", "error_class")
-"""What the labels of a counter of dead letters are made of."""
 MAX_RETURNS: Final = 1_000
 """Topics and orders of one batch told apart; what came back beyond them is counted as ``other``."""
 
@@ -63,10 +59,11 @@ def counted(causes: Causes | None, kafka_cluster: str, max_groups: int) -> DeadL
     largest = groups[order.head(max_groups)]
     rest = groups.select("topic", "count", "first_ms", "last_ms")[order.slice(max_groups)]
     rows = largest.to_dicts()
+    counters = combined(change for row in rows for change in _counters(row, kafka_cluster))
     samples = causes.samples.join(largest, on=IDENTITY, how="semi").to_dicts()
     return DeadLetters(
         records=int(groups["count"].sum()),
-        series=(*_counters(rows, kafka_cluster), *_beyond(rest, kafka_cluster)),
+        series=(*counters, *_beyond(rest, kafka_cluster)),
         groups=tuple(_group(row, kafka_cluster) for row in rows),
         samples=tuple(_sample(row) for row in samples),
     )
@@ -108,33 +105,19 @@ def origins(causes: Causes | None, kafka_cluster: str) -> tuple[Origins, ...]:
     )
 
 
-def _counters(rows: Sequence[Row], kafka_cluster: str) -> Iterator[SeriesDelta]:
-    """Of all causes with the same labels together: their messages are in no label."""
-    for causes in grouped(rows, itemgetter(*LABELS)).values():
-        first_ms, last_ms = _times(causes)
-        traces = (row["traced"] for row in causes if row["traced"])
-        traced = max(traces, key=itemgetter(*AGE), default=None)
-        buckets: Counter[int] = Counter()
-        for bucket in (bucket for row in causes for bucket in row["buckets"]):
-            buckets[bucket["last_ms"]] += bucket["count"]
-        yield delta(
-            DEAD_LETTERS,
-            {**causes[0], CLUSTER: kafka_cluster, "dlq_topic": causes[0]["topic"]},
-            sum(row["count"] for row in causes),
-            first_ms=first_ms,
-            last_ms=last_ms,
-            detail=headers.trace_facts(traced["traceparent"], traced["timestamp_ms"]) if traced else {},
-            buckets=buckets,
-        )
-    broken = grouped((row for row in rows if row["broken"]), itemgetter("topic"))
-    for topic, causes in broken.items():
-        labels, count = {"source": topic, "reason": BROKEN_HEADERS}, sum(row["broken"] for row in causes)
-        first_ms, last_ms = _times(causes)
-        yield delta(QUARANTINED, labels, count, first_ms=first_ms, last_ms=last_ms)
-
-
-def _times(rows: Sequence[Row]) -> tuple[int, int]:
-    return min(row["first_ms"] for row in rows), max(row["last_ms"] for row in rows)
+def _counters(row: Row, kafka_cluster: str) -> Iterator[SeriesDelta]:
+    times = {"first_ms": row["first_ms"], "last_ms": row["last_ms"]}
+    traced = row["traced"]
+    yield delta(
+        DEAD_LETTERS,
+        {**row, CLUSTER: kafka_cluster, "dlq_topic": row["topic"]},
+        row["count"],
+        **times,
+        detail=headers.trace_facts(traced["traceparent"], traced["timestamp_ms"]) if traced else {},
+        buckets={bucket["last_ms"]: bucket["count"] for bucket in row["buckets"]},
+    )
+    if row["broken"]:
+        yield delta(QUARANTINED, {"source": row["topic"], "reason": BROKEN_HEADERS}, row["broken"], **times)
 
 
 def _beyond(rest: pl.DataFrame, kafka_cluster: str) -> Iterator[SeriesDelta]:

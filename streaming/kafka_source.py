@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from deadwatch.contract.topics import PARKED_SUFFIX
 from deadwatch.store.batch import Offsets, Place
@@ -43,11 +42,36 @@ HEADER_BYTES: Final = " + ".join(
 )
 """Spark compiles this; a lambda over the headers, which it interprets, takes five times as long."""
 
-NO_BYTES: Final = "CAST(NULL AS binary)"
 NO_HEADERS: Final = "CAST(array() AS array<struct<key: string, value: binary>>)"
 """Never null: after each row of a batch for Python, Spark asks Arrow for the size of all, and a list vector
 goes through all rows since its last list that is not null. Of 50 000 nulls a row took 40 us.
 """
+
+_RECORD: Final = (
+    "topic",
+    "partition",
+    "offset",
+    "unix_millis(timestamp) AS timestamp_ms",
+    "coalesce(octet_length(key), -1) AS key_bytes",
+    "coalesce(octet_length(value), -1) AS value_bytes",
+)
+EVENT: Final = (
+    *_RECORD,
+    "CAST(NULL AS binary) AS key",
+    "value",
+    f"{NO_HEADERS} AS headers",
+    "key AS event_key",
+    f"coalesce(octet_length(value) > {SMALL_BYTES}, false) AS is_too_large",
+)
+DEAD_LETTER: Final = (
+    *_RECORD,
+    f"substring(key, 1, {MAX_KEY_BYTES}) AS key",
+    f"substring(value, 1, {MAX_VALUE_BYTES}) AS value",
+    f"coalesce(headers, {NO_HEADERS}) AS headers",
+    "CAST(NULL AS binary) AS event_key",
+    f"coalesce({HEADER_BYTES} > {SMALL_BYTES}, false) AS is_too_large",
+)
+"""The same columns in the same order."""
 
 UNTIMELY: Final = re.compile(
     r"Record at topic (?P<topic>\S+) partition (?P<partition>\d+) offset (?P<offset>\d+) has timestamp value"
@@ -110,37 +134,12 @@ def as_events(source: DataFrame) -> DataFrame:
     driver. This belongs into the plan of a stream: with these expressions in each batch's own, Spark takes
     longer to analyse and to plan a small batch than to read it.
     """
-    return _records(source, "octet_length(value)", value="value", headers=NO_HEADERS, event_key="key")
+    return source.selectExpr(*EVENT)
 
 
 def as_dead_letters(source: DataFrame) -> DataFrame:
     """Dead letters with the columns of ``as_events``; key and value are cut to what a sample keeps."""
-    key, value = f"substring(key, 1, {MAX_KEY_BYTES})", f"substring(value, 1, {MAX_VALUE_BYTES})"
-    return _records(source, HEADER_BYTES, key=key, value=value, headers=f"coalesce(headers, {NO_HEADERS})")
-
-
-def as_records(source: DataFrame, events_topic: str) -> DataFrame:
-    """Events and dead letters of a source that has both, with the columns of ``as_events``."""
-    is_event = F.col("topic") == events_topic
-    return as_events(source.where(is_event)).unionAll(as_dead_letters(source.where(~is_event)))
-
-
-def _records(
-    source: DataFrame, size: str, *, key: str = NO_BYTES, value: str, headers: str, event_key: str = NO_BYTES
-) -> DataFrame:
-    return source.selectExpr(
-        "topic",
-        "partition",
-        "offset",
-        "unix_millis(timestamp) AS timestamp_ms",
-        f"{key} AS key",
-        f"{value} AS value",
-        "coalesce(octet_length(key), -1) AS key_bytes",
-        "coalesce(octet_length(value), -1) AS value_bytes",
-        f"{headers} AS headers",
-        f"{event_key} AS event_key",
-        f"coalesce({size} > {SMALL_BYTES}, false) AS is_too_large",
-    )
+    return source.selectExpr(*DEAD_LETTER)
 
 
 class Stream(NamedTuple):

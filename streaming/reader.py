@@ -31,6 +31,8 @@ PROJECTION: Final = "spark.sql.codegen.factoryMode"
 MANY_PARTITIONS: Final = 16
 FEW_RECORDS: Final = 50
 """A batch of many partitions with few records in each is scattered: what it takes is to begin partitions."""
+OF_TASK: Final = (1 << 33) - 1
+"""The bits of ``monotonically_increasing_id`` that count the records of a task, from 0."""
 MOST_PARTS: Final = 8
 """Parts of a task that are merged at once, each with up to 1 000 samples."""
 
@@ -53,13 +55,23 @@ class Reader:
 
     def _fetched(self, records: DataFrame) -> pa.Table | None:
         """The records; None where they are too many or one of them is too large."""
-        read = records if self._is_scattered else records.coalesce(1)
-        found = read.select(*self._columns).limit(self._small + 1).toArrow()
+        found = self._some(records).toArrow()
         self.is_small = len(found) <= self._small and True not in found["is_too_large"].unique().to_pylist()
         partitions = len(found.group_by(["topic", "partition"]).aggregate([]))
         is_scattered = partitions >= MANY_PARTITIONS and len(found) <= FEW_RECORDS * partitions
         self._expect(records.sparkSession, is_scattered=self.is_small and is_scattered)
         return found.select(RECORDS.names).cast(RECORDS) if self.is_small else None
+
+    def _some(self, records: DataFrame) -> DataFrame:
+        """More than ``small`` records where there are more: of a scattered batch so many of each task.
+
+        A limit would have Spark send what its tasks have read to another task; but it ends the reading, and a
+        filter does not.
+        """
+        if not self._is_scattered:
+            return records.coalesce(1).select(*self._columns).limit(self._small + 1)
+        number = F.monotonically_increasing_id().bitwiseAND(OF_TASK)
+        return records.select(*self._columns).where(number <= self._small)
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:

@@ -6,7 +6,7 @@ counts what the old topic held unread, and it goes on from the offsets in the st
 in the transaction of the batch that passes them, in one of their own where Spark has come without a record,
 or in the one that ends their topic.
 
-One thread at a time asks Kafka, and one at a time moves on from what the store has.
+One thread at a time moves on from what the store has.
 """
 
 import logging
@@ -54,7 +54,7 @@ class TopicTracker:
     def __init__(self, settings: StreamingSettings, store: Store, clock_ms: Callable[[], int]) -> None:
         self._settings, self._store, self._clock_ms = settings, store, clock_ms
         self.lag = Lag(settings.events_topic)
-        self._asking, self._moving = threading.Lock(), threading.Lock()
+        self._moving = threading.Lock()
         self._ids: dict[str, str] = {}
         self._ends: dict[Place, int] = {}
         self._reached: dict[Place, int] = {}
@@ -80,7 +80,7 @@ class TopicTracker:
         Returns the dead letter topics that are left out: they may not be read, or have an untimely record.
         Raises ``KafkaError``.
         """
-        described = self._read_topics()
+        described = cluster.read_topics(self._admin, self._settings)
         self._left_out = self._unreadable(described)
         self._ids, self._reached = self._store.topic_ids(), self._store.offsets()
         if not self.lag.looked_ms:
@@ -167,7 +167,7 @@ class TopicTracker:
             RightsChangedError: a topic can be read that could not be, or no longer.
             KafkaError, SQLAlchemyError: Kafka or the store does not answer.
         """
-        described = self._read_topics()
+        described = cluster.read_topics(self._admin, self._settings)
         if changed_rights := self._unreadable(described) ^ self._left_out:
             raise RightsChangedError(changed_rights)
         readable = self._readable(described)
@@ -254,17 +254,10 @@ class TopicTracker:
     def _readable(self, described: Described) -> Described:
         return [topic for topic in described if topic["name"] not in self._left_out]
 
-    def _read_topics(self) -> Described:
-        with self._asking:
-            return cluster.read_topics(self._admin, self._settings)
-
     def _describe(self, topics: Iterable[str]) -> Described:
         """These topics, with an error code where they cannot be described."""
         names = sorted(topics)
-        if not names:
-            return []
-        with self._asking:
-            described: Described = self._admin.describe_topics(names)
+        described: Described = self._admin.describe_topics(names) if names else []
         return described
 
     def _offsets(self, partitions: Iterable[Place], spec: OffsetSpec) -> dict[Place, int]:
@@ -276,8 +269,7 @@ class TopicTracker:
         spec: OffsetSpec,
         isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
     ) -> dict[Place, OffsetAndTimestamp]:
-        with self._asking:
-            return cluster.listed_offsets(self._admin, partitions, spec, isolation)
+        return cluster.listed_offsets(self._admin, partitions, spec, isolation)
 
 
 def _recreated(ids: Mapping[str, str], before: Mapping[str, str]) -> set[str]:

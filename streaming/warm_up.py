@@ -34,7 +34,7 @@ from deadwatch.store.store import Store
 from jars import JarsError
 from streaming import jvm, session
 from streaming.batches import Batches
-from streaming.kafka_source import SOURCE, as_records
+from streaming.kafka_source import SOURCE, as_dead_letters, as_events
 from streaming.settings import StreamingSettings
 
 _PLAIN: Mapping[object, Any] = {str: "warm-up", int: 1, bool: True, Position: Position(1)}
@@ -69,6 +69,12 @@ def _records(spark: SparkSession, events_topic: str) -> DataFrame:
     ticks = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     source = ticks.select(F.inline(F.from_json(F.lit(rows), f"array<struct<{SOURCE}>>")))
     return as_records(source, events_topic)
+
+
+def as_records(source: DataFrame, events_topic: str) -> DataFrame:
+    """Events and dead letters of a source that has both, with the columns of a batch."""
+    is_event = F.col("topic") == events_topic
+    return as_events(source.where(is_event)).unionAll(as_dead_letters(source.where(~is_event)))
 
 
 def _rows(events_topic: str) -> Iterator[dict[str, object]]:

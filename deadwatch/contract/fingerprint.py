@@ -48,7 +48,7 @@ read or write: any marks and words may be in it, and every record has another.
 """
 
 SUBSTITUTIONS: Final = (
-    (r"[ \t\r\n\x0B\f]+", " "),
+    (r"[ \t\r\n\x0B\f]{2,}|[\t\r\n\x0B\f]", " "),  # one blank is what most are already
     *_SHOWN,
     (r"([A-Za-z])'(s|t|d|m|ll|re|ve)([^A-Za-z0-9_']|$)", rf"\g<1>{_APOSTROPHE}\g<2>\g<3>"),
     (rf"{_BEFORE}(?:{_LONG})|{_SHORT}", r"\g<1>?"),

@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
+from functools import lru_cache
+from operator import attrgetter, itemgetter
 from typing import Final, TypeVar
 
 from deadwatch.contract.events import Event, Position
@@ -21,6 +22,10 @@ Offsets = Mapping[Place, int]
 AHEAD_MS: Final = 60_000
 """As far as this the clocks of two machines may be apart; a time that is further ahead is not believed."""
 
+NO_DETAIL: Final = "{}"
+KEYS: Final = 1_000
+"""How many keys of series are remembered: the dead letters of thousands of causes have a handful of them."""
+
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -36,7 +41,7 @@ class SeriesDelta:
     value: int
     first_ms: int
     last_ms: int
-    detail: str = "{}"
+    detail: str = NO_DETAIL
     buckets: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -141,9 +146,14 @@ def delta(
     buckets: Mapping[int, int] | None = None,
 ) -> SeriesDelta:
     """The growth of one series; texts are made storable."""
-    key = series.key(storable_keys({name: labels[name] for name in series.labels if name in labels}))
+    key = _key(series, tuple(labels.get(name, "") for name in series.labels))
     facts = {name: storable(fact) if isinstance(fact, str) else fact for name, fact in (detail or {}).items()}
     return SeriesDelta(series, key, value, first_ms, last_ms, _encode(facts), buckets or {})
+
+
+@lru_cache(KEYS)
+def _key(series: Series, values: Sequence[str]) -> str:
+    return series.key(storable_keys(dict(zip(series.labels, values, strict=True))))
 
 
 def not_ahead(event: Event, now_ms: int) -> Event:
@@ -172,17 +182,19 @@ def by_series(deltas: Iterable[SeriesDelta]) -> list[tuple[str, list[SeriesDelta
 
 
 def combined(deltas: Iterable[SeriesDelta]) -> tuple[SeriesDelta, ...]:
-    """One delta for each row of the table: values are added, the latest detail is kept."""
+    """One delta for each row of the table: values are added, the latest detail that is not empty is kept."""
     rows = grouped(deltas, lambda one: (one.series.name, one.labels))
     return tuple(found[0] if len(found) == 1 else _sum(found) for found in rows.values())
 
 
 def _sum(deltas: Sequence[SeriesDelta]) -> SeriesDelta:
-    latest = max(deltas, key=lambda delta: delta.last_ms)
+    latest = max(deltas, key=attrgetter("last_ms"))
+    telling = [one for one in deltas if one.detail != NO_DETAIL]
     return replace(
-        latest,
+        max(telling, key=attrgetter("last_ms"), default=latest),
         value=sum(one.value for one in deltas),
         first_ms=min(one.first_ms for one in deltas),
+        last_ms=latest.last_ms,
         buckets=_buckets(deltas, latest.last_ms),
     )
 

@@ -234,9 +234,9 @@ class Decider:
 
     def _park(self, pending: PendingRecord, reason: str, batch: Batch, now_ms: int) -> None:
         to = self._router.parked(pending.dead_letter.partition)
-        deadline = self._deadlines.of(*to)
-        if deadline is not None and now_ms < deadline.retry_at_ms:
-            self._queue.hold(pending, deadline.retry_at_ms)
+        retry_at_ms = self._deadlines.retry_at_ms(*to)
+        if now_ms < retry_at_ms:
+            self._queue.hold(pending, retry_at_ms)
             return
         record = rewrite.for_parking(pending, to, self.order.id, reason, now_ms)
         self._write(pending, _outcome(pending, to[0], Result.PARKED, reason), record, batch)

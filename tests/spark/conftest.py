@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from deadwatch.contract.topics import EVENTS
 from streaming import session
-from streaming.kafka_source import SOURCE, as_records
+from streaming.kafka_source import SOURCE
 from streaming.settings import StreamingSettings
+from streaming.warm_up import as_records
 
 Kafka = Callable[[Sequence[Mapping[str, Any]]], DataFrame]
 SETTINGS = {

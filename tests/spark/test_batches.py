@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from py4j.finalizer import ThreadSafeFinalizer  # type: ignore[import-untyped]  # ships no types
 from pyspark.errors import StreamingQueryException
@@ -153,6 +154,24 @@ def test_a_scattered_batch_is_expected_after_one_and_read_in_another_way_to_the_
         assert read(scattered(2, 3)) == (3, before)
     read(scattered(2))
     assert read(scattered(2, 6 * MANY_PARTITIONS)) == (6 * MANY_PARTITIONS, before)  # executors read it
+    assert not reader.is_small
+
+
+def test_of_a_scattered_batch_each_task_fetches_no_more_than_tells_that_there_are_too_many(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, fetched = Reader(MANY_PARTITIONS), list[int]()
+    classic = type(kafka([]))
+    to_arrow = classic.toArrow
+
+    def counting(records: DataFrame) -> pa.Table:
+        fetched.append(len(found := to_arrow(records)))
+        return found
+
+    monkeypatch.setattr(classic, "toArrow", counting)
+    reader.read(kafka(scattered(1)))
+    reader.read(kafka(scattered(30)).repartition(3))
+    assert fetched == [MANY_PARTITIONS, 3 * (MANY_PARTITIONS + 1)]
     assert not reader.is_small
 
 
