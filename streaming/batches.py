@@ -1,7 +1,7 @@
 """What happens to a batch: read, summed up by the kernel, merged into the store in one transaction.
 
-Its records have the columns of ``kafka_source.as_events``; ``reader`` tells how they are read. While a large
-batch is merged, the executors read the next one; batches are merged in their order.
+Its records have the columns of ``kafka_source.as_events``; ``reader`` tells how they are read. While a batch
+is merged, Spark begins the next one, and it is read; batches are merged in their order.
 
 Refused events are written to our own dead letter topic first: a batch that is run again writes them again.
 Records of a dead letter topic are never refused, so that no record can go round in circles. An exception
@@ -93,7 +93,7 @@ class Batches:
             self._merging.result()
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
-        """Read one batch of Kafka's records, and merge it once; a large one while the next one is read."""
+        """Read one batch of Kafka's records, and have it merged once, while the next one is read."""
         with self._busy:
             if self._stopping:
                 raise StoppedError
@@ -104,8 +104,6 @@ class Batches:
                 self.error = self.error or error
                 raise
             self._merging = self._merger.submit(self._merge, summary, took_ms, query_id, batch_id)
-            if self._reader.is_small:
-                self.settle()
             if batch_id % LET_GO_AFTER == LET_GO_AFTER - 1:
                 gc.collect()
 

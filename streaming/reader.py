@@ -8,6 +8,7 @@ import copyreg
 import io
 import pickle
 from collections.abc import Callable, Iterator
+from enum import Enum, auto
 from functools import cache, cached_property, partial
 from typing import Final
 
@@ -37,18 +38,28 @@ MOST_PARTS: Final = 8
 """Parts of a task that are merged at once, each with up to 1 000 samples."""
 
 
-class Reader:
-    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver.
+class Way(Enum):
+    """How a batch is read."""
 
-    ``is_small`` says whether the last one had no more than these, and so what the next one is expected to be.
-    """
+    ONE_TASK = auto()
+    """To the driver, by one task."""
+    ALL_TASKS = auto()
+    """To the driver, by all tasks of the query: a scattered batch."""
+    EXECUTORS = auto()
+    """Summed up where it is read."""
+
+
+class Reader:
+    """Reads the batches of one query, one after the other: those of up to ``small`` records in the driver."""
 
     def __init__(self, small: int) -> None:
-        self._small, self.is_small, self._is_scattered = small, True, False
+        self._small = small
+        self.way = Way.ONE_TASK
+        """The next batch is read in this way: the last one would have been read best so."""
 
     def read(self, records: DataFrame) -> Callable[[Context], Partial]:
         """A function that summarises the records of a batch at each call."""
-        fetched = self._fetched(records) if self.is_small else None
+        fetched = None if self.way is Way.EXECUTORS else self._fetched(records)
         if fetched is not None:
             return partial(summarise, fetched)
         return partial(self._by_executors, records)
@@ -56,11 +67,8 @@ class Reader:
     def _fetched(self, records: DataFrame) -> pa.Table | None:
         """The records; None where they are too many or one of them is too large."""
         found = self._some(records).toArrow()
-        self.is_small = len(found) <= self._small and True not in found["is_too_large"].unique().to_pylist()
-        partitions = len(found.group_by(["topic", "partition"]).aggregate([]))
-        is_scattered = partitions >= MANY_PARTITIONS and len(found) <= FEW_RECORDS * partitions
-        self._expect(records.sparkSession, is_scattered=self.is_small and is_scattered)
-        return found.select(RECORDS.names).cast(RECORDS) if self.is_small else None
+        self._expect(records.sparkSession, self._way_of(found))
+        return None if self.way is Way.EXECUTORS else found.select(RECORDS.names).cast(RECORDS)
 
     def _some(self, records: DataFrame) -> DataFrame:
         """More than ``small`` records where there are more: of a scattered batch so many of each task.
@@ -68,10 +76,30 @@ class Reader:
         A limit would have Spark send what its tasks have read to another task; but it ends the reading, and a
         filter does not.
         """
-        if not self._is_scattered:
+        if self.way is Way.ONE_TASK:
             return records.coalesce(1).select(*self._columns).limit(self._small + 1)
         number = F.monotonically_increasing_id().bitwiseAND(OF_TASK)
         return records.select(*self._columns).where(number <= self._small)
+
+    def _way_of(self, found: pa.Table) -> Way:
+        if len(found) > self._small or True in found["is_too_large"].unique().to_pylist():
+            return Way.EXECUTORS
+        partitions = len(found.group_by(["topic", "partition"]).aggregate([]))
+        is_scattered = partitions >= MANY_PARTITIONS and len(found) <= FEW_RECORDS * partitions
+        return Way.ALL_TASKS if is_scattered else Way.ONE_TASK
+
+    def _expect(self, session: SparkSession, way: Way) -> None:
+        """Have the next batch read in this way, and the row of a record of a scattered one made without code.
+
+        Spark would write code for it anew for each partition, 1 ms, only to find that it has it compiled.
+        """
+        if way is self.way:
+            return
+        if way is Way.ALL_TASKS:
+            session.conf.set(PROJECTION, "NO_CODEGEN")
+        elif self.way is Way.ALL_TASKS:
+            session.conf.unset(PROJECTION)
+        self.way = way
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
@@ -86,21 +114,10 @@ class Reader:
             for name, column in of_any_size.items()
         )
 
-    def _expect(self, session: SparkSession, *, is_scattered: bool) -> None:
-        """Have the partitions of a scattered batch read by all tasks, and a record's row made without code.
-
-        Spark would write code for it anew for each partition, 1 ms, only to find that it has it compiled.
-        """
-        if is_scattered and not self._is_scattered:
-            session.conf.set(PROJECTION, "NO_CODEGEN")
-        elif self._is_scattered and not is_scattered:
-            session.conf.unset(PROJECTION)
-        self._is_scattered = is_scattered
-
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
         found = columns.mapInArrow(partial(summarise_task, context), PARTIAL).toArrow()
-        self.is_small = sum(found["records"].to_pylist()) <= self._small
+        self.way = Way.ONE_TASK if sum(found["records"].to_pylist()) <= self._small else Way.EXECUTORS
         parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
         return merge(parts, context)
 

@@ -22,7 +22,7 @@ from streaming.batches import LET_GO_AFTER, MAX_COPIED_BYTES, Batches, refused_r
 from streaming.job import UNTRACKED
 from streaming.kernel import Context
 from streaming.kernel.partial import Partial
-from streaming.reader import MANY_PARTITIONS, PROJECTION, Reader
+from streaming.reader import MANY_PARTITIONS, PROJECTION, Reader, Way
 from streaming.settings import StreamingSettings
 from tests.spark.conftest import Kafka
 
@@ -154,7 +154,7 @@ def test_a_scattered_batch_is_expected_after_one_and_read_in_another_way_to_the_
         assert read(scattered(2, 3)) == (3, before)
     read(scattered(2))
     assert read(scattered(2, 6 * MANY_PARTITIONS)) == (6 * MANY_PARTITIONS, before)  # executors read it
-    assert not reader.is_small
+    assert reader.way is Way.EXECUTORS
 
 
 def test_of_a_scattered_batch_each_task_fetches_no_more_than_tells_that_there_are_too_many(
@@ -172,7 +172,7 @@ def test_of_a_scattered_batch_each_task_fetches_no_more_than_tells_that_there_ar
     reader.read(kafka(scattered(1)))
     reader.read(kafka(scattered(30)).repartition(3))
     assert fetched == [MANY_PARTITIONS, 3 * (MANY_PARTITIONS + 1)]
-    assert not reader.is_small
+    assert reader.way is Way.EXECUTORS
 
 
 def test_a_checkpoint_is_written_once_and_an_error_ends_a_query(spark: SparkSession, tmp_path: Path) -> None:

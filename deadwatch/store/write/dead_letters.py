@@ -58,7 +58,7 @@ def merge(
     admissible = admitted(keys, known, rows_before, max_groups) | {OTHER}
     added = [one if one.fingerprint in admissible else other_group(one) for one in deltas]
     totals = [
-        {**storable_values(field_values(one)), "records": counted(one.records)} for one in _together(added)
+        {**storable_values(field_values(one)), "records": counted(one.records)} for one in _combined(added)
     ]
     many(connection, merging(connection, groups, _changes), totals)
     _merge_trends(connection, added, now_ms)
@@ -86,18 +86,15 @@ def _headers(sample: Sample) -> str:
     return msgspec.json.encode([(storable(name), storable(text)) for name, text in pairs]).decode()
 
 
-def _together(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
+def _combined(deltas: Iterable[GroupDelta]) -> Iterator[GroupDelta]:
     """One delta for each group: of a flood, most are beyond the bound and count as one group."""
     for of_group in grouped(deltas, lambda one: one.fingerprint).values():
-        yield (
-            of_group[0]
-            if len(of_group) == 1
-            else replace(
-                max(of_group, key=lambda one: one.last_ms),
-                records=sum(one.records for one in of_group),
-                first_ms=min(one.first_ms for one in of_group),
-            )
-        )
+        yield of_group[0] if len(of_group) == 1 else _sum(of_group)
+
+
+def _sum(deltas: Sequence[GroupDelta]) -> GroupDelta:
+    latest, first_ms = max(deltas, key=lambda one: one.last_ms), min(one.first_ms for one in deltas)
+    return replace(latest, records=sum(one.records for one in deltas), first_ms=first_ms)
 
 
 def _newest(found: Iterable[Sample], most: int) -> Iterator[Sample]:

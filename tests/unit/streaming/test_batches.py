@@ -1,4 +1,4 @@
-"""A large batch is merged while the next one is read, in their order, and no failure is passed over."""
+"""A batch is merged while the next one is read, in their order, and no failure is passed over."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -44,8 +44,8 @@ class Records(SimpleNamespace):
 class FakeReader:
     """Summarises the batches of ``Records``."""
 
-    def __init__(self, small: int) -> None:
-        self.is_small = small > 0
+    def __init__(self, _small: int) -> None:
+        """As ``Reader`` is made."""
 
     def read(self, records: Records) -> Callable[[Context], Partial]:
         """A function that summarises the batch."""
@@ -96,7 +96,7 @@ def merging() -> Merging:
     return Merging()
 
 
-Made = Callable[[int], Batches]
+Made = Callable[[], Batches]
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def made(store: Store, merging: Merging, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setattr("streaming.batches.Reader", FakeReader)
     all_made = list[Batches]()
 
-    def make(small: int) -> Batches:
-        all_made.append(Batches(StreamingSettings(), store, lambda: 1, complete=merging, small=small))
+    def make() -> Batches:
+        all_made.append(Batches(StreamingSettings(), store, lambda: 1, complete=merging))
         return all_made[-1]
 
     yield make
@@ -120,10 +120,10 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield two
 
 
-def test_a_large_batch_is_merged_while_the_next_is_read_which_waits_for_it(
+def test_a_batch_is_merged_while_the_next_is_read_which_waits_for_it(
     made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    batches = made(0)
+    batches = made()
     batches(batch(0), 0)
     assert merging.come.acquire(timeout=WITHIN_S)
     next_one = batch(1)
@@ -142,7 +142,7 @@ def test_a_batch_takes_as_long_as_it_is_read_however_long_it_waits_for_the_one_b
     made: Made, monkeypatch: pytest.MonkeyPatch, topic: str
 ) -> None:
     passed_ms, took_ms = list[int](), list[int]()
-    batches, records = made(0), batch(0, topic=topic)
+    batches, records = made(), batch(0, topic=topic)
 
     def complete(batch: Batch) -> Batch:
         took_ms.append(batch.duration_ms)
@@ -157,16 +157,10 @@ def test_a_batch_takes_as_long_as_it_is_read_however_long_it_waits_for_the_one_b
     assert took_ms == [7]
 
 
-def test_a_small_batch_is_merged_before_the_next_is_begun(made: Made, merging: Merging, store: Store) -> None:
-    merging.go_on.release()
-    made(1)(batch(0), 0)
-    assert store.offsets() == {TOPIC: 1}
-
-
-def test_what_a_large_batch_has_counted_is_known_when_the_next_is_read(
+def test_what_a_batch_has_counted_is_known_when_the_next_is_read(
     made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    batches = made(0)
+    batches = made()
     batches(batch(0), 0)
     again = batch(1, position=0)
     second = threads.submit(batches.read, again)
@@ -180,7 +174,7 @@ def test_what_a_large_batch_has_counted_is_known_when_the_next_is_read(
 def test_after_a_merge_that_failed_no_other_batch_is_merged(
     made: Made, merging: Merging, store: Store, topic: str
 ) -> None:
-    batches, merging.error = made(0), OSError("the store is full")
+    batches, merging.error = made(), OSError("the store is full")
     merging.go_on.release(2)
     batches(batch(0, topic=topic), 0)
     with pytest.raises(OSError, match="the store is full"):
@@ -191,11 +185,11 @@ def test_after_a_merge_that_failed_no_other_batch_is_merged(
 
 
 def test_a_failure_of_reading_is_kept_and_hides_none_of_merging(made: Made, merging: Merging) -> None:
-    batches = made(0)
+    batches = made()
     with pytest.raises(AssertionError):
         batches(batch(None), 0)
     assert isinstance(batches.error, AssertionError)
-    batches, merging.error = made(0), OSError("the store is full")
+    batches, merging.error = made(), OSError("the store is full")
     batches(batch(0), 0)
     merging.go_on.release()
     with pytest.raises(OSError, match="full"):
@@ -212,17 +206,22 @@ def test_a_panic_of_polars_is_a_failure_that_spark_and_we_are_told_of(
     def panic(*_: object) -> None:
         raise PanicException("index out of bounds")
 
-    batches = made(1)
+    batches = made()
+
+    def merged() -> None:
+        batches(batch(0), 0)
+        batches.settle()
+
     monkeypatch.setattr(f"streaming.batches.{panics}", panic)
     with pytest.raises(RuntimeError, match="polars has panicked: index out of bounds") as raised:
-        batches(batch(0), 0)
+        merged()
     assert batches.error is raised.value
 
 
 def test_the_end_waits_for_what_is_being_read_and_merged_and_lets_no_other_begin(
     made: Made, merging: Merging, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    batches = made(0)
+    batches = made()
     batches(batch(0), 0)
     next_one = batch(1)
     second = threads.submit(batches, next_one, 1)
