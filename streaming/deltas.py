@@ -20,7 +20,7 @@ from deadwatch.contract import events, headers, signals
 from deadwatch.contract.events import Event, Position, TaskTimerEnded
 from deadwatch.deadletter.record import describes_failure
 from deadwatch.store import series
-from deadwatch.store.batch import GroupDelta, Origins, Sample, SeriesDelta, combined, delta
+from deadwatch.store.batch import GroupDelta, Origins, Sample, SeriesDelta, delta
 from deadwatch.store.returns import come_back
 from deadwatch.store.series import CLUSTER, DEAD_LETTERS, QUARANTINED, Series
 from deadwatch.store.storable import storable
@@ -59,7 +59,7 @@ def counted(causes: Causes | None, kafka_cluster: str, max_groups: int) -> DeadL
     largest = groups[order.head(max_groups)]
     rest = groups.select("topic", "count", "first_ms", "last_ms")[order.slice(max_groups)]
     rows = largest.to_dicts()
-    counters = combined(change for row in rows for change in _counters(row, kafka_cluster))
+    counters = (change for row in rows for change in _counters(row, kafka_cluster))
     samples = causes.samples.join(largest, on=IDENTITY, how="semi").to_dicts()
     return DeadLetters(
         records=int(groups["count"].sum()),

@@ -117,7 +117,8 @@ class Reader:
     def _by_executors(self, records: DataFrame, context: Context) -> Partial:
         columns = records.select(RECORDS.names)
         found = columns.mapInArrow(partial(summarise_task, context), PARTIAL).toArrow()
-        self.way = Way.ONE_TASK if sum(found["records"].to_pylist()) <= self._small else Way.EXECUTORS
+        is_small = sum(found["records"].to_pylist()) <= self._small
+        self._expect(records.sparkSession, Way.ONE_TASK if is_small else Way.EXECUTORS)
         parts = [pickle.loads(part) for part in found["partial"].to_pylist()]  # noqa: S301 -- of our own task
         return merge(parts, context)
 

@@ -6,6 +6,7 @@ A password is never shown.
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -89,6 +90,10 @@ Insert = sqlite.Insert | postgresql.Insert
 Values = Mapping[str, Any]
 New = ReadOnlyColumnCollection[str, Any]
 """The columns of a row that is added, where its key has a row already."""
+Changes = Callable[[New], Values]
+Where = Callable[[New], ColumnElement[bool]]
+STATEMENTS: Final = 128
+"""How many statements are remembered: SQLAlchemy takes as long to put one together as to execute it."""
 T = TypeVar("T")
 
 
@@ -156,17 +161,21 @@ def unlimited(connection: Connection) -> None:
 
 def insert(connection: Connection, table: Table) -> Insert:
     """An INSERT with ON CONFLICT, in the dialect of ``connection``."""
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    return _insert(connection.dialect.name, table)
 
 
-def merging(
-    connection: Connection,
-    table: Table,
-    changes: Callable[[New], Values],
-    where: Callable[[New], ColumnElement[bool]] | None = None,
-) -> Insert:
+def _insert(dialect: str, table: Table) -> Insert:
+    return sqlite.insert(table) if dialect == SQLITE else postgresql.insert(table)
+
+
+def merging(connection: Connection, table: Table, changes: Changes, where: Where | None = None) -> Insert:
     """An INSERT that changes the row with the same primary key, if it is there and ``where`` holds."""
-    statement = insert(connection, table)
+    return _merging(connection.dialect.name, table, changes, where)
+
+
+@lru_cache(STATEMENTS)
+def _merging(dialect: str, table: Table, changes: Changes, where: Where | None) -> Insert:
+    statement = _insert(dialect, table)
     new = statement.excluded
     return statement.on_conflict_do_update(
         index_elements=list(table.primary_key.columns), set_=changes(new), where=where and where(new)
@@ -175,17 +184,21 @@ def merging(
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Values]) -> None:
     """Insert the rows or replace those with the same primary key, one after the other."""
-    names = [column.name for column in table.c if not column.primary_key]
     if rows:
-        statement = merging(connection, table, lambda new: {name: new[name] for name in names})
-        connection.execute(statement, list(rows))
+        connection.execute(merging(connection, table, _all_of(table)), list(rows))
+
+
+@cache
+def _all_of(table: Table) -> Changes:
+    names = [column.name for column in table.c if not column.primary_key]
+    return lambda new: {name: new[name] for name in names}
 
 
 def many(connection: Connection, statement: Insert, rows: Sequence[Values]) -> None:
     """Execute ``statement`` for rows of different keys; on PostgreSQL as one, with an array per column."""
     if not rows:
         return
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == SQLITE:
         connection.execute(statement, list(rows))
         return
     columns = [statement.table.c[name] for name in rows[0]]
@@ -197,8 +210,12 @@ def many(connection: Connection, statement: Insert, rows: Sequence[Values]) -> N
 
 def add_up(connection: Connection, column: Column[int], rows: Sequence[Values]) -> None:
     """Insert rows of different keys, or add their ``column`` to the rows with the same primary key."""
-    added = merging(connection, column.table, lambda new: {column.name: saturated(column, new[column.name])})
-    many(connection, added, rows)
+    many(connection, merging(connection, column.table, _sum_of(column)), rows)
+
+
+@cache
+def _sum_of(column: Column[int]) -> Changes:
+    return lambda new: {column.name: saturated(column, new[column.name])}
 
 
 def delete_keys(connection: Connection, table: Table, keys: Iterable[Sequence[Any]]) -> None:
@@ -228,7 +245,7 @@ def saturated(old: Column[int], new: ColumnElement[int]) -> ColumnElement[int]:
 
 def among(connection: Connection, column: Column[T], keys: Sequence[T]) -> ColumnElement[bool]:
     """Whether a column is one of the keys; on PostgreSQL as one array, whose plan needs no statistics."""
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == SQLITE:
         return column.in_(keys)
     array = bindparam("keys", list(keys), type_=postgresql.ARRAY(column.type), unique=True)
     return column.in_(select(func.unnest(array).column_valued("key")))

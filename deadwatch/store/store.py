@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.store import versions
-from deadwatch.store.batch import Batch, Offsets, SeriesDelta, not_ahead
+from deadwatch.store.batch import Batch, Offsets, SeriesDelta, combined, not_ahead
 from deadwatch.store.engine import connect, reading
 from deadwatch.store.errors import FencedError
 from deadwatch.store.storable import storable, storable_event
@@ -150,7 +150,7 @@ class Store:
             progress.note_topic_ids(connection, batch.topic_ids)
             handled.merge(connection, events, batch.present, limits)
             returned = share_returns.merge(connection, batch.origins, events, limits, now_ms)
-            grown = (*batch.series, *returned)
+            grown = combined((*batch.series, *returned))
             beyond = self._buckets.merge(connection, grown, now_ms)
             refused = [limited_by(name, count, now_ms, now_ms) for name, count in limits.beyond.items()]
             deltas = (*progress.read_records(batch), *grown, *limited, *beyond, *refused)

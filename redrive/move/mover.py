@@ -19,8 +19,9 @@ from deadwatch.orders.reasons import SkipReason
 from deadwatch.orders.selection import selects_all
 from deadwatch.runtime.clock import clock_ms
 from redrive.move.batch import Batch, EventFields, Outcome, events
-from redrive.move.decide import Decider, FastPath, Verdict
+from redrive.move.decide import Decider, Verdict
 from redrive.move.failures import AbortedError, CulpritSearch, MadeAnewError, UnmadeTopicError, missing_right
+from redrive.move.fast_path import FastPath
 from redrive.move.limits import OrderLimits
 from redrive.move.reader import Reader
 from redrive.move.record_queue import RecordQueue

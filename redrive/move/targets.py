@@ -122,11 +122,6 @@ class TargetDeadlines:
             return None
         return self._by_target.get((topic, BY_KEY if partition is None else partition))
 
-    def retry_at_ms(self, topic: str, partition: int | None) -> int:
-        """Until when a target is left alone; 0 where it does not fail."""
-        deadline = self.of(topic, partition)
-        return 0 if deadline is None else deadline.retry_at_ms
-
     def failed(self, targets: Iterable[Target], now_ms: int) -> None:
         """Each target has met one more timeout, and so have the records of its topic that go by key."""
         both = (one for topic, partition in targets for one in ((topic, partition), (topic, BY_KEY)))

@@ -148,8 +148,8 @@ def shapes(messages: pl.Series) -> pl.Series:
     return pl.Series(messages.name, pl.from_arrow(array))
 
 
-def patterns(messages: pl.Expr) -> pl.Expr:
-    """``deadwatch.contract.fingerprint.message_pattern`` of a column."""
+def patterns(messages: pl.Series) -> pl.Series:
+    """``deadwatch.contract.fingerprint.message_pattern`` of each."""
     text = messages.str.slice(0, MAX_MESSAGE_CHARS)
     for pattern, replacement in SUBSTITUTIONS:
         text = text.str.replace_all(pattern, _GROUP.sub(r"${\1}", replacement))
@@ -160,7 +160,7 @@ def _with_causes(counted: pl.DataFrame) -> pl.DataFrame:
     """With the pattern, the consumer and the fingerprint that follow from the columns of ``_RAW``."""
     connector = pl.col("connector")
     named = counted.drop("shape").with_columns(
-        _of_distinct(counted["shape"], _patterns).alias("message_pattern"),
+        _of_distinct(counted["shape"], patterns).alias("message_pattern"),
         pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer"),
     )
     parts = named.select(pl.concat_str(_PARTS, separator=SEPARATOR)).to_series()
@@ -172,10 +172,6 @@ def _of_distinct(texts: pl.Series, function: Callable[[pl.Series], pl.Series]) -
     encoded = texts.to_arrow().dictionary_encode()
     distinct, numbers = (pl.Series(pl.from_arrow(part)) for part in (encoded.dictionary, encoded.indices))
     return function(distinct).gather(numbers)
-
-
-def _patterns(distinct: pl.Series) -> pl.Series:
-    return distinct.to_frame("shape").select(patterns(pl.col("shape"))).to_series()
 
 
 def _fingerprints(distinct: pl.Series) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Merging counters: values grow, the latest detail is kept.
+"""Merging counters: values grow, the latest detail that is not empty is kept.
 
 Beyond the bound of a counter or of the groups of dead letters, what is counted is added to the row ``other``,
 and a counter says how much that was.
@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, case
+from sqlalchemy import Connection, and_, case, or_
 
-from deadwatch.store.batch import GroupDelta, SeriesDelta, by_series, combined, delta
+from deadwatch.store.batch import NO_DETAIL, GroupDelta, SeriesDelta, by_series, combined, delta
 from deadwatch.store.engine import New, Values, count, greatest, least, many, merging, saturated, stored
 from deadwatch.store.schema import series
 from deadwatch.store.series import BUCKETS_SHARED, CARDINALITY_LIMITED, CLUSTER, Series
@@ -60,7 +60,7 @@ def merge(connection: Connection, deltas: Iterable[SeriesDelta], max_series: int
     """Add the deltas; a delta without a row is added to ``other`` when its counter has no more rows left."""
     bounded = [
         delta
-        for name, of_name in by_series(combined(deltas))
+        for name, of_name in by_series(deltas)
         for delta in _bounded(connection, name, of_name, max_series)
     ]
     many(connection, merging(connection, series, _changes), [_row(delta) for delta in combined(bounded)])
@@ -69,7 +69,7 @@ def merge(connection: Connection, deltas: Iterable[SeriesDelta], max_series: int
 def _bounded(
     connection: Connection, name: str, deltas: Sequence[SeriesDelta], max_series: int
 ) -> Iterator[SeriesDelta]:
-    keys = [delta.labels for delta in deltas]
+    keys = list(dict.fromkeys(delta.labels for delta in deltas))
     of_name = series.c.name == name
     known = stored(connection, series.c.labels, keys, of_name)
     rows = count(connection, series, of_name) if len(known) < len(keys) else len(known)
@@ -83,11 +83,12 @@ def _bounded(
 
 
 def _changes(new: New) -> Values:
+    is_newer = or_(new.last_ms >= series.c.last_ms, series.c.detail == NO_DETAIL)
     return {
         "value": saturated(series.c.value, new.value),
         "first_ms": least(series.c.first_ms, new.first_ms),
         "last_ms": greatest(series.c.last_ms, new.last_ms),
-        "detail": case((new.last_ms >= series.c.last_ms, new.detail), else_=series.c.detail),
+        "detail": case((and_(is_newer, new.detail != NO_DETAIL), new.detail), else_=series.c.detail),
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, false, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, false, func, or_, select, tuple_, update
 
 from deadwatch.contract.events import Position
 from deadwatch.contract.events.redrive import REDRIVE_SOURCE
@@ -86,10 +86,7 @@ def merge(connection: Connection, batch: Batch, limits: RowLimits) -> None:
     positions = [{"source": storable_key(name), **mark._asdict()} for name, mark in batch.marks.items()]
     rows = limits.fitting(connection, marks, positions, _forget)
     if rows:
-        known = tuple_(*(marks.c[name] for name in Position._fields))
-        connection.execute(
-            merging(connection, marks, _mark, lambda new: known < tuple_(*_mark(new).values())), rows
-        )
+        connection.execute(merging(connection, marks, _mark, _is_further), rows)
 
 
 def read_records(batch: Batch) -> list[SeriesDelta]:
@@ -111,6 +108,10 @@ def _forget(connection: Connection) -> None:
 
 def _mark(new: New) -> Values:
     return {name: new[name] for name in Position._fields}
+
+
+def _is_further(new: New) -> ColumnElement[bool]:
+    return tuple_(*_mark(marks.c).values()) < tuple_(*_mark(new).values())
 
 
 def read_marks(connection: Connection, names: Iterable[str]) -> dict[str, Position]:

@@ -68,12 +68,13 @@ def merge_sources(connection: Connection, rows: Sequence[Values], now_ms: int) -
 
     A state from later than ``now_ms`` was noted while a clock was ahead: any other takes its place.
     """
+    if not rows:
+        return
     known_ms = sources.c.heartbeat_ms
     statement = merging(
         connection, sources, _changes, lambda new: or_(new.heartbeat_ms >= known_ms, known_ms > now_ms)
     )
-    if rows:
-        connection.execute(statement, list(rows))
+    connection.execute(statement, list(rows))
 
 
 def _changes(new: New) -> Values:

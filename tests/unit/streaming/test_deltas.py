@@ -66,7 +66,7 @@ def test_causes_that_differ_in_their_message_alone_are_one_counter() -> None:
     broken = record([*replaced(CONNECT, ".partition", b"two")], timestamp_ms=9 * HOUR)
     changes = deltas.counted(counted([*records, broken], now_ms=99 * HOUR).causes, "c1", 10)
     assert {group.message for group in changes.groups} >= {*words}
-    letters, quarantined = changes.series
+    letters, quarantined = combined(changes.series)
     assert (letters.value, letters.first_ms, letters.last_ms) == (4, 1 * HOUR, 9 * HOUR)
     assert letters.buckets == {1 * HOUR: 1, 2 * HOUR: 2, 9 * HOUR: 1}
     assert json.loads(letters.detail)["traced_ms"] == 2 * HOUR

@@ -45,6 +45,12 @@ def test_counters_grow_and_keep_the_latest_detail(store: Store, rows: Rows) -> N
     assert rows(schema.series, "value first_ms last_ms detail") == [(6, 40, 90, '{"elapsed_ms": 2}')]
 
 
+def test_a_batch_without_detail_takes_none_away(store: Store, rows: Rows) -> None:
+    for change in (hits("0_0", at_ms=90), hits("0_0", at_ms=40, elapsed_ms=1), hits("0_0", at_ms=95)):
+        store.apply(replace(EMPTY, series=(change,)))
+    assert rows(schema.series, "value last_ms detail") == [(3, 95, '{"elapsed_ms": 1}')]
+
+
 def test_equal_rows_of_one_batch_are_added_up(store: Store, rows: Rows) -> None:
     store.apply(replace(EMPTY, series=(hits("0_0"), hits("0_0", 4), hits("0_1"))))
     assert values(rows, "task_timeouts") == {("c1", "app", "0_0"): 5, ("c1", "app", "0_1"): 1}
