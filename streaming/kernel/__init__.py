@@ -65,6 +65,13 @@ def tick_column(happened: pl.Expr, now_ms: int) -> pl.Expr:
     return older
 
 
+def of_distinct(texts: pl.Series, function: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """What ``function`` makes of each text; it gets each distinct one once."""
+    encoded = texts.to_arrow().dictionary_encode()
+    distinct, numbers = (pl.Series(pl.from_arrow(part)) for part in (encoded.dictionary, encoded.indices))
+    return function(distinct)[numbers]
+
+
 def _widths() -> list[tuple[int, int]]:
     """For every tier the width of a bucket and the age up to which it is used, in ms.
 

@@ -5,7 +5,7 @@ message, not for each record.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from deadwatch.contract.fingerprint import (
     of_parts,
 )
 from deadwatch.deadletter.dialects import SHARE_GROUP
-from streaming.kernel import Context, headers, tick_column
+from streaming.kernel import Context, headers, of_distinct, tick_column
 
 CAUSE: Final = (
     *("topic", "fingerprint", "dialect", "source_topic", "consumergroup", "connector", "consumer"),
@@ -88,7 +88,10 @@ def merge(parts: Iterable[Causes], context: Context) -> Causes | None:
         return None
     sums, samples, returned, origins = map(pl.concat, columns)
     return Causes(
-        added_up(sums, _KEY, _NEWEST), _newest(samples, context), _returned(returned), origins.unique()
+        added_up(sums, _KEY, _NEWEST),
+        _newest(samples.lazy(), context),
+        _returned(returned.lazy()),
+        origins.unique(),
     )
 
 
@@ -96,15 +99,7 @@ def count(records: pa.Table, context: Context) -> Causes:
     """Count dead letter records; columns in: topic, partition, offset, timestamp_ms, key, value, key_bytes,
     value_bytes, headers.
     """
-    read = pl.DataFrame(pl.from_arrow(records.select(["topic", *AGE])))
-    rows = (
-        read.hstack(headers.parse(records["headers"].combine_chunks(), read["topic"], context.reading))
-        .with_row_index("row")
-        .with_columns(pl.col("whole_message").map_batches(shapes, pl.String).alias("shape"))
-        .drop("whole_message")
-        .sort(AGE)
-    )
-    rows = rows.with_columns(tick_column(pl.col("timestamp_ms"), context.now_ms).alias("tick_ms"))
+    rows = _rows(records, context)
     by = ("topic", *_RAW, "tick_ms")
     counted = rows.group_by(by).agg(
         pl.len().cast(pl.Int64).alias("count"),
@@ -116,19 +111,30 @@ def count(records: pa.Table, context: Context) -> Causes:
         pl.col("row").alias("rows"),
         pl.col("row").tail(context.samples_per_group).alias("newest_rows"),
     )
-    traced = rows.filter(pl.col("traceparent") != "").select(*by, traced=pl.struct(*AGE, "traceparent"))
-    counted = _with_traced(counted, by, traced)
+    counted = _with_causes(_with_traced(counted, by, rows))
+    newest = counted.lazy().select(*IDENTITY, row="newest_rows").explode("row", empty_as_null=False)
     moved_ms = pl.min_horizontal("moved_at_ms", pl.lit(context.now_ms))  # anybody may write such a header
     came_back_ms = pl.max_horizontal("timestamp_ms", moved_ms)
-    counted, ones = _with_causes(counted), pl.lit(1, pl.Int64).alias("count")
-    newest = counted.select(*IDENTITY, row="newest_rows").explode("row", empty_as_null=False)
-    newest = newest.join(rows.select("row", *AGE), on="row")
+    one = {"count": pl.lit(1, pl.Int64), "first_ms": came_back_ms, "last_ms": came_back_ms}
     return Causes(
-        added_up(counted.drop("rows", "newest_rows"), _KEY, _NEWEST),
-        _samples(records, _newest(newest, context)),
-        _returned(rows.filter("redriven").with_columns(ones, first_ms=came_back_ms, last_ms=came_back_ms)),
+        added_up(counted, _KEY, _NEWEST),
+        _samples(records, _newest(newest.join(rows.lazy().select("row", *AGE), on="row"), context)),
+        _returned(rows.lazy().filter("redriven").with_columns(**one)),
         _origins(rows, counted),
     )
+
+
+def _rows(records: pa.Table, context: Context) -> pl.DataFrame:
+    """The records by ``AGE``: what their headers say, ``row`` (their place in ``records``), ``shape`` and
+    ``tick_ms``, and ``traced`` as in ``Causes.sums``.
+    """
+    read = pl.DataFrame(pl.from_arrow(records.select(["topic", *AGE])))
+    said = headers.parse(records["headers"].combine_chunks(), read["topic"], context.reading)
+    more = [pl.Series("row", range(len(read))), shapes(said.drop_in_place("whole_message")).alias("shape")]
+    tick_ms = tick_column(pl.col("timestamp_ms"), context.now_ms)
+    traced = pl.when(pl.col("traceparent") != "").then(pl.struct(*AGE, "traceparent"))
+    rows = read.hstack([*said, *more]).lazy().sort(AGE)
+    return rows.with_columns(tick_ms=tick_ms, traced=traced).collect()
 
 
 def shapes(messages: pl.Series) -> pl.Series:
@@ -148,8 +154,8 @@ def shapes(messages: pl.Series) -> pl.Series:
     return pl.Series(messages.name, pl.from_arrow(array))
 
 
-def patterns(messages: pl.Series) -> pl.Series:
-    """``deadwatch.contract.fingerprint.message_pattern`` of each."""
+def patterns(messages: pl.Expr) -> pl.Expr:
+    """``deadwatch.contract.fingerprint.message_pattern`` of a column."""
     text = messages.str.slice(0, MAX_MESSAGE_CHARS)
     for pattern, replacement in SUBSTITUTIONS:
         text = text.str.replace_all(pattern, _GROUP.sub(r"${\1}", replacement))
@@ -159,19 +165,15 @@ def patterns(messages: pl.Series) -> pl.Series:
 def _with_causes(counted: pl.DataFrame) -> pl.DataFrame:
     """With the pattern, the consumer and the fingerprint that follow from the columns of ``_RAW``."""
     connector = pl.col("connector")
-    named = counted.drop("shape").with_columns(
-        _of_distinct(counted["shape"], patterns).alias("message_pattern"),
-        pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer"),
-    )
-    parts = named.select(pl.concat_str(_PARTS, separator=SEPARATOR)).to_series()
-    return named.with_columns(_of_distinct(parts, _fingerprints).alias("fingerprint"))
+    pattern = of_distinct(counted["shape"], _patterns).alias("message_pattern")
+    consumer = pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer")
+    parts = pl.concat_str(_PARTS, separator=SEPARATOR).alias("parts")
+    named = counted.hstack([pattern]).lazy().with_columns(consumer).with_columns(parts).collect()
+    return named.hstack([of_distinct(named["parts"], _fingerprints).alias("fingerprint")])
 
 
-def _of_distinct(texts: pl.Series, function: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """What ``function`` makes of each text; it gets each distinct one once."""
-    encoded = texts.to_arrow().dictionary_encode()
-    distinct, numbers = (pl.Series(pl.from_arrow(part)) for part in (encoded.dictionary, encoded.indices))
-    return function(distinct).gather(numbers)
+def _patterns(distinct: pl.Series) -> pl.Series:
+    return distinct.to_frame("shape").select(patterns(pl.col("shape"))).to_series()
 
 
 def _fingerprints(distinct: pl.Series) -> pl.Series:
@@ -180,19 +182,20 @@ def _fingerprints(distinct: pl.Series) -> pl.Series:
 
 def added_up(sums: pl.DataFrame, by: Sequence[str], *more: pl.Expr) -> pl.DataFrame:
     """One row of ``Causes.sums`` for those with equal ``by``; ``more`` are further aggregations."""
-    found = sums.sort("newest").group_by(by).agg(*SUMS, *more)
-    return _with_traced(found, by, sums.select(*by, "traced").drop_nulls("traced").sort("traced"))
+    found = sums.lazy().sort("newest").group_by(by).agg(*SUMS, *more).collect()
+    return _with_traced(found, by, sums)
 
 
-def _with_traced(found: pl.DataFrame, by: Sequence[str], traced: pl.DataFrame) -> pl.DataFrame:
-    """With the last ``traced`` for these ``by``, or null.
+def _with_traced(found: pl.DataFrame, by: Sequence[str], rows: pl.DataFrame) -> pl.DataFrame:
+    """With the greatest ``traced`` of the rows with these ``by``, or null.
 
     Mostly nothing is traced: to look for it in each group would take twenty times as long as all else.
     """
-    if traced.is_empty():
-        return found.with_columns(pl.lit(None, traced.schema["traced"]).alias("traced"))
-    last = traced.group_by(by).agg(pl.col("traced").last())
-    return found.join(last, on=by, how="left")
+    traced = rows["traced"]
+    if traced.null_count() == len(rows):
+        return found.hstack([traced.clear(len(found))])
+    last = rows.lazy().drop_nulls("traced").sort("traced").group_by(by).agg(pl.col("traced").last())
+    return found.lazy().join(last, on=by, how="left").collect()
 
 
 def _samples(records: pa.Table, found: pl.DataFrame) -> pl.DataFrame:
@@ -209,7 +212,7 @@ def _samples(records: pa.Table, found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _newest(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
+def _newest(samples: pl.LazyFrame, context: Context) -> pl.DataFrame:
     """The newest of each cause; where these are too many, rather one of each cause than all of some."""
     ordered = samples.sort(AGE, descending=True).with_row_index("place")
     ranked = (
@@ -218,15 +221,16 @@ def _newest(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
         .select("place", rank=pl.int_ranges(pl.col("place").list.len()))
         .explode("place", "rank", empty_as_null=False)
     )
-    return ordered[ranked.sort("rank", "place")["place"].head(MAX_SAMPLES)].drop("place")
+    chosen = ordered.join(ranked, on="place").sort("rank", "place").head(MAX_SAMPLES)
+    return chosen.drop("place", "rank").collect()
 
 
-def _returned(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by(RETURN).agg(TOTALS)
+def _returned(rows: pl.LazyFrame) -> pl.DataFrame:
+    return rows.group_by(RETURN).agg(TOTALS).collect()
 
 
 def _origins(rows: pl.DataFrame, counted: pl.DataFrame) -> pl.DataFrame:
-    shared = rows.filter(~pl.col("redriven") & (pl.col("dialect") == SHARE_GROUP.name))
-    of_row = counted.select("fingerprint", row="rows").explode("row", empty_as_null=False)
+    shared = rows.lazy().filter(~pl.col("redriven") & (pl.col("dialect") == SHARE_GROUP.name))
+    of_row = counted.lazy().select("fingerprint", row="rows").explode("row", empty_as_null=False)
     origin = ("topic", "fingerprint", "source_topic", "source_partition", "source_offset")
-    return shared.join(of_row, on="row").select(origin).drop_nulls().unique()
+    return shared.join(of_row, on="row").select(origin).drop_nulls().unique().collect()

@@ -4,10 +4,11 @@ The result is what ``deadwatch.deadletter.record.parse_record`` gives for each o
 UTF-8 text or no plain number are parsed one by one, with the functions of ``parse_record``.
 """
 
-from collections.abc import Callable
-from functools import reduce
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
 from operator import or_
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +29,25 @@ from deadwatch.deadletter.dialects import UNKNOWN, Reading
 from deadwatch.deadletter.dialects.dialect import CAUSES
 from deadwatch.deadletter.record import INT_BYTES, LONG_BYTES, OURS, REPLACEMENT, is_utf8, number_of
 from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, thrown
+from streaming.kernel import of_distinct
 
 TEXTS: Final = ("source_topic", "consumergroup", "connector", "error_class", "message")
 NUMBERS: Final = {"source_partition": INT_BYTES, "source_offset": LONG_BYTES}
+NAMED: Final = {
+    "order": REDRIVE_ID,
+    "sent_from": REDRIVE_GROUP,
+    "moved_at_ms": REDRIVE_MOVED_AT_MS,
+    "traceparent": TRACEPARENT,
+}
+"""Columns from headers that belong to no dialect."""
 NOWHERE: Final = -1
 
 Indexes = npt.NDArray[np.int64]
 """For every record the index of one of its headers among the headers of all records, or ``NOWHERE``."""
+Mask = npt.NDArray[np.bool_]
+"""For every record whether something is so."""
 
-_SEEN: Final = ("dialect", "error_class", "cause_class", "cause_message", "trace")
-_NAMED: Final = {"thrown": pl.String, "thrown_message": pl.String}
+_THROWN: Final = {"thrown": pl.String, "thrown_message": pl.String}
 _DTYPE: Final = {INT_BYTES: pl.Int32, LONG_BYTES: pl.Int64}
 
 
@@ -45,11 +55,11 @@ def parse(headers: pa.ListArray, topics: pl.Series, reading: Reading) -> pl.Data
     """A row for every record, in their order; ``topics`` are those that the records were read from.
 
     Columns out: ``dialect``; the ``TEXTS``, empty where no header has them; ``whole_message``, as much of the
-    message as its pattern is made of; the ``NUMBERS``, null where no
-    header has them; ``broken``, whether the value of one of these cannot be read; ``redriven``, whether a
-    redrive has sent the record before and did not park it; ``order``, ``sent_from`` and ``moved_at_ms``, that
-    redrive's id, the fingerprint that the record had then, and when it was moved, 0 where no header says
-    so; ``traceparent``, empty where it is malformed.
+    message as its pattern is made of; the ``NUMBERS``, null where no header has them; ``broken``, whether the
+    value of one of these cannot be read; ``redriven``, whether a redrive has sent the record before and did
+    not park it; ``order``, ``sent_from`` and ``moved_at_ms``, that redrive's id, the fingerprint that the
+    record had then, and when it was moved, 0 where no header says so; ``traceparent``, empty where it is
+    malformed.
     """
     return _Parser(_Headers(headers), topics, reading).parse()
 
@@ -94,9 +104,10 @@ class _Headers:
         found[known[~self._has_value[found[known]]]] = NOWHERE
         return found
 
-    def has(self, name: str) -> pl.Series:
+    def has(self, name: str) -> Mask:
         """Whether a record has a header of this name."""
-        return pl.Series(self.find(name) != NOWHERE)
+        is_there: Mask = self.find(name) != NOWHERE
+        return is_there
 
     def last(self, number_of: Callable[[str], int]) -> npt.NDArray[np.int64]:
         """For every record the number of its last header whose name has one; 0 where none has."""
@@ -105,10 +116,11 @@ class _Headers:
         found = np.flatnonzero(of_header)
         return self._by_record(found, of_header[found], 0)
 
-    def values(self, indexes: Indexes) -> pl.Series:
-        """The values of these headers; null where there is none."""
-        taken = self._values.take(pa.array(indexes, mask=indexes == NOWHERE))
-        return pl.Series(pl.from_arrow(taken))
+    def values(self, indexes: Mapping[str, Indexes]) -> pl.DataFrame:
+        """The values of these headers, a column each; null where there is none."""
+        masked = {name: pa.array(found, mask=found == NOWHERE) for name, found in indexes.items()}
+        taken = {name: self._values.take(places) for name, places in masked.items()}
+        return pl.DataFrame(pl.from_arrow(pa.table(taken)))
 
     def _by_record(
         self, headers: npt.NDArray[np.int64], values: npt.NDArray[np.int64], default: int
@@ -119,153 +131,154 @@ class _Headers:
         return by_record
 
 
-class _Texts(NamedTuple):
-    """Values as text, empty for null; one that is no UTF-8 is ``broken`` and is read as far as possible."""
-
-    text: pl.Series
-    broken: pl.Series
-
-
 class _Parser:
+    """Each call of Polars takes 0.1 ms, however few the records are: one call makes as much as it can."""
+
     def __init__(self, headers: _Headers, topics: pl.Series, reading: Reading) -> None:
         self._headers, self._topics, self._reading = headers, topics, reading
         self._dialects = reading.dialects
         self._dialect = headers.last(self._dialect_of)
+        self._found = {field: self._of_dialect(field) for field in (*TEXTS, *NUMBERS)}
+        binary = [False, *(dialect.binary_numbers for dialect in self._dialects)]
+        self._has_binary = np.array(binary)[self._dialect]
 
     def parse(self) -> pl.DataFrame:
-        raw = {field: self._of_dialect(field) for field in (*TEXTS, *NUMBERS)}
-        texts = {field: _texts(raw[field]) for field in TEXTS}
-        numbers = {field: self._numbers(raw[field], width) for field, width in NUMBERS.items()}
-        broken = [column.broken for column in texts.values()]
-        broken += [raw[field].is_not_null() & number.is_null() for field, number in numbers.items()]
-        read = {field: column.text for field, column in texts.items()}
-        read["error_class"] = self._error_class(raw["error_class"], read["error_class"], read["message"])
-        read |= {field: self._from_topic(field, raw[field], text) for field, text in read.items()}
-        read |= self._thrown(read["error_class"], read["message"])
-        ours = {"order": REDRIVE_ID, "sent_from": REDRIVE_GROUP, "traceparent": TRACEPARENT}
-        names = pl.Series([UNKNOWN, *(dialect.name for dialect in self._dialects)])
-        rows = pl.DataFrame(
-            {
-                "dialect": names.gather(self._dialect),
-                **read,
-                "whole_message": read["message"],
-                **numbers,
-                "broken": reduce(or_, broken),
-                "redriven": self._headers.has(REDRIVE_ID) & ~self._headers.has(REDRIVE_PARKED_REASON),
-                "moved_at_ms": self._named(REDRIVE_MOVED_AT_MS).cast(pl.Int64, strict=False).fill_null(0),
-                **{field: self._named(header) for field, header in ours.items()},
-            }
+        as_text = {field: np.where(self._has_binary, NOWHERE, self._found[field]) for field in NUMBERS}
+        named = {column: self._named(header) for column, header in NAMED.items()}
+        texts, broken = _texts(self._headers.values({**self._found, **as_text, **named}))
+        read = self._thrown(self._completed(texts.to_dict()))
+        read |= {"whole_message": read["message"], "number": pl.Series(self._dialect)}
+        dialects = pl.Series([UNKNOWN, *(dialect.name for dialect in self._dialects)])
+        is_valid = pl.col("traceparent").str.contains(TRACEPARENT_FORM)
+        rows = pl.DataFrame(read).select(
+            pl.lit(dialects).gather("number").alias("dialect"),
+            *(_storable(column, MAX_TEXT_CHARS) for column in (*TEXTS, "order", "sent_from")),
+            _storable("whole_message", MAX_MESSAGE_CHARS),
+            *(_plain_number(field, width) for field, width in NUMBERS.items()),
+            pl.col("moved_at_ms").cast(pl.Int64, strict=False).fill_null(0),
+            pl.when(is_valid).then("traceparent").otherwise(pl.lit("")),
         )
-        most_chars = dict.fromkeys((*read, *ours), MAX_TEXT_CHARS) | {"whole_message": MAX_MESSAGE_CHARS}
-        return rows.with_columns(_storable(field, most) for field, most in most_chars.items()).with_columns(
-            pl.when(pl.col("traceparent").str.contains(TRACEPARENT_FORM))
-            .then("traceparent")
-            .otherwise(pl.lit("")),
-        )
+        numbers = {field: self._number(rows[field], width) for field, width in NUMBERS.items()}
+        unread = [self._unread(number) for number in numbers.values()]
+        is_broken = reduce(or_, (*unread, *(broken[field] for field in TEXTS if field in broken)))
+        redriven = self._headers.has(REDRIVE_ID) & ~self._headers.has(REDRIVE_PARKED_REASON)
+        return pl.DataFrame(rows.to_dict() | numbers | {"broken": is_broken, "redriven": redriven})
 
     def _dialect_of(self, header: str) -> int:
         """The number of the first dialect that a header belongs to, from 1; 0 for none."""
         numbered = enumerate(self._dialects, 1)
         return next((number for number, dialect in numbered if dialect.has(header)), 0)
 
-    def _of_dialect(self, field: str, of: npt.NDArray[np.bool_] | None = None) -> pl.Series:
-        """The value of the header that has this field in the record's own dialect; only ``of`` these records.
+    def _of_dialect(self, field: str) -> Indexes:
+        """The header that has this field in the record's own dialect.
 
         Of several headers of a field the first counts that the record has with a value.
         """
         indexes = np.full(len(self._dialect), NOWHERE)
         for number, dialect in enumerate(self._dialects, 1):
-            mine = self._dialect == number
-            if of is not None:
-                mine &= of
             for name in filter(self._headers.knows, reversed(dialect.names(field))):
                 found = self._headers.find_value(name, first=self._reading.first(dialect))
-                indexes = np.where(mine & (found != NOWHERE), found, indexes)
-        return self._headers.values(indexes)
+                indexes = np.where((self._dialect == number) & (found != NOWHERE), found, indexes)
+        return indexes
 
-    def _named(self, header: str) -> pl.Series:
-        """The text of a header that belongs to no dialect; of Deadwatch's own the last always counts."""
-        first = self._reading.first_counts and header not in OURS
-        return _texts(self._headers.values(self._headers.find(header, first=first))).text
+    def _named(self, header: str) -> Indexes:
+        """A header that belongs to no dialect; of Deadwatch's own the last always counts."""
+        return self._headers.find(header, first=self._reading.first_counts and header not in OURS)
 
-    def _error_class(self, raw: pl.Series, found: pl.Series, messages: pl.Series) -> pl.Series:
-        """The dialect's header, or the short name of the message where the dialect has only messages."""
-        for number, dialect in enumerate(self._dialects, 1):
-            if dialect.error_classes:
-                unnamed = raw.is_null() & pl.Series(self._dialect == number)
-                named = messages.replace_strict(dialect.error_classes, default="", return_dtype=pl.String)
-                found = found.zip_with(~unnamed, named)
-        return found
-
-    def _from_topic(self, field: str, raw: pl.Series, found: pl.Series) -> pl.Series:
-        """The text, or what the dialect makes of the topic's name where it has none."""
-        for number, dialect in enumerate(self._dialects, 1):
-            made = dialect.from_topic.get(field)
-            if made is not None:
-                unnamed = raw.is_null() & pl.Series(self._dialect == number)
-                by_topic = {topic: made.of(topic) for topic in self._topics.unique()}
-                found = found.zip_with(
-                    ~unnamed, self._topics.replace_strict(by_topic, return_dtype=pl.String)
-                )
-        return found
-
-    def _thrown(self, classes: pl.Series, messages: pl.Series) -> dict[str, pl.Series]:
-        """Class and message of the thrown exceptions; those that another one wraps are read one by one, once
-        for all records that differ in their message alone.
+    def _completed(self, texts: dict[str, pl.Series]) -> dict[str, pl.Series]:
+        """With what is no header's: the short name of the message, where the dialect has only messages, and
+        what a dialect makes of the topic's name.
         """
-        none: tuple[str, ...] = ()
-        wrappers = [none, *(dialect.wrappers for dialect in self._dialects)]
+        for number, dialect in enumerate(self._dialects, 1):
+            made_of = dict[str, tuple[pl.Series, Callable[[str], str]]]()
+            if dialect.error_classes:
+                made_of["error_class"] = (texts["message"], partial(_short_name, dialect.error_classes))
+            made_of |= {field: (self._topics, made.of) for field, made in dialect.from_topic.items()}
+            for field, (source, make) in made_of.items():
+                rows = np.flatnonzero((self._dialect == number) & (self._found[field] == NOWHERE))
+                if len(rows):
+                    made = of_distinct(source.gather(rows), partial(_each, make))
+                    texts[field] = texts[field].scatter(rows, made)
+        return texts
+
+    def _thrown(self, texts: dict[str, pl.Series]) -> dict[str, pl.Series]:
+        """With class and message of the thrown exceptions; those that another one wraps are read one by one,
+        once for all records that differ in their message alone.
+        """
+        classes, messages = texts["error_class"], texts["message"]
+        wrappers: list[tuple[str, ...]] = [(), *(dialect.wrappers for dialect in self._dialects)]
         wrapped = np.zeros(len(self._dialect), dtype=bool)
-        for number in filter(wrappers.__getitem__, range(len(wrappers))):
+        for number in filter(wrappers.__getitem__, np.unique(self._dialect)):
             wrapped |= (self._dialect == number) & classes.is_in(list(wrappers[number])).to_numpy()
         rows = np.flatnonzero(wrapped)
         if not len(rows):
-            return {"error_class": classes, "message": messages}
-        names, why, traces = (_texts(self._of_dialect(field, wrapped).gather(rows)).text for field in CAUSES)
-        seen = pl.DataFrame([self._dialect[rows], classes.gather(rows), names, why, traces], schema=_SEEN)
+            return texts
+        causes, _ = _texts(self._headers.values({field: self._of_dialect(field)[rows] for field in CAUSES}))
+        seen = causes.hstack([classes.gather(rows), pl.Series("number", self._dialect[rows])])
         distinct = seen.unique()
-        of_trace = distinct.with_columns(_printed_causes(distinct["trace"])).rows()
-        read = [thrown(one, by, why, printed, wrappers[number]) for number, one, by, why, printed in of_trace]
-        columns = pl.DataFrame(read, schema=_NAMED, orient="row")
+        of_trace = distinct.with_columns(_printed_causes("stacktrace")).rows()
+        read = [thrown(one, by, why, printed, wrappers[number]) for by, why, printed, one, number in of_trace]
+        columns = pl.DataFrame(read, schema=_THROWN, orient="row")
         found = seen.join(distinct.hstack(columns), on=seen.columns, how="left", maintain_order="left")
         message = found["thrown_message"].fill_null(messages.gather(rows))
-        return {
+        return texts | {
             "error_class": classes.scatter(rows, found["thrown"]),
             "message": messages.scatter(rows, message),
         }
 
-    def _numbers(self, raw: pl.Series, width: int) -> pl.Series:
-        """Numbers as text or as bytes of this width; text that is no plain decimal number is parsed alone."""
-        are_binary = pl.Series([False, *(dialect.binary_numbers for dialect in self._dialects)])
-        is_binary = are_binary.gather(self._dialect)
-        text = pl.select(pl.when(is_binary).then(pl.lit(b"")).otherwise(raw)).to_series()
-        number = _texts(text).text.cast(pl.Int64, strict=False)
-        bound = 1 << (8 * width - 1)
-        number = number.set(~number.is_between(-bound, bound - 1), None)
-        odd = (raw.is_not_null() & ~is_binary & number.is_null()).arg_true()
+    def _number(self, number: pl.Series, width: int) -> pl.Series:
+        """With those that are no plain decimal text: bytes of this width, and text that is parsed alone."""
+        found, unread = self._found[number.name], self._unread(number)
+        odd, packed = np.flatnonzero(unread & ~self._has_binary), np.flatnonzero(unread & self._has_binary)
         if len(odd):
-            alone = [number_of(value, width, is_binary=False) for value in raw.gather(odd)]
-            number = number.scatter(odd, alone)
-        fits = (is_binary & (raw.bin.size() == width)).arg_true()
-        if len(fits):
-            big_endian = raw.gather(fits).bin.reinterpret(dtype=_DTYPE[width], endianness="big")
-            number = number.scatter(fits, big_endian.cast(pl.Int64))
+            texts = self._headers.values({number.name: found[odd]}).to_series()
+            number = number.scatter(odd, [number_of(text, width, is_binary=False) for text in texts])
+        if len(packed):
+            raw = self._headers.values({number.name: found[packed]}).to_series()
+            big_endian = raw.bin.reinterpret(dtype=_DTYPE[width], endianness="big")
+            number = number.scatter(packed, big_endian.cast(pl.Int64))
         return number
 
+    def _unread(self, number: pl.Series) -> Mask:
+        """Whether a header has a value for this field that ``number`` has not."""
+        is_null = number.to_arrow().is_null().to_numpy(zero_copy_only=False)
+        unread: Mask = is_null & (self._found[number.name] != NOWHERE)
+        return unread
 
-def _texts(raw: pl.Series) -> _Texts:
+
+def _texts(raw: pl.DataFrame) -> tuple[pl.DataFrame, Mapping[str, Mask]]:
+    """Values as text, empty for null, and which are no UTF-8, of each column that has such ones: they are
+    read as far as possible.
+    """
     try:
-        return _Texts(raw.cast(pl.String).fill_null(""), pl.Series(np.zeros(len(raw), dtype=bool)))
+        return raw.select(pl.all().cast(pl.String).fill_null("")), {}
     except pl.exceptions.ComputeError:
-        texts = [(value or b"").decode(errors="replace") for value in raw]
-        broken = [not is_utf8(value) for value in raw]
-        return _Texts(pl.Series(texts, dtype=pl.String), pl.Series(broken, dtype=pl.Boolean))
+        if raw.width > 1:
+            texts, broken = zip(*(_texts(raw.select(name)) for name in raw.columns), strict=True)
+            return pl.DataFrame([text.to_series() for text in texts]), ChainMap(*broken)
+        (name,), values = raw.columns, raw.to_series()
+        read = [(value or b"").decode(errors="replace") for value in values]
+        return pl.DataFrame({name: read}), {name: np.array([not is_utf8(value) for value in values])}
 
 
-def _printed_causes(traces: pl.Series) -> pl.Series:
+def _short_name(error_classes: Mapping[str, str], message: str) -> str:
+    return error_classes.get(message, "")
+
+
+def _each(make: Callable[[str], str], texts: pl.Series) -> pl.Series:
+    return pl.Series(map(make, texts), dtype=pl.String)
+
+
+def _plain_number(column: str, width: int) -> pl.Expr:
+    """Decimal text as a number; null for all else."""
+    number, bound = pl.col(column).cast(pl.Int64, strict=False), 1 << (8 * width - 1)
+    return pl.when(number.is_between(-bound, bound - 1)).then(number)
+
+
+def _printed_causes(column: str) -> pl.Expr:
     """``thrown.printed_causes`` of each stack trace."""
     printed = pl.element().str.splitn(FRAMES, 2).struct.field("field_0")
-    return traces.str.split(CAUSED_BY).list.slice(1).list.eval(printed)
+    return pl.col(column).str.split(CAUSED_BY).list.slice(1).list.eval(printed)
 
 
 def _storable(column: str, most_chars: int) -> pl.Expr:

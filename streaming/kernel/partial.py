@@ -60,11 +60,12 @@ def summarise(records: pa.Table, context: Context) -> Partial:
     of_events, of_dead_letters = _where(records, is_event), _where(records, pc.invert(is_event))
     counts = events.count(of_events, context)
     offsets = pl.DataFrame(pl.from_arrow(records.select(["topic", "partition", "offset"])))
+    first, last = (offsets["offset"].alias(name) for name in ("first", "last"))
     newest_ms = [sums.observed_ms for sums in counts.sums.values()]
     if len(of_dead_letters):
         newest_ms.append(pc.max(of_dead_letters["timestamp_ms"]).as_py())
     return Partial(
-        _first_and_last(offsets.select("topic", "partition", first="offset", last="offset")),
+        _first_and_last(offsets.hstack([first, last])),
         counts,
         causes.count(of_dead_letters, context) if len(of_dead_letters) else None,
         max(newest_ms, default=-1),
