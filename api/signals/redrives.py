@@ -17,10 +17,10 @@ from api.signals.pipeline import source_rows
 from api.signals.series import SeriesRow, series_rows_of
 from deadwatch.orders.order import Status
 from deadwatch.orders.reasons import SkipReason
-from deadwatch.store.engine import chunks
 from deadwatch.store.heartbeat import STREAMING
 from deadwatch.store.returns import Loop, Scope, loop, loops
 from deadwatch.store.series import REDRIVE_ORDERS
+from deadwatch.store.statements import chunks
 from deadwatch.store.write import orders
 from deadwatch.store.write.counters import OTHER
 from deadwatch.store.write.order_claims import is_held

@@ -15,9 +15,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from deadwatch.orders.guards import Returns
 from deadwatch.store.batch import SeriesDelta, delta, grouped
-from deadwatch.store.engine import chunks, reading
+from deadwatch.store.engine import reading
 from deadwatch.store.schema import bucketed_series, buckets, redrive_orders, series
 from deadwatch.store.series import REDRIVE_GROUPS, REDRIVE_ORDERS, REDRIVES, Series
+from deadwatch.store.statements import chunks
 from deadwatch.store.storable import storable_keys
 from deadwatch.store.write.buckets import TIERS
 

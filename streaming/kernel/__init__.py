@@ -72,6 +72,11 @@ def of_distinct(texts: pl.Series, function: Callable[[pl.Series], pl.Series]) ->
     return function(distinct)[numbers]
 
 
+def of_each_distinct(texts: pl.Series, make: Callable[[str], str]) -> pl.Series:
+    """What ``make`` makes of each text, worked out once for each distinct one."""
+    return of_distinct(texts, lambda distinct: pl.Series(map(make, distinct.to_list()), dtype=pl.String))
+
+
 def _widths() -> list[tuple[int, int]]:
     """For every tier the width of a bucket and the age up to which it is used, in ms.
 

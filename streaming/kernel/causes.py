@@ -20,7 +20,7 @@ from deadwatch.contract.fingerprint import (
     of_parts,
 )
 from deadwatch.deadletter.dialects import SHARE_GROUP
-from streaming.kernel import Context, headers, of_distinct, tick_column
+from streaming.kernel import Context, headers, of_distinct, of_each_distinct, tick_column
 
 CAUSE: Final = (
     *("topic", "fingerprint", "dialect", "source_topic", "consumergroup", "connector", "consumer"),
@@ -169,15 +169,11 @@ def _with_causes(counted: pl.DataFrame) -> pl.DataFrame:
     consumer = pl.when(connector != "").then(connector).otherwise("consumergroup").alias("consumer")
     parts = pl.concat_str(_PARTS, separator=SEPARATOR).alias("parts")
     named = counted.hstack([pattern]).lazy().with_columns(consumer).with_columns(parts).collect()
-    return named.hstack([of_distinct(named["parts"], _fingerprints).alias("fingerprint")])
+    return named.hstack([of_each_distinct(named["parts"], of_parts).alias("fingerprint")])
 
 
 def _patterns(distinct: pl.Series) -> pl.Series:
     return distinct.to_frame("shape").select(patterns(pl.col("shape"))).to_series()
-
-
-def _fingerprints(distinct: pl.Series) -> pl.Series:
-    return pl.Series(map(of_parts, distinct.to_list()), dtype=pl.String)
 
 
 def added_up(sums: pl.DataFrame, by: Sequence[str], *more: pl.Expr) -> pl.DataFrame:

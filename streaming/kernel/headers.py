@@ -29,7 +29,7 @@ from deadwatch.deadletter.dialects import UNKNOWN, Reading
 from deadwatch.deadletter.dialects.dialect import CAUSES
 from deadwatch.deadletter.record import INT_BYTES, LONG_BYTES, OURS, REPLACEMENT, is_utf8, number_of
 from deadwatch.deadletter.thrown import CAUSED_BY, FRAMES, thrown
-from streaming.kernel import of_distinct
+from streaming.kernel import of_each_distinct
 
 TEXTS: Final = ("source_topic", "consumergroup", "connector", "error_class", "message")
 NUMBERS: Final = {"source_partition": INT_BYTES, "source_offset": LONG_BYTES}
@@ -197,7 +197,7 @@ class _Parser:
             for field, (source, make) in made_of.items():
                 rows = np.flatnonzero((self._dialect == number) & (self._found[field] == NOWHERE))
                 if len(rows):
-                    made = of_distinct(source.gather(rows), partial(_each, make))
+                    made = of_each_distinct(source.gather(rows), make)
                     texts[field] = texts[field].scatter(rows, made)
         return texts
 
@@ -263,10 +263,6 @@ def _texts(raw: pl.DataFrame) -> tuple[pl.DataFrame, Mapping[str, Mask]]:
 
 def _short_name(error_classes: Mapping[str, str], message: str) -> str:
     return error_classes.get(message, "")
-
-
-def _each(make: Callable[[str], str], texts: pl.Series) -> pl.Series:
-    return pl.Series(map(make, texts), dtype=pl.String)
 
 
 def _plain_number(column: str, width: int) -> pl.Expr:

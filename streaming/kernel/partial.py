@@ -60,12 +60,11 @@ def summarise(records: pa.Table, context: Context) -> Partial:
     of_events, of_dead_letters = _where(records, is_event), _where(records, pc.invert(is_event))
     counts = events.count(of_events, context)
     offsets = pl.DataFrame(pl.from_arrow(records.select(["topic", "partition", "offset"])))
-    first, last = (offsets["offset"].alias(name) for name in ("first", "last"))
     newest_ms = [sums.observed_ms for sums in counts.sums.values()]
     if len(of_dead_letters):
         newest_ms.append(pc.max(of_dead_letters["timestamp_ms"]).as_py())
     return Partial(
-        _first_and_last(offsets.hstack([first, last])),
+        _first_and_last(offsets, "offset", "offset"),
         counts,
         causes.count(of_dead_letters, context) if len(of_dead_letters) else None,
         max(newest_ms, default=-1),
@@ -109,5 +108,6 @@ def _where(records: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
     return records if pc.all(mask).as_py() else records.filter(mask)
 
 
-def _first_and_last(offsets: pl.DataFrame) -> pl.DataFrame:
-    return offsets.group_by("topic", "partition").agg(pl.col("first").min(), pl.col("last").max())
+def _first_and_last(offsets: pl.DataFrame, first: str = "first", last: str = "last") -> pl.DataFrame:
+    ends = pl.col(first).min().alias("first"), pl.col(last).max().alias("last")
+    return offsets.group_by("topic", "partition").agg(ends)

@@ -19,9 +19,9 @@ from deadwatch.contract.events import (
     WorkerSnapshot,
     WorkerStarted,
 )
-from deadwatch.store.engine import Values
 from deadwatch.store.schema import abandoned as table
 from deadwatch.store.schema import instances
+from deadwatch.store.statements import Values
 from deadwatch.store.storable import MAX_INTEGER, storable_values
 from deadwatch.store.write.states import RowLimits, States
 

@@ -25,9 +25,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from deadwatch.runtime.clock import HOUR_S
 from deadwatch.store.batch import SeriesDelta, by_series
-from deadwatch.store.engine import add_up, chunks, count, rows_with, upsert
 from deadwatch.store.schema import bucketed_series, buckets
 from deadwatch.store.series import Series
+from deadwatch.store.statements import add_up, chunks, count, rows_with, upsert
 from deadwatch.store.storable import counted
 from deadwatch.store.write.counters import OTHER, admitted, other_key, shared
 
@@ -90,9 +90,7 @@ class BucketWriter:
     def merge(
         self, connection: Connection, deltas: Sequence[SeriesDelta], now_ms: int
     ) -> tuple[SeriesDelta, ...]:
-        """Add the deltas, one for each counter, to their buckets; returns the counts of what went into the
-        buckets of ``other``.
-        """
+        """Add the deltas to their buckets; returns the counts of what went into the buckets of ``other``."""
         cells = [(delta, parts) for delta in deltas if (parts := split(delta, now_ms))]
         numbers, beyond = numbered(connection, [delta for delta, _ in cells], self._max_series)
         rows: Counter[Bucket] = Counter()

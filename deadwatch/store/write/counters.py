@@ -12,9 +12,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, and_, case, or_
 
 from deadwatch.store.batch import NO_DETAIL, GroupDelta, SeriesDelta, by_series, combined, delta
-from deadwatch.store.engine import New, Values, count, greatest, least, many, merging, saturated, stored
 from deadwatch.store.schema import series
 from deadwatch.store.series import BUCKETS_SHARED, CARDINALITY_LIMITED, CLUSTER, Series
+from deadwatch.store.statements import New, Values, count, greatest, least, many, merging, saturated, stored
 from deadwatch.store.storable import clamped, counted
 
 OTHER: Final = "other"

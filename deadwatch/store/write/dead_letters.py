@@ -16,7 +16,8 @@ from sqlalchemy import Connection, Select, case, delete, func, select
 from deadwatch.contract.event import field_values
 from deadwatch.runtime.clock import HOUR_S
 from deadwatch.store.batch import GroupDelta, Sample, SeriesDelta, grouped
-from deadwatch.store.engine import (
+from deadwatch.store.schema import group_notes, group_trends, groups, samples
+from deadwatch.store.statements import (
     New,
     Values,
     add_up,
@@ -31,7 +32,6 @@ from deadwatch.store.engine import (
     stored,
     upsert,
 )
-from deadwatch.store.schema import group_notes, group_trends, groups, samples
 from deadwatch.store.storable import counted, storable, storable_values
 from deadwatch.store.write.audit import Witness
 from deadwatch.store.write.counters import GROUPS, OTHER, admitted, limited, other_group

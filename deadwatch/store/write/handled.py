@@ -17,10 +17,11 @@ from deadwatch.orders.handled import BLOCK, REASONS, Block, Handled, below, bloc
 from deadwatch.orders.order import Order
 from deadwatch.orders.selection import Run
 from deadwatch.store.batch import Present
-from deadwatch.store.engine import Values, greatest, merging, reading, rows_with, upsert
+from deadwatch.store.engine import reading
 from deadwatch.store.schema import offsets, redrive_orders
 from deadwatch.store.schema import redrive_ends as noted_ends
 from deadwatch.store.schema import redrive_handled as table
+from deadwatch.store.statements import New, Values, greatest, merging, rows_with, upsert
 from deadwatch.store.write.orders import refuse_active
 from deadwatch.store.write.states import RowLimits
 
@@ -119,16 +120,16 @@ class HandledBook:
             if not rows:
                 connection.execute(delete(noted_ends).where(noted_ends.c.dlq_topic == topic))
                 return
-            known = noted_ends.c.end_offset
-            later = merging(
-                connection, noted_ends, lambda new: {"end_offset": greatest(known, new.end_offset)}
-            )
-            connection.execute(later, rows)
+            connection.execute(merging(connection, noted_ends, _later), rows)
 
     def handled(self, topic: str, topic_id: str, partitions: Collection[int]) -> Handled:
         """Which records of these partitions were moved or parked."""
         with reading(self._engine) as connection:
             return Handled(_blocks(connection, (topic, topic_id), partitions))
+
+
+def _later(new: New) -> Values:
+    return {"end_offset": greatest(noted_ends.c.end_offset, new.end_offset)}
 
 
 def _parts(event: RedriveHandled) -> Iterable[tuple[Block, Run]]:

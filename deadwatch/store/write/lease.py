@@ -18,9 +18,9 @@ from typing import Any, Final
 import psutil
 from sqlalchemy import Connection, Engine, Row, select, update
 
-from deadwatch.store.engine import Values, insert, upsert
 from deadwatch.store.errors import FencedError, HeldError, RebuiltError
 from deadwatch.store.schema import leases
+from deadwatch.store.statements import Values, insert, upsert
 
 STREAMING: Final = "streaming"
 REBUILT: Final = "a backfill"

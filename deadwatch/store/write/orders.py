@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Engine, RowMapping, delete, func, or_, select
 from deadwatch.orders.errors import IdempotencyError, OrderStateError, UnknownOrderError
 from deadwatch.orders.order import Guards, Order, OrderRequest, Status
 from deadwatch.orders.selection import refuse_overlap
-from deadwatch.store.engine import insert, reading
+from deadwatch.store.engine import reading
 from deadwatch.store.returns import Scope, returns
 from deadwatch.store.schema import redrive_orders as table
+from deadwatch.store.statements import insert
 from deadwatch.store.storable import storable
 from deadwatch.store.write.audit import Witness, unwitnessed
 

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, Engine, Row, RowMapping, delete, insert, or_,
 from deadwatch.orders.errors import PolicyChangedError, RefusedOrderError, UnknownPolicyError
 from deadwatch.orders.order import Order, Status
 from deadwatch.orders.policy import Due, Latest, Policy, PolicyRequest, Position, covered
-from deadwatch.store.engine import count, reading
+from deadwatch.store.engine import reading
 from deadwatch.store.schema import redrive_orders, redrive_policy_changes
 from deadwatch.store.schema import redrive_policies as table
+from deadwatch.store.statements import count
 from deadwatch.store.storable import storable
 from deadwatch.store.write import orders
 from deadwatch.store.write.audit import Witness, unwitnessed

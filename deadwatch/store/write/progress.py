@@ -15,7 +15,6 @@ from deadwatch.contract.events import Position
 from deadwatch.contract.events.redrive import REDRIVE_SOURCE
 from deadwatch.contract.events.self_report import LOG_FILE, STATUS
 from deadwatch.store.batch import Batch, Offsets, Place, SeriesDelta, delta
-from deadwatch.store.engine import New, Values, insert, many, merging, rows_with, upsert
 from deadwatch.store.errors import OffsetsMovedError
 from deadwatch.store.schema import (
     batches,
@@ -28,6 +27,7 @@ from deadwatch.store.schema import (
     stream_figures,
 )
 from deadwatch.store.series import CLUSTER, RECORDS_MISSED, RECORDS_READ
+from deadwatch.store.statements import New, Values, insert, many, merging, rows_with, upsert
 from deadwatch.store.storable import clamped, storable_key
 from deadwatch.store.write import handled
 from deadwatch.store.write.states import RowLimits

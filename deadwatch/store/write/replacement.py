@@ -10,9 +10,10 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Table, delete, select
 
 from deadwatch.store.batch import SeriesDelta
-from deadwatch.store.engine import Values, chunks, insert, many, unlimited, upsert
+from deadwatch.store.engine import unlimited
 from deadwatch.store.schema import groups, metadata, series
 from deadwatch.store.series import BATCH_FAILURES, RECORDS_MISSED
+from deadwatch.store.statements import Values, chunks, insert, many, upsert
 from deadwatch.store.write import counters, handled
 
 

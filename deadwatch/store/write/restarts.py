@@ -18,7 +18,6 @@ from deadwatch.contract.events import (
     ConnectTasksSnapshot,
     Event,
 )
-from deadwatch.store.engine import Values, rows_with
 from deadwatch.store.schema import (
     CONNECT_COUNTERS,
     CONNECT_ERRORS,
@@ -26,6 +25,7 @@ from deadwatch.store.schema import (
     connect_tasks,
     share_groups,
 )
+from deadwatch.store.statements import Values, rows_with
 from deadwatch.store.storable import MAX_INTEGER, storable_values
 from deadwatch.store.write.states import RowLimits, States
 

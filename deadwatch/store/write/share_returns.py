@@ -16,10 +16,10 @@ from sqlalchemy import Connection, delete, select
 from deadwatch.contract.events import Event, RedriveWritten
 from deadwatch.orders.selection import Run, common, rest, runs
 from deadwatch.store.batch import Origins, SeriesDelta, grouped
-from deadwatch.store.engine import delete_keys, many, merging, rows_with
 from deadwatch.store.returns import come_back
 from deadwatch.store.schema import redrive_orders, redrive_written, share_returns
 from deadwatch.store.series import CLUSTER
+from deadwatch.store.statements import New, Values, delete_keys, many, merging, rows_with
 from deadwatch.store.storable import storable_key
 from deadwatch.store.write.orders import ACTIVE
 from deadwatch.store.write.states import RowLimits
@@ -212,5 +212,9 @@ def _keep(
     after = {one[:ORIGIN_KEY]: one for one in left}
     delete_keys(connection, share_returns, known.keys() - after.keys())
     rows = [{**one._asdict(), "read_at_ms": now_ms} for key, one in after.items() if known.get(key) != one]
-    longer = merging(connection, share_returns, lambda new: {"end_offset": new.end_offset})
+    longer = merging(connection, share_returns, _end)
     many(connection, longer, limits.fitting(connection, share_returns, rows))
+
+
+def _end(new: New) -> Values:
+    return {"end_offset": new.end_offset}

@@ -10,11 +10,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from sqlalchemy import BindParameter, Connection, Table, bindparam, case, delete, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    case,
+    delete,
+    or_,
+    select,
+    update,
+)
 
 from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsSnapshot, SourceStatus
-from deadwatch.store.engine import New, Values, least, merging
 from deadwatch.store.schema import connect_tasks, dead_letter_topics, findings, instances, sources
+from deadwatch.store.statements import New, Values, least, merging
 from deadwatch.store.storable import storable, storable_values
 from deadwatch.store.write.restarts import ABSENT
 from deadwatch.store.write.states import RowLimits
@@ -68,13 +80,14 @@ def merge_sources(connection: Connection, rows: Sequence[Values], now_ms: int) -
 
     A state from later than ``now_ms`` was noted while a clock was ahead: any other takes its place.
     """
-    if not rows:
-        return
-    known_ms = sources.c.heartbeat_ms
-    statement = merging(
-        connection, sources, _changes, lambda new: or_(new.heartbeat_ms >= known_ms, known_ms > now_ms)
-    )
-    connection.execute(statement, list(rows))
+    if rows:
+        statement = merging(connection, sources, _changes, _is_later)
+        connection.execute(statement, [{**row, "now_ms": now_ms} for row in rows])
+
+
+def _is_later(new: New) -> ColumnElement[bool]:
+    known_ms, now_ms = sources.c.heartbeat_ms, bindparam("now_ms", type_=BigInteger)
+    return or_(new.heartbeat_ms >= known_ms, known_ms > now_ms)
 
 
 def _changes(new: New) -> Values:

@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Table, select
 
 from deadwatch.contract.events.findings import MAX_FINDINGS
 from deadwatch.store import schema
-from deadwatch.store.engine import Values, count, rows_with, upsert
+from deadwatch.store.statements import Values, count, rows_with, upsert
 from deadwatch.store.storable import storable_values
 
 E = TypeVar("E")

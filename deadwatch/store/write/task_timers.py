@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete
 
 from deadwatch.contract.events import Event, TaskTimerEnded, TaskTimerStarted
-from deadwatch.store.engine import Values
 from deadwatch.store.schema import task_timers
+from deadwatch.store.statements import Values
 from deadwatch.store.storable import clamped
 from deadwatch.store.write.states import RowLimits, States
 

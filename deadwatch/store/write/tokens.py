@@ -7,8 +7,8 @@ from typing import Final
 from sqlalchemy import Column, ColumnElement, Connection, and_, delete, insert, or_, select, update
 
 from deadwatch.contract.errors import RequestError
-from deadwatch.store.engine import count
 from deadwatch.store.schema import tokens as table
+from deadwatch.store.statements import count
 from deadwatch.store.storable import storable_values
 
 MAX_TOKENS: Final = 1_000
