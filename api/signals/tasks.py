@@ -4,9 +4,8 @@ A Streams thread that named no task counts as one timer, unless a timer of a tas
 the same one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
 from pydantic import Field
 from sqlalchemy import Connection
@@ -17,6 +16,7 @@ from api.signals.pipeline import Moment
 from api.store import StoredRow, every_row
 from deadwatch.contract.events import DEAD
 from deadwatch.store import schema
+from deadwatch.store.write.restarts import NO_STATE
 from deadwatch.store.write.task_timers import SILENT_MS
 
 
@@ -37,20 +37,11 @@ def counts(rows: Iterable[StoredRow], now_ms: int) -> dict[tuple[str, str], int]
     return numbers
 
 
-WHILE_UP: Final[Mapping[str, object]] = {
-    "state": "",
-    "judged": False,
-    "stalled_since_ms": 0,
-    "stalled_because": "",
-}
-"""What is known of an instance or a task of Connect only while its source is up; its totals stay."""
-
-
 def known_now(rows: Iterable[StoredRow], sources: Iterable[StoredRow], moment: Moment) -> list[StoredRow]:
     """The rows as they are known now: without their state, and whether they stall, where a source is down."""
     silent = {source.name for source in sources if not moment.is_up(source)}
     return [
-        row._replace(**{name: WHILE_UP[name] for name in WHILE_UP.keys() & row._fields})
+        row._replace(**{name: NO_STATE[name] for name in NO_STATE.keys() & row._fields})
         if row.source in silent
         else row
         for row in rows

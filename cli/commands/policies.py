@@ -74,10 +74,14 @@ def read(file: Path) -> dict[str, Any]:
     """The policy in a file; the api judges it. Raises ``UsageError``."""
     import yaml
 
+    from deadwatch.runtime import strict_yaml
+
     text = text_of(file)
     try:
-        policy = yaml.safe_load(text)
+        policy = strict_yaml.parsed(text)
         json.dumps(policy)
+    except strict_yaml.DuplicateKeyError as error:
+        raise UsageError(f"{file}: {error}") from None
     except (yaml.YAMLError, TypeError, ValueError) as error:
         line = " ".join(str(error).split())
         raise UsageError(f"{file} is neither YAML nor JSON of a policy: {line}") from None

@@ -16,6 +16,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_settings import SettingsError as NoJsonError
 
+from deadwatch.runtime import strict_yaml
 from deadwatch.runtime.process import OTHERS, REFUSED, SettingsError, configure_logging
 from deadwatch.runtime.settings import ProcessSettings
 
@@ -49,24 +50,13 @@ NOT_YAML = (
 S = TypeVar("S", bound=ProcessSettings)
 
 
-class Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice: what the first one says would be lost without a word."""
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 -- as the stubs have it
-        """The mapping as it is written, before what ``<<`` takes over. Raises ``SettingsError``."""
-        node = super().compose_mapping_node(anchor)
-        names = [key.value for key, _ in node.value]
-        for place, (key, _) in enumerate(node.value):
-            if key.value in names[:place]:
-                at = key.start_mark
-                raise SettingsError(f"{at.name}: line {at.line + 1}: {key.value} stands twice")
-        return node
-
-
 def read_yaml(file: Path) -> Any:  # noqa: ANN401 -- what YAML holds
     """What the file says. Raises ``SettingsError``, ``OSError``, ``yaml.YAMLError``, ``ValueError``."""
     with file.open() as opened:
-        return yaml.load(opened, Loader)  # noqa: S506 -- it is a SafeLoader
+        try:
+            return strict_yaml.parsed(opened)
+        except strict_yaml.DuplicateKeyError as error:
+            raise SettingsError(f"{file}: {error}") from None
 
 
 def load(settings: type[S], file: Path | None = None) -> S:

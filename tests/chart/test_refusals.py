@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from deadwatch.runtime.settings_file import Loader
+from deadwatch.runtime.strict_yaml import Loader
 from tests.chart.tools import CHART, MINIMAL, OPERATED, helm, one, template
 from tests.tables import named
 

@@ -31,8 +31,10 @@ from deadwatch.store.write.states import RowLimits, States
 
 METERS: Final = ("records", "produce_requests", "failed_produce_requests")
 """What a broker counts of a share group."""
-ABSENT: Final[Values] = {"state": "", "judged": False, "stalled_since_ms": 0, "stalled_because": ""}
-"""What changes of a task of Connect that is missing from its cluster's snapshot: it keeps its totals."""
+NO_STATE: Final[Values] = {"state": "", "judged": False, "stalled_since_ms": 0, "stalled_because": ""}
+"""A task of Connect that its source does not tell of: missing from the snapshot, or the source is down. It
+keeps its totals.
+"""
 
 
 NO_METERS: Final = dict.fromkeys(("started_at_ms", *METERS, *(f"{name}_total" for name in METERS)), 0)
@@ -111,7 +113,7 @@ def _replace_tasks(connection: Connection, event: ConnectTasksSnapshot, limits: 
     connection.execute(
         update(connect_tasks)
         .where(connect_tasks.c.source == event.source, connect_tasks.c.state != "")
-        .values(ABSENT)
+        .values(NO_STATE)
     )
     stored = rows_with(connection, connect_tasks.c.worker, {one.worker for one in event.connect_tasks})
     before = {tuple(row[:4]): row._asdict() for row in stored}  # the key comes first

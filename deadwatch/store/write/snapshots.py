@@ -28,7 +28,7 @@ from deadwatch.contract.events import DeadLetterTopicsSnapshot, Event, FindingsS
 from deadwatch.store.schema import connect_tasks, dead_letter_topics, findings, instances, sources
 from deadwatch.store.statements import New, Values, least, merging
 from deadwatch.store.storable import storable, storable_values
-from deadwatch.store.write.restarts import ABSENT
+from deadwatch.store.write.restarts import NO_STATE
 from deadwatch.store.write.states import RowLimits
 
 FORGOTTEN_AFTER_MS: Final = 7 * 86_400_000
@@ -112,7 +112,7 @@ def _forget(connection: Connection, names: Sequence[str]) -> None:
     for column in (sources.c.name, instances.c.source, dead_letter_topics.c.source):
         connection.execute(delete(column.table).where(column == name), rows)
     tasks = update(connect_tasks).where(connect_tasks.c.source == name, connect_tasks.c.state != "")
-    connection.execute(tasks.values(ABSENT), rows)
+    connection.execute(tasks.values(NO_STATE), rows)
 
 
 def forget_sources(connection: Connection, message: str, before_ms: int, name: str = "") -> None:

@@ -45,6 +45,7 @@ def test_a_file_becomes_a_policy_that_is_switched_and_deleted(
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
+        ("mode: retry\nmode: park", "line 2: mode stands twice"),
         ("dlq_topics: [", "is neither YAML nor JSON of a policy"),
         ("from: 2026-11-21", "is neither YAML nor JSON of a policy"),
         ("- dlq.orders", "holds no policy"),
