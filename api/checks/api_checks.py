@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.auth.identity_provider import UNREADABLE, IdentityProvider
@@ -23,9 +23,12 @@ from deadwatch.store.engine import POSTGRESQL, parse_url, shown
 from deadwatch.store.trouble import line
 from deadwatch.store.versions import Kind
 
+READS_ONLY: Final = "SHOW transaction_read_only"
+"""Of PostgreSQL: on where the server is a replica, too."""
+
 
 def store(store_url: str) -> Iterator[Finding]:
-    """The store answers and has the version of this program, or is still to be made."""
+    """The store answers, on a server that writes; it has this program's version or is still to be made."""
     url = parse_url(store_url)
     if url.drivername == SQLITE and not Path(url.database or "").exists():
         yield ok("store", "does not exist yet, streaming creates it")
@@ -35,11 +38,15 @@ def store(store_url: str) -> Iterator[Finding]:
     try:
         with engine.connect() as connection:
             found = versions.state(connection)
+            reads_only = connection.dialect.name != SQLITE and connection.scalar(text(READS_ONLY)) == "on"
     except SQLAlchemyError as error:
         yield fail("store", f"{shown(url)}: {line(error)}", "check store_url and the database it names")
         return
     finally:
         engine.dispose()
+    if reads_only:
+        yield fail("store", f"{shown(url)} is read-only", "name the primary server in store_url")
+        return
     yield _finding(found, shown(url), by_itself=url.drivername == SQLITE)
 
 

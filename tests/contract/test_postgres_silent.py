@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine, text, update
 from sqlalchemy.exc import InternalError, OperationalError
 
+from api.checks import Level, api_checks
 from deadwatch.store import engine as engines
 from deadwatch.store.schema import sources
 from deadwatch.store.store import Store
@@ -85,6 +86,16 @@ def test_a_server_that_only_reads_is_asked_again_on_a_new_connection(url: str) -
         connection.rollback()
         connection.execute(change)
     engine.dispose()
+
+
+def test_the_doctor_sees_a_server_that_only_reads(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(url):
+        pass
+    assert [one.level for one in api_checks.store(url)] == [Level.OK]
+    replica = {**engines.POSTGRESQL, "options": "-c default_transaction_read_only=on"}
+    monkeypatch.setattr(api_checks, "POSTGRESQL", replica)
+    (found,) = api_checks.store(url)
+    assert (found.level, found.advice) == (Level.FAIL, "name the primary server in store_url")
 
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["the server itself", "a pooler"])
