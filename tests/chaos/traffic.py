@@ -8,6 +8,7 @@ import json
 import struct
 import threading
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import IO
@@ -32,6 +33,8 @@ NAMES = 500
 """Of tasks, connectors and topics in the log each: of those that were abandoned the store keeps 10 000."""
 NOW_MS = 1_795_300_000_000
 DAY_MS = 86_400_000
+BEGAN = datetime(2026, 11, 21, 12, 35, 23, tzinfo=UTC)
+"""The log's time passes by a second an entry: what it repeats within 10 s is one failure, counted once."""
 
 LINES = {
     "abandoned_tasks": "ERROR [c|task-{n}] Graceful stop of task c-{n} failed. (o.Worker:1104)",
@@ -95,9 +98,9 @@ class Traffic:
 
     def _log_entry(self, log: IO[str], number: int) -> None:
         signal = self._rng.choice(list(LINES))
-        line = LINES[signal].format(n=number % NAMES)
+        line, at = LINES[signal].format(n=number % NAMES), BEGAN + timedelta(seconds=number)
         log.write(
-            f"[2026-11-21 12:35:23,893] {line}\n\tat o.Worker.stop(Worker.java:1104)\nCaused by: {line}\n"
+            f"[{at:%Y-%m-%d %H:%M:%S},893] {line}\n\tat o.Worker.stop(Worker.java:1104)\nCaused by: {line}\n"
         )
         self.truth[signal] += 1
         if signal == "delivery_timeout_batches":
